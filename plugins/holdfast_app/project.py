@@ -6,10 +6,9 @@ agents start a process at every event.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from holdfast import project
+from holdfast_app.facts.project import RemembersFacts
 from holdfast_app.services import Services
 
 if TYPE_CHECKING:
@@ -18,13 +17,9 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from types import EllipsisType
 
-    from holdfast.models import Profile, Written
+    from holdfast.models import Written
     from holdfast_app.brief.brief import Brief
     from holdfast_app.dream.dreamlog import DreamResult
-    from holdfast_app.facts.extraction.conversation import Said
-    from holdfast_app.facts.extraction.extract import ExtractResult
-    from holdfast_app.facts.extraction.queue import GivenUp
-    from holdfast_app.facts.store.lifecycle import Facts
     from holdfast_app.message_formats.reading import Transcript
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.privacy.purge import PurgeReport
@@ -46,14 +41,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Holdfast(project.Project):
+class Holdfast(RemembersFacts):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
     gate.
     """
 
-    services: Services
     services_type = Services
 
     # sessions
@@ -366,90 +360,6 @@ class Holdfast(project.Project):
 
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
         return wrap if compact is None else wrap(compact)
-
-    # facts
-
-    @cached_property
-    def facts(self) -> Facts:
-        """Facts: create, get, update, delete, list, import and export."""
-        from holdfast_app.facts.store.lifecycle import Facts
-
-        return Facts(self.services)
-
-    @property
-    def profile(self) -> Profile:
-        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
-        from holdfast_app.facts.profile import load
-
-        return load(self.services)
-
-    def update_profile(self, **sections: str) -> Profile:
-        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
-
-        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
-        """
-        from holdfast_app.facts.profile import update
-
-        return update(self.services, sections)
-
-    def prompt(
-        self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
-    ) -> str:
-        """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
-
-        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
-        as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
-        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
-        """
-        from holdfast_app.facts import counters
-        from holdfast_app.facts.prompt import prompt
-
-        settled = self.config.prompt
-        budget = settled.max_tokens if max_tokens is None else max_tokens
-        return prompt(self.services, budget, counter or counters.counter(settled.counter), fenced=fenced)
-
-    def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-        """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
-
-        ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
-        and :class:`~holdfast.models.Turn` values.
-        Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
-        holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
-        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
-        Unavailable.
-        """
-        from holdfast_app.facts.extraction.backlog import extract_now
-        from holdfast_app.facts.extraction.conversation import turns_given
-
-        return extract_now(self.services, turns_given(messages), source=source)
-
-    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
-        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
-
-        ``due`` limits this to that many items, and only to those due for their next try.
-        """
-        if due is not None:
-            from holdfast_app.facts.extraction.backlog import work_off
-
-            return work_off(self.services, limit=due)
-        from holdfast_app.facts.extraction.turnwise import everything
-
-        return everything(self.services)
-
-    def extract_turns(self) -> ExtractResult:
-        """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
-        while another process does it. Raises: Unavailable."""
-        from holdfast_app.facts.extraction.turnwise import run
-
-        return run(self.services)
-
-    def turns_given_up(self) -> list[GivenUp]:
-        """Turns whose extraction failed too often, oldest first. They are not tried again. Raises: Unavailable."""
-        from holdfast_app.facts.extraction.queue import Queue
-
-        services = self.services
-        return Queue(services.state, services.config.extract).log()
 
     # transcripts
 

@@ -22,7 +22,7 @@ def redact(text: str) -> str:
     A placeholder is ``[REDACTED:rule:xxxx]``. Equal secrets get the same one within a process, and redacting again
     changes nothing. Raises: RedactionFailed when a rule does not finish.
     """
-    from holdfast_redaction.default import default_redactor
+    from holdfast_redaction.engine import default_redactor
 
     return default_redactor()(text)
 

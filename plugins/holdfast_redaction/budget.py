@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from time import monotonic, thread_time
 
+from holdfast.errors import Refused
+
 #: Seconds for one rule, plus seconds per million characters. The slowest rule needs less than a tenth of it on hostile
 #: text, so only a real runaway is stopped, even on a loaded machine.
 SECONDS = 2.0
 SECONDS_PER_MILLION = 4.0
+
+
+class RedactionFailed(Refused):
+    """A rule failed or took too long, so the text was not searched completely and must not be stored.
+
+    The message names the rule, never the text.
+    """
 
 
 class Budget:
@@ -22,8 +31,6 @@ class Budget:
         """Check ``rule`` after it ran. Raises: RedactionFailed when it took too long."""
         now = monotonic()
         if now - self._last > self.limit_s and thread_time() - self._first > self.limit_s:
-            from holdfast_redaction.failure import RedactionFailed
-
             raise RedactionFailed(
                 f"The redaction rule {rule!r} took {now - self._last:.1f} s, over its limit of {self.limit_s:.1f} s.",
                 next_step="Shorten the text, or switch the rule off with `[plugins.redaction] disable`.",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import islice
 
-from holdfast_redaction.budget import SECONDS, Budget
+from holdfast_redaction.budget import SECONDS, Budget, RedactionFailed
 from holdfast_redaction.layers import context, pem, pii, presence, values
 from holdfast_redaction.layers.exact import ASIDE, Formats
+from holdfast_redaction.mark import Marker
 from holdfast_redaction.patterns import KINDS, Hit
 
 TYPE_CHECKING = False
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 
 #: Maximum searches after masking. The second finds nothing, except in odd input.
 ROUNDS = 4
-#: Characters to search again before and after a change. No format is longer than the first number, and no search
-#: looks further back than the second. A private key may be longer, so text with a key is searched as a whole.
-_REACH, _BACK = 24_000, 400
 #: Maximum secrets whose repetitions are searched. Each costs a pass over the text.
 _REPEATED = 100
 #: A secret of at least this length is also masked inside a longer word.
@@ -54,20 +53,15 @@ class Scanner:
         self._allowed = allowed
         self._seconds = seconds
 
-    def find(self, text: str) -> list[Hit]:
-        """All hits in text order, without overlaps.
+    def find(self, text: str, keywords: Keywords | None = None) -> list[Hit]:
+        """All hits in text order, without overlaps. ``keywords`` are those that may occur, if known.
 
         Raises: RedactionFailed when a rule took too long, because the text may hold more.
         """
-        return self.search(text, None, None)[0]
-
-    def search(
-        self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
-    ) -> tuple[list[Hit], Keywords | None]:
-        """Hits that begin in any of ``areas``, or everywhere with None. ``keywords`` are those that may occur, if
-        known. They are returned for the search after masking, which adds none. Raises: like ``find``."""
-        hits, keywords = self._searched(text, areas, keywords)
-        return self._judged(text, hits), keywords
+        hits: list[Hit] = []
+        budget, lower = Budget(len(text), self._seconds), _lower(text)
+        self._search_area(text, lower, 0, len(text), keywords or presence.find(text, lower), budget, hits)
+        return self._judged(text, hits)
 
     def in_chunks(self, text: str, size: int = CHUNK_CHARS) -> Iterator[list[Hit]]:
         """:meth:`find` in steps, so that a caller sees progress in a long text: empty lists, then all hits.
@@ -78,25 +72,13 @@ class Scanner:
         start = 0
         while start < len(text):
             end = cut(text, start, size)
-            hits += self._searched(text, [(start, end)], None)[0]
+            budget, lower = Budget(len(text), self._seconds), _lower(text)
+            first, last = max(0, start - ASIDE), end + ASIDE
+            keywords = presence.find(text[first:last], lower[first:last])
+            self._search_area(text, lower, start, end, keywords, budget, hits)
             start = end
             yield []
         yield self._judged(text, hits)
-
-    def _searched(
-        self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
-    ) -> tuple[list[Hit], Keywords | None]:
-        """The hits of the built-in rules, unordered."""
-        hits: list[Hit] = []
-        budget, lower = Budget(len(text), self._seconds), _lower(text)
-        if areas is None:
-            keywords = keywords or presence.find(text, lower)
-            self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
-        for start, end in areas or ():
-            first, last = max(0, start - ASIDE), end + ASIDE
-            there = presence.find(text[first:last], lower[first:last])
-            self._searched_area(text, lower, start, end, there, budget, hits)
-        return hits, keywords
 
     def _judged(self, text: str, hits: list[Hit]) -> list[Hit]:
         """``hits`` plus the user's rules' hits and the repetitions of secrets, in order and without overlaps."""
@@ -109,7 +91,7 @@ class Scanner:
         again = _repeated(text, settled, hits)
         return self._settled(text, settled + again) if again else settled
 
-    def _searched_area(
+    def _search_area(
         self, text: str, lower: str, start: int, end: int, keywords: Keywords, budget: Budget, hits: list[Hit]
     ) -> None:
         hits += self._formats.find(text, lower, keywords, budget, start, end)
@@ -186,49 +168,32 @@ def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
     return again
 
 
-def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> tuple[str, list[tuple[int, int]]]:
-    """``text`` with each hit replaced by ``placeholder(rule, secret)``, and the placeholders' positions."""
+def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> str:
+    """``text`` with each hit replaced by ``placeholder(rule, secret)``."""
     out: list[str] = []
-    places = []
-    at = length = 0
+    at = 0
     for hit in hits:
-        mark = placeholder(hit.rule, text[hit.start : hit.end])
-        out += (text[at : hit.start], mark)
-        length += hit.start - at + len(mark)
-        places.append((length - len(mark), length))
+        out += (text[at : hit.start], placeholder(hit.rule, text[hit.start : hit.end]))
         at = hit.end
-    out.append(text[at:])
-    return "".join(out), places
+    return "".join([*out, text[at:]])
 
 
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
     """Mask until nothing more is found. Raises: RedactionFailed, also when masking did not converge."""
-    areas = keywords = None
-    for _ in range(ROUNDS):
-        hits, keywords = scanner.search(text, areas, keywords)
+    keywords = presence.find(text, _lower(text))  # masking adds none
+    for _ in range(ROUNDS + 1):
+        hits = scanner.find(text, keywords)
         if not hits:
             return text
-        text, places = mask(text, hits, placeholder)
-        areas = _around(text, places)
-    if scanner.find(text):
-        from holdfast_redaction.failure import RedactionFailed
-
-        raise RedactionFailed("Masking did not converge.", next_step="Report the rule to its author.")
-    return text
+        text = mask(text, hits, placeholder)
+    raise RedactionFailed("Masking did not converge.", next_step="Report the rule to its author.")
 
 
-def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
-    """The areas of ``text`` to search again after changes at ``places``. None for everywhere."""
-    if len(text) <= _REACH or "-----BEGIN " in text:
-        return None
-    areas: list[tuple[int, int]] = []
-    for start, end in places:
-        first, last = max(0, start - _REACH), min(len(text), end + _BACK)
-        if areas and first <= areas[-1][1]:
-            areas[-1] = areas[-1][0], last
-        else:
-            areas.append((first, last))
-    return areas
+@lru_cache(1)
+def default_redactor() -> Callable[[str], str]:
+    """The function of ``redact``, shared, so that expressions are compiled once."""
+    scanner, marker = Scanner(), Marker()
+    return lambda text: redact_with(scanner, text, marker.placeholder)
 
 
 def _lower(text: str) -> str:

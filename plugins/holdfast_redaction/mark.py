@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast_redaction.budget import RedactionFailed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hashlib import blake2s
@@ -65,8 +67,6 @@ def _read_key(path: str) -> bytes:
 
 
 def _damaged(path: str) -> bytes:
-    from holdfast_redaction.failure import RedactionFailed
-
     raise RedactionFailed(
         f"The key file {os.path.basename(path)} for redaction placeholders is damaged.",
         next_step="Delete it from the private state folder. A new one is created, and secrets get new placeholders.",

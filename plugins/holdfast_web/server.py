@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Requests in progress at the same time; further connections are closed at once.
-_MOST: Final = 32
 #: Seconds that a connection may take to send its request, or to take the answer.
 _PATIENCE_S: Final = 15.0
 #: Seconds between two checks whether the server is idle.
@@ -45,7 +43,6 @@ class Server(ThreadingHTTPServer):
         self._last = time.monotonic()
         #: Whether :meth:`interrupt` was called.
         self.interrupted = False
-        self._running = threading.BoundedSemaphore(_MOST)
         try:
             super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -80,22 +77,9 @@ class Server(ThreadingHTTPServer):
             self._last = float("inf")
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for the request, unless too many are in progress."""
-        if not self._running.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+        """Start a thread for the request."""
         self._last = max(self._last, time.monotonic())
-        try:
-            super().process_request(request, client_address)
-        except BaseException:  # no thread was started, so none gives the place back
-            self._running.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._running.release()
+        super().process_request(request, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that broke is not an error of the server."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -83,14 +82,6 @@ def test_flush__more_lines_than_the_limit_at_once__the_last_ones_stay(full, payl
     assert len(bullets(document.text)) == 190
 
 
-def test_flush__user_document_full__archives_from_its_top(full, payload, project):
-    memory = full(200, "USER.md")
-    (project / ".holdfast/state/dream.confirmed.json").unlink()
-    memory.session("s").flush(decided(payload, "Prefers answers in tables", surface="user"))
-    items = bullets((project / ".holdfast/USER.md").read_text())
-    assert (items[0], items[-1]) == ("The module number 11 belongs to team 4", "Prefers answers in tables")
-
-
 def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(full, payload, monkeypatch, project):
     memory = full(200)
     with monkeypatch.context() as patched:
@@ -129,10 +120,3 @@ def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, pay
     receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
     assert any(f"MEMORY.md has {count + 1} items of 200" in w for w in receipt.warnings) is warned
     assert [c.message for c in _curated(memory)] == [w for w in receipt.warnings if "items of 200" in w]
-
-
-def test_without__other_bytes__stay():
-    text = "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n  - Two\r\n- Three"
-    assert curated.without(text, ["two", "Nothing"]) == "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n- Three"
-    assert curated.surplus(text, 3) == []
-    assert json.dumps(curated.surplus(text, 2)) == '["One", "Two"]'

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
-from holdfast.flush.curated import apply, bullets
+from holdfast.flush.curated import bullets
 from holdfast.models import CuratedDecision, CuratedEntry
 
 WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}
@@ -139,18 +139,3 @@ def test_flush__curated_line_on_something_else__older_ones_stay(opened, payload,
     for session, line in (("a", old), ("b", new)):
         memory.session(session).flush(payload(curated={"memory": [line]}, state_mutations=[]))
     assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == [old, new]
-
-
-def test_flush__user_document__follows_too(opened, payload, project):
-    memory = opened()
-    for session, line in (("a", "The user lives in York"), ("b", "The user moved to Leeds")):
-        memory.session(session).flush(payload(curated={"user": [line]}, state_mutations=[]))
-    assert bullets((project / ".holdfast" / "USER.md").read_text()) == ["The user moved to Leeds"]
-
-
-@pytest.mark.parametrize(
-    "before", ["- tabs\n- spaces\n", "# Memory\n\n- spaces\n- tabs\n", "# Memory\n\n- tabs\n- spaces\n- other\n"]
-)
-def test_apply__the_new_line_is_there_and_the_replaced_one_too__only_the_replaced_one_goes(before):
-    entry = CuratedEntry(text="spaces", replaces="tabs")
-    assert apply(before, [entry], "memory") == before.replace("- tabs\n", "")

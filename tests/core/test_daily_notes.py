@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -264,27 +263,6 @@ def test_note__texts_that_look_like_marks_of_ours__are_not_taken_for_them(opened
     [block] = notes.blocks(note())
     assert block.items("Blocker") == ("CI is red",)
     assert "forged" not in str(memory.report().sections["What is blocked"])
-
-
-@pytest.mark.parametrize("stamp", ["yesterday", "2026-11-21", "2026-99-99T00:00:00Z", ""])
-def test_note__stamp_edited_by_hand__does_not_keep_a_flush_from_being_saved(opened, payload, project, note, stamp):
-    path = project / ".holdfast" / "memory" / "2026-11-21.md"
-    memory = opened()
-    flush(memory, payload, "one")
-    path.write_text(note().replace("at=2026-11-21T14:30:00Z", f"at={stamp}"))
-    flush(memory, payload, "two")
-    assert "**Objective:** two" in note()
-    assert "two" in str(memory.report())
-    assert "two" in str(memory.load())
-
-
-def test_note__saved_with_windows_line_ends__is_still_read(opened, payload, project, note):
-    path = project / ".holdfast" / "memory" / "2026-11-21.md"
-    memory = opened()
-    flush(memory, payload, "one")
-    path.write_bytes(note().replace("\n", "\r\n").encode())
-    flush(memory, payload, "two")
-    assert [b.objective for b in notes.blocks(Path(path).read_bytes().decode())] == ["one", "two"]
 
 
 def test_flush__same_payload_on_another_day_after_others__is_a_flush_of_its_own(opened, payload, note, clock):

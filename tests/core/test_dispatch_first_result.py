@@ -9,13 +9,11 @@ import pytest
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft, DreamSources
 from holdfast.plugin.discovery import BACKENDS, Found
 from holdfast.plugin.manager import PluginManager
 from holdfast_file.backend import FileBackend
 
 ENTRY = Found(BACKENDS, "mine", "mine", "mine-dist", "1.0")
-SOURCES = DreamSources(memory="- old", notes=[("memory/2026-11-21.md", "note")])
 
 
 class Provider:
@@ -28,17 +26,6 @@ class Provider:
     @hookimpl
     def storage_backend(self, config: StorageConfig, root: Path) -> object:
         self.asked.append((config, root))
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-class Dreamer:
-    def __init__(self, answer: object) -> None:
-        self.answer = answer
-
-    @hookimpl
-    def on_dream(self, sources: DreamSources) -> object:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -77,22 +64,3 @@ def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
     with pytest.raises(error) as raised:
         provided(Provider(answer), StorageConfig(backend="mine"), tmp_path)
     assert str(raised.value).startswith(told)
-
-
-def test_on_dream__several_plugins__the_first_draft_counts_and_passing_is_allowed() -> None:
-    manager = PluginManager()
-    assert manager.on_dream(SOURCES) is None
-    manager.register(Dreamer(DreamDraft(memory="- new")), "a")
-    manager.register(Dreamer(None), "b")  # asked before "a": pluggy calls the last registered first
-    assert manager.on_dream(SOURCES) == ("a", DreamDraft(memory="- new"))
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"), [(RuntimeError("boom"), "RuntimeError: boom"), ("- new", "it returned str")]
-)
-def test_on_dream__plugin_fails__is_named(answer: object, told: str) -> None:
-    manager = PluginManager()
-    manager.register(Dreamer(answer), "a", "a-dist 2.0")
-    with pytest.raises(HookFailed, match=told) as raised:
-        manager.on_dream(SOURCES)
-    assert (raised.value.plugin, raised.value.distribution, raised.value.hook) == ("a", "a-dist 2.0", "on_dream")

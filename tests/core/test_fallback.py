@@ -11,7 +11,6 @@ from holdfast.flush.contract import before, complete, digest
 from holdfast.flush.handoff import Work
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, HandoffFields, Message
-from holdfast.text.plain import first_line
 from holdfast_app.authorship.ownwords import own_words
 
 
@@ -58,12 +57,6 @@ def test_complete__no_draft__objective_is_the_last_request_or_a_first_line(said,
     assert complete(None, said, [], own_words).objective == objective
 
 
-def test_complete__no_draft_and_no_request__keeps_what_the_last_flush_knew():
-    known = before(None, {"payload": {"objective": "Paint the shed"}})
-    assert complete(None, SAID[1:], [], own_words, before=known).objective == "Paint the shed"
-    assert complete(None, SAID, [], own_words, before=known).objective == "Fix the login test please"
-
-
 @pytest.mark.parametrize("derived", [False, True])
 def test_complete__no_draft_and_open_work__stated_fields_stay_and_derived_ones_are_replaced(derived):
     work = Work(
@@ -91,34 +84,7 @@ def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_cou
     assert digest(noise, own_words) == digest([], own_words) == ""
 
 
-def test_digest_and_first_line__nothing_was_said__both_are_empty():
-    said = [message("user", " \n ")]
-    assert (digest([], own_words), digest(said, own_words), first_line(" \n ", 300)) == ("", "", "")
-
-
 # drafts
-
-
-def test_complete__stated_and_derived_drafts__the_stated_value_wins_and_lists_are_joined():
-    guess = Payload(objective="guess", next_step="guess", decisions=["a"], work_open=False, derived=["objective"])
-    stated = Payload(objective="stated", next_step="later", decisions=["b", "a"])
-    payload = complete(None, SAID, [guess, stated], own_words)
-    assert (payload.objective, payload.next_step, payload.decisions) == ("stated", "guess", ("a", "b"))
-
-
-@pytest.mark.parametrize(("step", "is_open"), [("none", False), ("Run it", None)])
-def test_complete__draft_says_that_work_is_over__counts_unless_a_field_leaves_work_open(step, is_open):
-    payload = complete(None, SAID, [Payload(next_step=step, work_open=False)], own_words)
-    assert payload.work_open is is_open
-    assert ("work_open" in payload.derived) is (is_open is False)
-
-
-@pytest.mark.parametrize(("objective", "task"), [(None, "The task"), ("Stated", "Stated")])
-def test_complete__draft_of_a_handoff__names_the_task_unless_an_objective_was_stated(objective, task):
-    draft = Payload(handoff={"active_task": "The task", "branch": "x", "blocker": "x", "next_action": "x"})
-    given = Payload(objective=objective, next_step="Run it", curated="none")
-    handoff = complete(given, SAID, [draft], own_words).handoff
-    assert handoff == HandoffFields(active_task=task, branch="none", blocker="none", next_action="Run it")
 
 
 class Recorder:

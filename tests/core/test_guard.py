@@ -80,10 +80,7 @@ def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, no
     "plugin",
     [
         BrokenValidate(ValueError("no")),
-        BrokenValidate(RecursionError()),
         BrokenFlush(OSError("gone")),
-        BrokenFlush(MemoryError()),
-        BrokenFlush(StopIteration()),
         BrokenFlush(SystemExit(0)),
     ],
 )
@@ -113,18 +110,6 @@ def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened
     compact(says("Fix it", "How?"))
     assert compactor.calls == 1
     assert note().count("holdfast:block") == 1
-
-
-@pytest.mark.req("R166")
-def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None:
-    state = project / ".holdfast" / "state"
-    compactor = Compactor()
-    compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
-    state.mkdir(parents=True)
-    (state / "sessions").write_text("")
-    with pytest.raises(FlushRefused):
-        compact(says("Fix it", "How?"))
-    assert compactor.calls == 0
 
 
 @pytest.mark.req("R184")
@@ -160,11 +145,7 @@ def test_guard__of_a_session_that_the_loop_fills_itself__passes(opened) -> None:
     [
         [{"content": "the only text"}],
         [*says("known"), {"content": "the only text"}],
-        [*says("known"), {"author": "user", "text": "the only text"}],
         [*says("known"), "the only text"],
-        [*says("known"), None],
-        ["the only text"],
-        [("user", "the only text")],
         ({"parts": ["the only text"]},),
         {"messages": [*says("known"), "the only text"]},
     ],
@@ -194,14 +175,6 @@ def test_guard__tools_before_the_messages__are_not_taken_for_them(more: list[Any
         assert entries == ["known", "Fix it"]
 
 
-def test_guard__state_with_its_messages__journals_them(opened) -> None:
-    memory = opened()
-    compact = memory.guard(lambda state: {"messages": []}, session="s")
-    assert compact({"messages": says("Fix it")}) == {"messages": []}
-    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
-    assert entries == ["Fix it"]
-
-
 class Loop:
     """A loop's state that holds its messages as an attribute."""
 
@@ -209,9 +182,7 @@ class Loop:
         self.messages = messages
 
 
-@pytest.mark.parametrize(
-    "held", [deque, Loop, lambda rows: dict(enumerate(rows)).values(), lambda rows: Loop(deque(rows))]
-)
+@pytest.mark.parametrize("held", [deque, Loop, lambda rows: {"messages": rows}])
 def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held: Any, opened) -> None:
     memory = opened()
     memory.session("s").add("user", "known")
@@ -229,14 +200,7 @@ def test_guard__messages_in_an_iterator_and_a_known_session__refuses(opened) -> 
     assert compactor.calls == 0
 
 
-def test_guard__of_something_that_cannot_be_called__is_a_type_error(opened) -> None:
-    with pytest.raises(TypeError, match="a list cannot be guarded"):
-        opened().guard(session="s")([])
-
-
-@pytest.mark.parametrize(
-    "argument", [{"tag"}, deque(["tag"]), ["tag"], [1, 2], [None], [print], (), {"keep": 4}, {"messages": []}]
-)
+@pytest.mark.parametrize("argument", [{"tag"}, ["tag"], [None], {"messages": []}])
 def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument: Any, opened) -> None:
     memory = opened()
     memory.session("s").add("user", "Fix it")
@@ -539,28 +503,6 @@ def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, n
     entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
     assert entries.count("The task") == 1
     assert len(entries) == 1 + 4 * 4
-
-
-def test_mirror__a_list_that_is_changed_in_place__is_read_again(opened) -> None:
-    memory = opened()
-    rows = says("a", "b", "c")
-
-    @memory.guard(session="s", messages=lambda: rows)
-    def compact() -> int:
-        del rows[:-1]
-        return 2
-
-    assert compact() == 2
-    assert shown(memory.session("s")) == [("user", "c")]
-
-
-def test_mirror__kept__tells_what_is_left_of_any_result(opened) -> None:
-    memory = opened()
-    compact = memory.guard(
-        lambda rows: {"messages": rows[-1:]}, session="s", messages=lambda rows: rows, kept=lambda new: new["messages"]
-    )
-    assert compact(says("a", "b", "c")) == {"messages": says("c")}
-    assert shown(memory.session("s")) == [("user", "c")]
 
 
 def test_mirror__what_was_redacted__is_known_again(opened) -> None:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from attrs import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import BadValue, Corrupt, FlushRefused
-from holdfast.flush.contract import complete
-from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
-from holdfast.models import Message
+from holdfast.errors import BadValue, FlushRefused
+from holdfast.flush.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
 from holdfast.plugin import discovery
-from holdfast.text.plain import clean, first_line
-from holdfast_app.authorship.ownwords import own_words
+from holdfast.text.plain import clean
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")
@@ -131,12 +126,6 @@ def test_handoff__open_then_closed__people_read_the_next_action_and_then_that_no
     assert closed.needs_operator == ()
 
 
-@pytest.mark.parametrize("work", ['"none"', "3", "[1]", "{}"])
-def test_parse__work_is_not_a_list_of_tables__is_corrupt_and_never_empty(work):
-    with pytest.raises(Corrupt):
-        parse(f"+++\nversion = 1\nwork = {work}\n+++\n")
-
-
 def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named():
     entries: tuple[Work, ...] = ()
     for n in range(MAX_ENTRIES + 2):
@@ -147,62 +136,6 @@ def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named()
     assert "s1, s0" in crowded(entries)
     assert crowded(entries[:MAX_ENTRIES]) == ""
     assert parse(render(entries)) == entries
-
-
-def test_parse__line_endings_of_windows__entries_are_the_same():
-    entries = (Work(session="s", flush="f", objective="one", facts=("a", "b")),)
-    assert parse(render(entries).replace("\n", "\r\n")) == entries
-
-
-def test_of__every_list_given__is_in_the_entry(payload):
-    lists = {
-        name: (f"{name} 1", f"{name} 2") for name in ("facts", "blockers", "artifacts", "follow_ups", "needs_operator")
-    }
-    work = of(payload(work_open=True, **lists), session="s", flush="f", note="n")
-    assert {name: getattr(work, name) for name in lists} == lists
-
-
-def test_complete__no_branch_and_no_blocker_known__handoff_says_none(payload):
-    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
-    given = payload(work_open=True, handoff=None, blockers=["none"])
-    handoff = complete(given, said, [], own_words).handoff
-    assert (handoff.branch, handoff.blocker, handoff.next_action) == ("none", "none", given.next_step)
-
-
-@pytest.mark.parametrize("extra", [0, 1])
-def test_limits__string_as_long_as_allowed_or_longer__only_the_longer_one_is_cut_to_the_limit(extra):
-    def limited(text, most):
-        return text if not extra else "x" * (most - 1) + "…"
-
-    for cut, most in (
-        (lambda text: first_line(text, 300), 300),
-        (lambda text: Work(session="s", flush="f", objective=text).objective, MAX_CHARS),
-        (lambda text: shortened(Work(session="s", flush="f", objective=text)).objective, SHORT_CHARS),
-    ):
-        text = "x" * (most + extra)
-        assert cut(text) == limited(text, most)
-
-
-def test_shortened__every_field_filled__strings_are_cut_lists_go_and_the_rest_stays():
-    words = {
-        f.name: f"{f.name} " + "x" * 400
-        for f in fields(Work)
-        if f.name in ("objective", "active_task", "branch", "blocker", "next_action")
-    }
-    lists = dict.fromkeys(("facts", "blockers", "artifacts", "follow_ups", "sources"), ("a", "b"))
-    whole = Work(
-        session="s", flush="f", note="n", agent="a", at="t", needs_operator=("o " * 200,) * 5, **words, **lists
-    )
-    short = shortened(whole)
-    for name, text in words.items():
-        cut = getattr(short, name)
-        assert cut.endswith("…")
-        assert (len(cut), text.startswith(cut[:-1])) == (SHORT_CHARS, True)
-    assert all(getattr(short, name) == () for name in lists if name != "needs_operator")
-    assert (len(short.needs_operator), short.short) == (3, True)
-    assert (short.session, short.flush, short.note, short.agent, short.at) == ("s", "f", "n", "a", "t")
-    fits = Work(session="s", flush="f", objective="o" * SHORT_CHARS, next_action="exactly")
-    assert (shortened(fits).objective, shortened(fits).next_action) == ("o" * SHORT_CHARS, "exactly")
 
 
 @pytest.mark.req("R135")

@@ -170,6 +170,11 @@ class _Generator:
         yield request
 
 
+class _Misspelt:
+    @hookimpl
+    def on_validat(self, request: object) -> None: ...
+
+
 class _Default:
     @hookimpl
     def on_flush(self, receipt: object = None) -> None: ...
@@ -188,6 +193,8 @@ class _Star:
         (_Generator(), "on_validate is a generator"),
         (_Default(), "on_flush has a default for 'receipt'"),
         (_Star(), "on_flush has no argument 'args'"),
+        (_Misspelt(), "unknown hook 'on_validat'"),
+        (object(), "none of the hooks"),
     ],
 )
 def test_register__implementation_that_cannot_be_called__is_refused_with_the_reason(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tracemalloc
@@ -14,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import durable, private, safeopen
-from holdfast.journal.journal import Journal, decode, encode, file_stem, session_files, session_id_of
-from holdfast.storage import check_name
+from holdfast.fs import durable, safeopen
+from holdfast.journal.journal import Journal, encode, file_stem, session_files, session_id_of
 from holdfast_app.sessions import rewriting
 
 
@@ -35,30 +33,6 @@ def hint_of(journal: Journal) -> Path:
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     return Journal(str(tmp_path), "s")
-
-
-def test_entries__written__come_back_with_their_offsets(journal):
-    [first], [second] = journal.append(message("one")), journal.append(message("two"))
-    assert texts(journal) == ["one", "two"]
-    assert [e for e in journal.entries(first.start) if e.start == first.end] == [second]
-    assert journal.size() == second.end
-    assert session_id_of(journal.path) == "s"
-    assert session_files(os.path.dirname(journal.folder)) == [journal.path]
-
-
-def test_session_id_of__first_line_is_no_session__none(tmp_path):
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(encode(message("first")))
-    assert session_id_of(str(path)) is None
-
-
-def test_journal__nothing_written__makes_no_file(journal, tmp_path):
-    assert rewriting.beside(journal) == [str(hint_of(journal))]
-    assert texts(journal) == []
-    assert journal.last_checkpoint() is None
-    assert journal.size() == 0
-    assert not journal.exists()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.req("R072")
@@ -88,32 +62,6 @@ def test_append__first_line_torn_at_any_byte__begins_anew(tmp_path):
         Journal(str(tmp_path), "s").append(message("two"))
         assert session_id_of(str(path)) == "s"
         assert texts(Journal(str(tmp_path), "s")) == ["two"]
-
-
-def test_append__tail_of_zeros_after_a_power_cut__is_cut(journal):
-    journal.append(message("one"))
-    with open(journal.path, "ab") as file:
-        file.write(bytes(4096) + b"\n")
-    again = Journal(os.path.dirname(journal.folder), "s")
-    again.append(message("two"))
-    assert texts(again) == ["one", "two"]
-
-
-@pytest.mark.parametrize("where", ["first", "middle", "last"])
-def test_entries__byte_flipped_in_a_whole_line__is_corrupt_with_the_next_step(journal, where):
-    spans = [journal.append(message(t))[0] for t in ("one", "two", "three")]
-    at = {"first": 5, "middle": spans[1].start + 20, "last": spans[2].start + 20}[where]
-    data = bytearray(Path(journal.path).read_bytes())
-    data[at] ^= 1
-    Path(journal.path).write_bytes(data)
-    again = Journal(os.path.dirname(journal.folder), "s")
-    with pytest.raises(Corrupt, match=r"/sessions/s\.jsonl is damaged at byte \d+") as corrupt:
-        texts(again)
-    assert "holdfast doctor --repair" in corrupt.value.next_step
-    if where == "last":  # a line that ended was acknowledged: it must not be cut as if nobody had been told of it
-        with pytest.raises(Corrupt):
-            again.append(message("four"))
-        assert Path(journal.path).read_bytes() == data
 
 
 @pytest.mark.parametrize("damage", ["flip", "lose newline", "insert"])
@@ -189,27 +137,6 @@ def test_append__a_line_partly_zeroed_by_a_power_cut__is_cut_and_nothing_is_lost
     assert texts(again) == ["one", "three"]
 
 
-def test_journal__a_directory_in_its_place__is_corrupt(journal):
-    private.make(os.path.dirname(journal.folder))
-    os.makedirs(journal.path)
-    with pytest.raises(Corrupt, match="is a directory"):
-        texts(journal)
-    with pytest.raises((Corrupt, Unavailable)):
-        journal.append(message("one"))
-
-
-@pytest.mark.parametrize(
-    "hint", [b"", b"0", b"-5", b"99", b"99999999999999999999", b"abc", "é".encode(), b"\xff", b"12\n34"]
-)
-def test_last_checkpoint__hint_wrong__is_found_all_the_same(journal, hint):
-    journal.append(message("one"))
-    journal.append({"kind": "checkpoint", "n": 1})
-    journal.append(message("two"))
-    [newest] = journal.append({"kind": "checkpoint", "n": 2})
-    Path(journal.path).with_suffix(".hint").write_bytes(hint)
-    assert Journal(os.path.dirname(journal.folder), "s").last_checkpoint() == newest
-
-
 def test_last_checkpoint__hint_stale_missing_or_a_directory__is_found_all_the_same(journal):
     [old] = journal.append({"kind": "checkpoint", "n": 1})
     hint = Path(journal.path).with_suffix(".hint")
@@ -223,42 +150,6 @@ def test_last_checkpoint__hint_stale_missing_or_a_directory__is_found_all_the_sa
     assert journal.last_checkpoint() == newest
     journal.append({"kind": "checkpoint", "n": 3})
     assert journal.last_checkpoint().record["n"] == 3
-
-
-@given(st.text(min_size=1, max_size=60), st.text(min_size=1, max_size=60))
-def test_file_stem__any_two_ids__are_safe_and_distinct_names(one, other):
-    for session_id in (one, other):
-        stem = file_stem(session_id)
-        assert check_name(f"{stem}.jsonl")
-        assert re.fullmatch(r"[a-z0-9_~-]{1,80}", stem)
-    assert (file_stem(one) == file_stem(other)) == (one == other)
-
-
-@pytest.mark.parametrize(
-    ("session_id", "stem"),
-    [
-        ("a" * 80, "a" * 80),
-        ("a" * 81, "a" * 40 + "~"),
-        ("Fix the Login", "fix-the-login~"),
-        ("--x--!", "x~"),
-        ("é!", "session~"),
-        ("con", "con~"),
-        ("", "session~"),
-    ],
-)
-def test_file_stem__id__is_kept_or_shortened_to_a_readable_part(session_id, stem):
-    got = file_stem(session_id)
-    assert got == stem or (got.startswith(stem) and len(got) == len(stem) + 12)
-
-
-def test_is_unflushed__messages_are_before_or_after_the_checkpoint__only_later_ones_count(journal):
-    assert journal.is_unflushed() is False
-    journal.append(message("said"))
-    assert journal.is_unflushed() is True
-    journal.append({"kind": "checkpoint", "flushed_to": journal.size(), "last_message": -1})
-    assert journal.is_unflushed() is False
-    journal.append({"kind": "override", "reason": "no message"})
-    assert journal.is_unflushed() is False
 
 
 @pytest.mark.parametrize(
@@ -303,69 +194,6 @@ def test_is_unflushed__message_came_between_the_flush_and_its_checkpoint__counts
     assert journal.is_unflushed() is True
     journal.append({"kind": "checkpoint", "flushed_to": said.start + 1, "last_message": said.start})
     assert journal.is_unflushed() is False
-
-
-def test_append__many_times__leaves_no_file_open(journal):
-    journal.append(message("first"))
-    before = len(os.listdir("/dev/fd"))
-    for n in range(20):
-        journal.append(message(str(n)))
-    assert len(os.listdir("/dev/fd")) == before
-
-
-def test_repair__nothing_is_damaged__changes_nothing_and_puts_no_file_aside(journal):
-    journal.append(message("said"))
-    before = Path(journal.path).read_bytes()
-    assert rewriting.repair(journal) == 0
-    assert Path(journal.path).read_bytes() == before
-    assert rewriting.beside(journal) == [str(hint_of(journal))]
-
-
-def test_rewrite__no_journal__changes_nothing(journal, tmp_path):
-    private.make(str(tmp_path), "sessions")
-    assert rewriting.rewrite(journal, lambda record: record, lambda line: False) == 0
-    assert not os.path.exists(journal.path)
-
-
-def test_first_line__same_session_made_twice__two_journals_can_be_distinguished(tmp_path):
-    journals = [Journal(str(tmp_path / name), "s") for name in ("a", "b")]
-    for one in journals:
-        one.append(message("said"))
-    assert journals[0].first_line() != journals[1].first_line()
-    [record] = [e.record for e in journals[0].entries() if e.record["kind"] == "session"]
-    assert (record["id"], sorted(record)) == ("s", ["id", "kind", "made", "v"])
-
-
-def test_session_files__many_sessions__are_sorted_and_each_appears_once(tmp_path):
-    for name in "nambocdz":
-        Journal(str(tmp_path), f"s{name}").append(message("said"))
-    os.unlink(Journal(str(tmp_path), "sm").path)
-    found = [os.path.basename(path) for path in session_files(str(tmp_path), missing=True)]
-    assert found == [f"s{name}.jsonl" for name in sorted("nambocdz")]
-    assert [os.path.basename(p) for p in session_files(str(tmp_path))] == [n for n in found if n != "sm.jsonl"]
-
-
-@pytest.mark.parametrize("first", [b"", b"no json\n", b'{"kind": "message", "id": "other"}\n'])
-def test_session_id_of__first_line_is_not_a_sessions__is_unknown(tmp_path, first):
-    (tmp_path / "s.jsonl").write_bytes(first)
-    assert session_id_of(str(tmp_path / "s.jsonl"), private=False) is None
-
-
-def test_session_id_of__path_cannot_be_read__is_unavailable(tmp_path):
-    with pytest.raises(Unavailable):
-        session_id_of(str(tmp_path))
-
-
-def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):
-    [checkpoint] = journal.append({"kind": "checkpoint", "flushed_to": 0, "last_message": -1})
-    path = Path(journal.path)
-    line = encode(message("said"))
-    path.write_bytes(path.read_bytes() + line[:-1])
-    assert not journal.is_unflushed()
-    path.write_bytes(path.read_bytes() + b"\n")
-    assert journal.is_unflushed()
-    path.write_bytes(path.read_bytes()[: checkpoint.end])
-    assert not journal.is_unflushed()
 
 
 @pytest.mark.parametrize(
@@ -414,18 +242,6 @@ def test_entries__journal_of_20_megabytes__memory_stays_flat(tmp_path):
     tracemalloc.stop()
     assert count == 20_002
     assert peak < 2_000_000
-
-
-@given(
-    st.dictionaries(st.text(max_size=5).filter(lambda k: k != "crc"), st.text(max_size=20) | st.integers(), max_size=4)
-)
-def test_decode__what_encode_made__is_identity_and_one_line(record):
-    try:
-        line = encode({"kind": "x", **record})
-    except UnicodeEncodeError:
-        return
-    assert line.count(b"\n") == 1
-    assert decode(line[:-1]) == {"kind": "x", **record}
 
 
 @pytest.mark.parametrize(

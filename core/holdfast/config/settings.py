@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import ConfigError
@@ -15,8 +15,6 @@ from holdfast.text import untrusted
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
 #: Each layout preset's private folder, under the project.
 STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
-#: A layout's file for new settings; ``opencode`` must keep everything inside its folder (R230).
-NEW_CONFIG_FILES = {"default": "holdfast.toml", "timmy": "holdfast.toml", "opencode": ".opencode/holdfast.toml"}
 _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
 
@@ -198,22 +196,16 @@ def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
     return found
 
 
-def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> list[str]:
-    """Put the environment's values into ``data``; returns the paths of keys it set."""
-    found = overrides(env)
-    for path, text in found.items():
-        _put(data, path, text)
-    return list(found)
-
-
-def state_folder(data: Mapping[str, Any]) -> str:
-    """The private folder for the layout in ``data``."""
-    return STATE_FOLDERS.get(preset(data), STATE_FOLDERS["default"])
+def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> None:
+    """Put the environment's values into ``data``. Raises: ConfigError for a key inside a value."""
+    for path, text in overrides(env).items():
+        put(data, path.split("."), toml_value(text))
 
 
 def new_config_file(data: Mapping[str, Any]) -> str:
-    """The path for a new settings file with ``data``, relative to the project."""
-    return NEW_CONFIG_FILES.get(preset(data), NEW_CONFIG_FILES["default"])
+    """The path for a new settings file with ``data``, relative to the project. ``opencode`` must keep everything inside
+    its folder (R230)."""
+    return ".opencode/holdfast.toml" if preset(data) == "opencode" else "holdfast.toml"
 
 
 def preset(data: Mapping[str, Any]) -> str:
@@ -319,7 +311,8 @@ def user_file_shown(env: Mapping[str, str] | None = None) -> str:
 def _parsed(data: bytes, name: str) -> dict[str, Any]:
     try:
         text = data.decode("utf-8")
-        return {} if _says_nothing(text) else untrusted.from_toml(text)
+        # A file of comments, as `holdfast init` writes it, needs no parser.
+        return {} if all(not line or line[0] == "#" for line in text.split("\n")) else untrusted.from_toml(text)
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{name} is not UTF-8: byte {error.start} cannot be read.", next_step="Convert it to UTF-8."
@@ -328,25 +321,23 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
         raise ConfigError(f"{name} is not valid TOML: {error}.", next_step="Correct that line.") from error
 
 
-def _says_nothing(text: str) -> bool:
-    """Whether a file has only comments, as `holdfast init` writes it. Then no parser is imported."""
-    return all(not line or (line.startswith("#") and line.isprintable()) for line in text.split("\n"))
-
-
-def _put(data: dict[str, Any], path: str, text: str) -> None:
-    *parents, key = path.split(".")
-    for parent in parents:
-        data = data.setdefault(parent, {})
+def put(data: dict[str, Any], keys: Sequence[str], value: object) -> None:
+    """Set a key of nested tables. Raises: ConfigError for a key inside a value."""
+    for key in keys[:-1]:
+        data = data.setdefault(key, {})
         if not isinstance(data, dict):
-            raise ConfigError(f"HOLDFAST_{path.upper().replace('.', '__')} names a key inside a value.")
-    data[key] = _value(text)
+            raise ConfigError(
+                f"{'.'.join(keys)} names a key inside a value.", next_step="`holdfast config` lists the keys."
+            )
+    data[keys[-1]] = value
 
 
-def _value(text: str) -> object:
-    """A TOML value when the string is one (numbers, booleans, lists), otherwise the string."""
+def toml_value(text: str) -> object:
+    """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), otherwise ``text`` itself."""
     import tomllib
 
     try:
-        return untrusted.from_toml(f"value = {text}")["value"]
+        table = untrusted.from_toml(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
+    return table["value"] if set(table) == {"value"} else text

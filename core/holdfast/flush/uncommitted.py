@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from holdfast.config.settings import NEW_CONFIG_FILES
+from holdfast.config.settings import CONFIG_FILES
 from holdfast.fs import gitrun
 from holdfast.text.plain import one_line
 
@@ -57,7 +57,7 @@ def files(root: str, *, without: str = "") -> list[str]:
             continue
         name = os.path.relpath(os.path.join(top, entry[3:]), root).replace(os.sep, "/")
         name += "/" if entry.endswith("/") else ""
-        if own and (name.startswith(own) or name in NEW_CONFIG_FILES.values()):
+        if own and (name.startswith(own) or name in CONFIG_FILES[:2]):
             continue
         kind = "new" if "?" in entry[:2] or "A" in entry[:2] else "deleted" if "D" in entry[:2] else "changed"
         found.append(f"{kind}: {one_line(name.encode('utf-8', 'replace').decode())}")

@@ -123,7 +123,7 @@ def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool 
     Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses, because importing
     attrs and making that class would take half as long again as the whole event. A test keeps the two in step.
     """
-    from holdfast.config import resolved, settings
+    from holdfast.config import resolved, settings, statefolder
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import PluginManager, PluginSettings
 
@@ -131,7 +131,7 @@ def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool 
     with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
-        state = os.path.join(root, *settings.state_folder(data).split("/"))
+        state = statefolder.path(root, settings.preset(data))
         enabled = [
             PluginSettings(
                 name,

@@ -6,13 +6,14 @@ another passage. The order of passages does not count.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 from holdfast.text.plain import BOM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _FENCE = "+++"
 _TABLE = "[["
@@ -47,12 +48,12 @@ class Passage(NamedTuple):
 def split(text: str) -> Iterator[Passage]:
     """The passages in order. Whatever is in no passage is blank, a byte-order mark, or the ``+++`` around a
     handoff's tables."""
-    lines = _Lines(text)
+    lines = _lines(text)
     first = next(lines, None)
     if first is not None and first.text == _FENCE:
         yield from _tables(lines)
     elif first is not None:
-        lines.back = first
+        lines = chain([first], lines)
     yield from _markdown(lines)
 
 
@@ -62,33 +63,18 @@ class _Line(NamedTuple):
     text: str
 
 
-class _Lines:
+def _lines(text: str) -> Iterator[_Line]:
     """The lines one at a time, because a list of short lines takes many times their bytes."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = self._number = 0
-        self.back: _Line | None = None
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> _Line:
-        if self.back is not None:
-            line, self.back = self.back, None
-            return line
-        if self._at >= len(self._text):
-            raise StopIteration
-        start, self._number = self._at, self._number + 1
-        end = self._text.find("\n", start)
-        self._at = len(self._text) if end < 0 else end + 1
-        raw = self._text[start : self._at].rstrip()
-        if self._number == 1 and raw.startswith(BOM):
-            return _Line(start + 1, 1, raw[1:])
-        return _Line(start, self._number, raw)
+    at = number = 0
+    while at < len(text):
+        start, number = at, number + 1
+        at = text.find("\n", start) + 1 or len(text)
+        if number == 1 and text.startswith(BOM):
+            start += 1
+        yield _Line(start, number, text[start:at].rstrip())
 
 
-def _tables(lines: _Lines) -> Iterator[Passage]:
+def _tables(lines: Iterable[_Line]) -> Iterator[Passage]:
     """A handoff's entries, up to the second fence."""
     held: list[_Line] = []
     for line in lines:
@@ -104,7 +90,7 @@ def _tables(lines: _Lines) -> Iterator[Passage]:
         yield _passage(held, ())
 
 
-def _markdown(lines: _Lines) -> Iterator[Passage]:
+def _markdown(lines: Iterable[_Line]) -> Iterator[Passage]:
     headings: list[tuple[int, str, int]] = []  # level, text, line
     items: list[tuple[int, str, int]] = []  # indent, first line, line
     held: list[_Line] = []

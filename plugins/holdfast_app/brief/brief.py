@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -24,7 +23,6 @@ from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.models.value import Value
 from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
@@ -53,15 +51,19 @@ _IN_RESUME = re.compile(
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
 #: The blank lines in place of withheld passages.
 _GAP = re.compile(r"\n{3,}")
-_STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
-_ARTIFACT = "- Artifact: "
-_FACT = "- Fact: "
-_BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
+#: A block of a note; its stamp, unless it is a summary; its artifacts; its list of uncommitted files.
+_BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
+_STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
+_ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
+_UNCOMMITTED = re.compile(rf"^{re.escape(uncommitted.TITLE)}\n(?:- .*\n)*", re.MULTILINE)
+#: A heading without text.
+_EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
+_BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Brief(Value):
+@frozen(kw_only=True)
+class Brief:
     """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
     text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
     data that a quick check found missing.
@@ -152,7 +154,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         spooled=waiting,
     )
     later: set[str] = set()
-    notes = [(name, _brief_note(text, shown, later, facts.lines)) for name, text in days[::-1]]
+    notes = [(name, _condensed(text, shown, later, facts.lines)) for name, text in days[::-1]]
     standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
         first,
@@ -277,58 +279,31 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _brief_note(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
-    """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section. If a block's
-    flush is in ``shown``, the lines that the resume point repeats are left out too.
+def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
+    """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section; with one line
+    for a block's artifacts. If a block's flush is in ``shown``, the lines that the resume point repeats are left out.
 
     ``later`` holds the sessions of newer notes, and receives this note's; it holds :data:`uncommitted.TITLE` once a
     list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
     """
     kept: list[str] = []
-    repeated = heading = ""
-    listed: list[str] = []
-    for line in [*_without_former_state(text.splitlines(), later), ""]:
-        if line.startswith(_ARTIFACT) and not repeated:
-            listed.append(line.removeprefix(_ARTIFACT))
-            continue
-        if listed:
-            kept += [*([heading, ""] if heading else []), artifacts(listed)]
-            listed, heading = [], ""
-        if line.startswith("## "):
-            repeated = heading = ""
-        elif mark := _BLOCK.match(line):
-            repeated = mark[1] if mark[1] in shown else ""
-        if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
-            continue
-        if line.startswith(_FACT) and duplicate_key(line.removeprefix(_FACT)) in facts:
-            continue
-        if line.startswith("### "):
-            heading = line
-            continue
-        if heading and line.strip():
-            kept += [*([""] if kept and kept[-1].strip() else []), heading, ""]
-            heading = ""
-        if line.strip() or (kept and kept[-1].strip()):
-            kept.append(line)
-    return "\n".join(kept)
+    for block in reversed(_BLOCKS.split(text)):
+        stamp, mark = _STAMP.search(block), _BLOCK.search(block)
+        session = stamp["session"] if stamp else ""
+        hidden = [
+            _SAYS_NOTHING,
+            *([_OF_STATE] if session in later else []),
+            *([_IN_RESUME] if mark and mark[1] in shown else []),
+        ]
+        if uncommitted.TITLE in later:
+            block = _UNCOMMITTED.sub("", block)
+        later.update([session] * bool(session), [uncommitted.TITLE] * (uncommitted.TITLE in block))
+        lines = [line for line in block.splitlines() if not any(one.match(line) for one in hidden)]
+        lines = [line for line in lines if not (line[:8] == "- Fact: " and duplicate_key(line[8:]) in facts)]
+        kept.append("\n".join([*lines, ""]))
+    text = _ARTIFACTS.sub(_one_line, "".join(reversed(kept)))
+    return _GAP.sub("\n\n", _EMPTY.sub("", text)).strip("\n")
 
 
-def _without_former_state(lines: Sequence[str], later: set[str]) -> list[str]:
-    """A note's ``lines`` without lines that a later block made outdated, see :func:`_brief_note`."""
-    starts = [at for at, line in enumerate(lines) if line.startswith("## ")]
-    blocks = [lines[at:end] for at, end in pairwise([0, *starts, len(lines)])]
-    kept: list[Sequence[str]] = []
-    for block in reversed(blocks):
-        stamp = next((found for line in block[:4] if (found := _STAMP.match(line))), None)
-        if stamp and stamp["session"] in later:
-            block = [line for line in block if not _OF_STATE.match(line)]
-        if uncommitted.TITLE in block:
-            at = block.index(uncommitted.TITLE)
-            if uncommitted.TITLE in later:
-                rest = (n for n in range(at + 1, len(block)) if not block[n].startswith("- "))
-                block = [*block[:at], *block[next(rest, len(block)) :]]
-            later.add(uncommitted.TITLE)
-        if stamp:
-            later.add(stamp["session"])
-        kept.append(block)
-    return [line for block in reversed(kept) for line in block]
+def _one_line(found: re.Match[str]) -> str:
+    return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"

@@ -201,7 +201,6 @@ _HEDGE_FIRST_FINE = _re(
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|probably|presumably|supposedly|apparently)\b(?!-)"
     r"|\bpossibly (?:an?|the|due|because|related|caused|from|wrong|broken|stale)\b"
-    r""
     r"|\bmight\b(?! (?:not )?(?:have|return|take|contain|fail|differ|lag|exceed|raise|lack)\b)"
     r"|\b(?:could|may) be (?:due to|caused by|related to)\b"
     r"|\b(?:seems?|appears?) (?:to(?! (?:the|an?)\b)|like|that|as if|broken|fine|ok)\b"
@@ -236,12 +235,10 @@ def speculation(text: Text) -> str:
     adjective = first is not None and first[0].lower() in ("unclear", "uncertain", "unsure", "not sure")
     if first and not _HEDGE_FIRST_FINE.match(line) and not (adjective and _RULE.search(line)):
         return guess
-    lower = line.lower()
-    hedges = _HEDGE.finditer(line) if any(hint in lower for hint in w.HEDGE_HINTS) else ()
-    for hedge in hedges:
+    for hedge in _HEDGE.finditer(line):
         if not _belongs_to_rule(line, hedge):
             return guess
-    if any(hint in lower for hint in w.UNSETTLED_HINTS) and "trunk" not in lower:  # trunk-based development (TBD)
+    if "trunk" not in line.lower():  # trunk-based development (TBD)
         end = _UNSETTLED.search(line)
         if _TBD_FIRST.match(line) or (end and not _RULE.search(line, 0, end.start())):
             return "is not settled yet"

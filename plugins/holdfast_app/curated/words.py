@@ -52,23 +52,6 @@ SCHEDULE: Final = (
     r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?"
 )
 
-#: A lower-case line without any of these has no hedge, or nothing unsettled. Checked first, to save time.
-HEDGE_HINTS: Final = (
-    "maybe", "perhaps", "ably", "supposedly", "apparently", "possibly", "might", " be ", "seem", "appear", "likely",
-    " think", "believe", "guess", "suspect", "assume", "sure", "uncertain", "unclear",
-)  # fmt: skip
-UNSETTLED_HINTS: Final = (
-    "to be ",
-    "investigation",
-    "pending",
-    "verified",
-    "confirmed",
-    "validated",
-    "tbd",
-    "tbc",
-    "(?",
-)
-
 #: After these words a hedge belongs to a condition or rule, not to the fact.
 CONDITIONS: Final = r"if|when|whenever|unless|whether|until|in case|wherever|while|once|what|how|anything"
 RELATIVES: Final = r"that|which|who|where|whatever|whichever|everything|something|code|steps?|commands?"

@@ -12,43 +12,39 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.facts.relation import same_key
-from holdfast.fs import paths
-from holdfast.models import DreamSources
+from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
+from holdfast.models import DreamDraft, DreamSources
 from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, state_files
-from holdfast_app.dream.comparing import compare
+from holdfast_app.dream.checking import Check, NotApplied, NothingLasting
 from holdfast_app.dream.confirmed import Confirmation
-from holdfast_app.dream.dreamlog import DreamResult, Gone, Status
+from holdfast_app.dream.consolidate import Statement
+from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.state_files import Mark, Proposal
-from holdfast_app.dream.write import admitted, admitted_all, apply, diff, lock, new_id
+from holdfast_app.dream.write import admitted, apply, lock, new_id
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
-    from holdfast.models import Finding
     from holdfast.session.services import Services
 
 logger = log("holdfast.dream")
 
 #: Stages of a run, for its progress.
 _STAGES: Final = 4
-#: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
-GUARDED_ITEMS: Final = 10
 #: Maximum number of items in MEMORY.md that a dream compares. Each takes some 2 kB.
 MOST_ITEMS: Final = 20_000
 #: Maximum wait for another run, in seconds. After that, the other run counts as this period's dream.
@@ -59,16 +55,8 @@ RETRY_AFTER: Final = timedelta(hours=1)
 _AFTER: Final = timedelta(seconds=1)
 
 
-class NotApplied(HoldfastError):
-    """A dream ended without changing anything. The message gives the reason."""
-
-
 class _Skip(HoldfastError):
     """There is nothing to do."""
-
-
-class _Nothing(_Skip):
-    """The notes were read, and hold nothing for the memory."""
 
 
 class _Edited(HoldfastError):
@@ -136,7 +124,6 @@ class _Run:
     force: bool
     if_due: bool
     result: DreamResult = field(init=False)
-    heard: witness.Witness = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.result = DreamResult(
@@ -156,7 +143,7 @@ class _Run:
     def go(self) -> None:
         try:
             self._go()
-        except _Skip as skip:
+        except (_Skip, NothingLasting) as skip:
             self.end(Status.SKIPPED, skip.message, skip.next_step)
         except HoldfastError as error:
             self._failed(error.message, error.next_step)
@@ -227,42 +214,22 @@ class _Run:
             )
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
         report(0, _STAGES, "Reading the notes")
-        self.heard = witness.Witness(services)
-        sources = self._sources(name, old, notes)
-        memory = memorytext.read(old, prose_is_item=True)
-        title = memory.title or memorytext.TITLE
-        before = consolidate.Before(item.text for item in memory.items)
-        if len(memory.items) > MOST_ITEMS:
-            raise NotApplied(
-                f"{name} has {len(memory.items):,} items, and a dream compares at most {MOST_ITEMS:,}.",
-                next_step=f"Move the older ones to {services.layout.archive}.",
-            )
-        record = self._record(before.texts)
-        days = {note.name: note.day for note in notes}
-        said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
-        self.note(warnings=consolidate.unread_warnings(unread))
+        check, said = self._begun(name, old, notes)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
-        dreamt = services.plugins.on_dream(
-            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
-            only=services.config.dream.plugin,
-        )
-        if dreamt is None:
-            raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
-        plugin, draft = dreamt
-        self.note(plugin=plugin)
+        draft = self._draft(old, check)
+        check.result = self.result
         report(2, _STAGES, "Checking each line against its sources")
-        newest = max((one.at for one in said), default=None)
         try:
-            new = self._checked(draft.memory, name, title, before, sources, record, newest)
-        except _Nothing:
+            new = check.checked(draft.memory)
+            report(3, _STAGES, "Comparing with the memory before")
+            check.compare(old, new, force=self.force)
+            story = check.story(draft.diary)
+        except NothingLasting:
             if not self.dry_run:
                 state_files.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
-        report(3, _STAGES, "Comparing with the memory before")
-        after = self._compare(before, new, sources, record)
-        self.note(diff="".join(diff(old, new, name)))
-        self._guard(before, after)
-        story = self._story(draft.diary)
+        finally:
+            self.result = check.result
         if self.dry_run:
             self.end(Status.PROPOSED, "This was a dry run. Nothing was written.")
             return
@@ -271,13 +238,7 @@ class _Run:
         if (again.revision if again else ABSENT) != base:
             raise _Edited(name)
         proposal = Proposal(
-            result=self.result,
-            name=name,
-            text=new,
-            base=base,
-            digest=digest,
-            diary=story,
-            said=tuple(said),
+            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
         )
         if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
@@ -287,6 +248,43 @@ class _Run:
             self.result = apply(services, proposal)
         except Conflict as error:
             raise _Edited(error.message) from error
+
+    def _begun(self, name: str, old: str, notes: Sequence[Note]) -> tuple[Check, list[Statement]]:
+        """The check of a draft to come, and the statements of its notes. Raises: NotApplied."""
+        heard = witness.Witness(self.services)
+        sources = self._sources(name, old, notes, heard)
+        memory = memorytext.read(old, prose_is_item=True)
+        if len(memory.items) > MOST_ITEMS:
+            raise NotApplied(
+                f"{name} has {len(memory.items):,} items, and a dream compares at most {MOST_ITEMS:,}.",
+                next_step=f"Move the older ones to {self.services.layout.archive}.",
+            )
+        before = consolidate.Before(item.text for item in memory.items)
+        days = {note.name: note.day for note in notes}
+        said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        self.note(warnings=consolidate.unread_warnings(unread))
+        check = Check(
+            services=self.services,
+            result=self.result,
+            heard=heard,
+            name=name,
+            title=memory.title or memorytext.TITLE,
+            before=before,
+            sources=sources,
+            record=self._record(before.texts),
+            newest=max((one.at for one in said), default=None),
+        )
+        return check, said
+
+    def _draft(self, old: str, check: Check) -> DreamDraft:
+        """What the dreamer made of the sources. Raises: NotApplied, PluginError."""
+        sources = DreamSources(memory=old, notes=check.sources[1:], confirmed=check.times(check.before.texts))
+        dreamt = self.services.plugins.on_dream(sources, only=self.services.config.dream.plugin)
+        if dreamt is None:
+            raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
+        plugin, draft = dreamt
+        self.note(plugin=plugin)
+        return draft
 
     def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
@@ -298,15 +296,13 @@ class _Run:
                 record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))
         return record
 
-    @staticmethod
-    def _times(items: Iterable[str], record: Mapping[str, Confirmation]) -> tuple[tuple[str, datetime], ...]:
-        return tuple((text, one.last) for text in items if (one := record.get(confirmed.key_of(text))))
-
     def _masked(self, surface: Surface, name: str, text: str) -> str:
         """Stored text as a model may see it, because a user may have written a secret into it."""
         return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
 
-    def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
+    def _sources(
+        self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness
+    ) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""
         manager, named = self.services.plugins, self.services.config.dream.plugin
         dreamers = [named] if named else manager.implementing("on_dream")
@@ -319,7 +315,7 @@ class _Run:
             if room < 0:
                 left.insert(0, note)
             else:
-                text = ownlines.without(hostile.withheld(text, self.heard.is_own))  # none of it yields an item
+                text = ownlines.without(hostile.withheld(text, heard.is_own))  # none of it yields an item
                 taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
         if not taken:
             raise NotApplied(
@@ -328,164 +324,3 @@ class _Run:
             )
         self.note(read=(name, *(note for note, _ in taken)), left_out=left)
         return ((name, old), *taken)
-
-    def _checked(
-        self,
-        draft: str,
-        name: str,
-        title: str,
-        before: consolidate.Before,
-        sources: tuple[tuple[str, str], ...],
-        record: Mapping[str, Confirmation],
-        newest: datetime | None,
-    ) -> str:
-        """The draft, ready to store. Raises: NotApplied, Refused, PluginError."""
-        wanted = memorytext.read(draft)
-        refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
-        items, seen = [], set[str]()
-        for item in wanted.items:
-            key = same_key(item.text)
-            own = ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")
-            if key in seen or (own and not before.has(item.text)):
-                continue
-            seen.add(key)
-            if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
-                refused.append(Gone(text=item.text, reason="one word says nothing"))
-            elif not before.has(item.text) and self.heard.is_hostile(item.text):
-                refused.append(Gone(text=item.text, reason=witness.REASON))
-            else:
-                items.append(item)
-        text = evolve(wanted, items=items).render(title)
-        limit = sum(len(text) for _, text in sources) + len(memorytext.TITLE) + 100
-        if len(text) > limit:
-            raise NotApplied(
-                f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
-                next_step="Write a memory shorter than its source documents.",
-            )
-        items = consolidate.without_older(items, before, record, newest)
-        items = self._within(items, before, record)
-        text = evolve(wanted, items=items).render(title)
-        # A user's own line that the dreamer kept is kept, even when a validator objects to it.
-        previous = memorytext.read(sources[0][1], prose_is_item=True).render() if before else None
-        text, gone = self._sifted(text, name, sources, previous)
-        refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
-        self.note(refused=self._admitted(refused))
-        left = self._quoting(memorytext.read(text), gone, items, sources)
-        left = evolve(left, items=consolidate.without_older(left.items, before, record, newest))
-        if not left.items:
-            if not before and not refused and (wanted.items or (wanted.title and not wanted.prose)):
-                raise _Nothing("The notes hold no facts or decisions for the memory.")
-            raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
-        return left.render(title)
-
-    def _sifted(
-        self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
-    ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
-
-        def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
-            return self.services.gate.sift(
-                text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous, entailed=entailed
-            )
-
-        if not (plugin := self._judge()):
-            return sift(())
-        from holdfast_app.dream.grounding import judging
-
-        found = judging.sifted(self.services, plugin, sift, sources)
-        if found.problem:
-            self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
-        proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]
-        self.note(judged=self._admitted([Gone(text=line, reason=why) for line, why in proofs]))
-        return found.text, found.gone
-
-    def _judge(self) -> str:
-        """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
-        its own."""
-        named, dreamer = self.services.config.dream.judge, self.result.plugin
-        if named:
-            return "" if named == "none" else named
-        return dreamer if dreamer in self.services.plugins.judges() else ""
-
-    def _quoting(
-        self,
-        left: memorytext.Memory,
-        gone: Sequence[tuple[str, Finding]],
-        draft: Sequence[memorytext.Item],
-        sources: tuple[tuple[str, str], ...],
-    ) -> memorytext.Memory:
-        """``left`` with the source lines that the refused lines were about."""
-        from holdfast_app.dream import quoting
-
-        found = quoting.instead(gone, draft, left.items, sources, is_barred=self.heard.is_hostile)
-        lines = "\n".join(f"- {item.text}" for item, _ in found)
-        room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
-        if not found or len(lines) > room:
-            return left
-        name = self.services.layout.name(Surface.MEMORY)
-        passed, _ = self.services.gate.sift(lines, surface=Surface.MEMORY, name=name, sources=sources)
-        said = set(passed.splitlines())
-        found = [(item, line) for item, line in found if f"- {item.text}" in said]
-        self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))
-        return evolve(left, items=[*left.items, *(item for item, _ in found)])
-
-    def _within(
-        self, items: Sequence[memorytext.Item], before: consolidate.Before, record: Mapping[str, Confirmation]
-    ) -> list[memorytext.Item]:
-        """The items that fit. The result names the archived items, and warns when little room is left."""
-        settled, most = self.services.config.dream, self.services.curated_limit
-        kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
-        if archived:
-            place = f"now in {self.services.layout.archive}"
-            last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self._times(archived, record)}
-            self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
-        if warning := consolidate.warning(len(kept), most):
-            self.note(warnings=(*self.result.warnings, warning))
-        return kept
-
-    def _compare(
-        self,
-        before: consolidate.Before,
-        new: str,
-        sources: tuple[tuple[str, str], ...],
-        record: Mapping[str, Confirmation],
-    ) -> list[str]:
-        """Record every line's outcome, with its evidence. Returns the new memory's items."""
-        after = [item.text for item in memorytext.read(new).items]
-        times = self._times(before.texts, record)
-        days = {text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in times}
-        found = compare(before, new, after, sources, result=self.result, days=days)
-        self.note(
-            lines=found.lines,
-            kept=[line.text for line in found.lines if line.kept],
-            added=[line.text for line in found.lines if not line.kept],
-            merged=self._admitted(found.merged),
-            replaced=self._admitted(found.replaced),
-            dropped=self._admitted(found.dropped),
-        )
-        return after
-
-    def _guard(self, before: consolidate.Before, after: Sequence[str]) -> None:
-        count = len(after) + sum(before.has(gone.text) for gone in self.result.archived)
-        lost = max(len(self.result.dropped), len(before) - count)
-        if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
-            raise NotApplied(
-                f"It would lose {lost} of the {len(before)} items of MEMORY.md.",
-                next_step="To drop them anyway, run `holdfast dream --force`.",
-            )
-
-    def _story(self, text: str) -> str:
-        """The dreamer's account, if it may be stored."""
-        if not text.strip():
-            return ""
-        try:
-            return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
-        except Refused as error:
-            self.note(warnings=(*self.result.warnings, f"The dreamer's account was left out: {error.message}"))
-            return ""
-
-    def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
-        """Refused text in a form safe to record, because it may be a secret."""
-        said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
-        pairs = zip(gone, said[::2], said[1::2], strict=True)
-        return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]

@@ -10,7 +10,6 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from holdfast.models import Message
-from holdfast.models.value import Value
 from holdfast_app.message_formats.excerpts import MAX_SAID_CHARS, clean, clip
 from holdfast_app.message_formats.leaves import STRUCTURE, call_text, has_words, readable, result_text
 from holdfast_app.message_formats.summaries import SUMMARY
@@ -23,8 +22,8 @@ THINKING: Final = "thinking"
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Transcript(Value):
+@frozen(kw_only=True)
+class Transcript:
     """A client's recorded conversation, oldest first.
 
     Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. A call's

@@ -19,7 +19,6 @@ from attrs import evolve, frozen
 
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private
-from holdfast.models.value import Value
 from holdfast.text.lazy import log
 from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
 
@@ -40,8 +39,8 @@ _ENOUGH: Final = 3
 _PREFIX: Final = 6
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Item(Value):
+@frozen(kw_only=True)
+class Item:
     """An item to publish (``body`` on ``target``) by the named plugin, for the flush ``flush``.
 
     ``id`` is created before the first try, ``at`` is when it was queued, ``due`` when to try next.

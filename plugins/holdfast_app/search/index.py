@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
@@ -20,6 +20,8 @@ from holdfast_app.search import dates, texts, words
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.search.texts import Source
+
+T = TypeVar("T")
 
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
@@ -56,58 +58,39 @@ class Index(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
-class Damaged(Unavailable):
-    """The file was damaged, which only a question showed. It is removed, and the next opening makes it again."""
+def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
+    """The result of ``work`` on the index, brought up to date. A damaged file is made again once.
 
-
-@contextmanager
-def opened(memory: Holdfast) -> Iterator[Index]:
-    """The index, up to date, for reading. Reports its progress through :mod:`holdfast.plugin.progress`.
-
-    Raises: Unavailable when the file cannot be written (a full disk), when another process holds it for a minute, or
-    when a source cannot be read; Damaged.
+    Reports its progress through :mod:`holdfast.plugin.progress`. Raises: Unavailable when the file cannot be written (a
+    full disk), when another process holds it for a minute, or when a source cannot be read.
     """
     state = memory.services.state
     if not os.path.isdir(state) and not memory.services.store.names() and not memory.facts.count():
         with closing(_connect(":memory:")) as db:  # nothing is stored, and a search makes no folder
-            yield Index(db, 0)
-        return
+            return work(Index(db, 0))
     private.make(state, private.DERIVED)
     path = os.path.join(state, FILE)
     # Even while reading, because a reader of a removed file would mistake the new file's journal for its own.
     with private.lock(path, timeout_s=_WAIT_S):
-        db, unread = _up_to_date(path, memory)
-        with closing(db):
-            try:
-                yield Index(db, size(db), unread)
-            except sqlite3.DatabaseError as error:
-                if not _is_damage(error):
-                    raise _unavailable(error) from error
-                db.close()
-                _remove(path)
-                raise Damaged("The search index was damaged and is removed.", next_step="Search again.") from error
-
-
-def _up_to_date(path: str, memory: Holdfast) -> tuple[sqlite3.Connection, tuple[str, ...]]:
-    """A connection to a file of this version. A damaged file is made again once. Raises: Unavailable."""
-    for last in (False, True):
-        db = None
         try:
-            db = _connect(path)
-            if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-                db.close()
-                _remove(path)
-                db = _connect(path)
-            return db, _update(db, memory)
-        except BaseException as error:
-            if db is not None:
-                db.close()
-            if not isinstance(error, sqlite3.DatabaseError):
-                raise
-            if last or not _is_damage(error):
+            return _searched(path, memory, work)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
                 raise _unavailable(error) from error
-            _remove(path)
-    raise AssertionError("unreachable")
+        for one in (path, path + "-journal"):
+            durable.remove(one)
+        try:
+            return _searched(path, memory, work)
+        except sqlite3.DatabaseError as error:
+            raise _unavailable(error) from error
+
+
+def _searched(path: str, memory: Holdfast, work: Callable[[Index], T]) -> T:
+    with closing(_connect(path)) as db:
+        if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            raise sqlite3.DatabaseError("another version")
+        unread = _update(db, memory)
+        return work(Index(db, size(db), unread))
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -129,11 +112,6 @@ def _connect(path: str) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _remove(path: str) -> None:
-    for one in (path, path + "-journal"):
-        durable.remove(one)
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -70,26 +70,23 @@ def search(
     first, end = _moment("since", since, now), _moment("until", until, now)
     where, given = _conditions(chosen, session, first, end)
 
-    def found() -> Hits:
-        with index.opened(memory) as (db, total, unread):
-            near, warning = vectors.similar(memory, db, asked)
-            ranking = partial(rank.rank, db, where=where, given=given, now=now, similar=near)
-            ranked = ranking(asked)
-            corrected = "" if ranked else spelling.corrected(db, asked)
-            ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
-            hits = shown(memory, db, once_each(db, ranked, limit), corrected or asked)
-            return Hits(
-                [hit._replace(corrected=corrected) for hit in hits],
-                texts=total,
-                unread=unread,
-                corrected=corrected if hits else "",
-                warning=" ".join(filter(None, (warning, _CUT if len(question) > _QUESTION else ""))),
-            )
+    def found(open_index: index.Index) -> Hits:
+        db, total, unread = open_index
+        near, warning = vectors.similar(memory, db, asked)
+        ranking = partial(rank.rank, db, where=where, given=given, now=now, similar=near)
+        ranked = ranking(asked)
+        corrected = "" if ranked else spelling.corrected(db, asked)
+        ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
+        hits = shown(memory, db, once_each(db, ranked, limit), corrected or asked)
+        return Hits(
+            [hit._replace(corrected=corrected) for hit in hits],
+            texts=total,
+            unread=unread,
+            corrected=corrected if hits else "",
+            warning=" ".join(filter(None, (warning, _CUT if len(question) > _QUESTION else ""))),
+        )
 
-    try:
-        hits = found()
-    except index.Damaged:
-        hits = found()
+    hits = index.search(memory, found)
     served = [] if session else served_hits(memory, asked, limit, chosen, first, end)
     if served:
         hits[:] = sorted([*hits, *(SearchHit(**one) for one in served)], key=lambda hit: -hit.score)[:limit]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -152,64 +152,52 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     by compare-and-swap and read back. Repeating adds nothing twice, so a retry completes work that a crash interrupted.
     Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
     """
-    loaded = load(services)
-    plan = {one.surface: _Plan(services, one, table.get(one.surface, {}), no_change) for one in loaded}
-    for one in loaded:
-        plan[one.surface](one.text)
-    changes = []
-    for one in loaded:
-        planned = plan[one.surface]
-        changed = planned.result != one.text
-        # Rewrite existing entries, which may come from an attempt killed before they were durable.
-        written = services.store.change(one.surface, one.name, planned) if changed or planned.asked else None
-        changes.append(planned.change(written if changed else None))
-    return tuple(changes)
+    plans = []
+    for one in load(services):
+        note = no_change if one.surface is Surface.ACTIVE_CONTEXT else ""
+        edited = functools.partial(_edited, services, one, table.get(one.surface, {}), note)
+        plans.append((one, edited, edited(one.text), bool(note or any(table.get(one.surface, {}).values()))))
+    return tuple(_write(services, *plan) for plan in plans)
 
 
-class _Plan:
-    """The change to one file; called again with new text when another process wrote in between."""
+def _edited(
+    services: Services, one: Loaded, table: Mapping[str, Sequence[CuratedEntry]], no_change: str, text: str | None
+) -> sections.Edit:
+    """The file's ``text`` with the entries; called again with new text when another process wrote in between."""
+    if text is None:
+        raise NotFound(f"{one.name} has just been removed.", next_step="Restore it, then try again.")
+    found = sections.locate(text, ANCHORS[one.surface], one.name)
+    entries = {anchor: list(some) for anchor, some in table.items() if some}
+    if no_change:
+        items = found[_NO_CHANGE_ANCHOR].items
+        old = next((item.text for item in items if item.text.startswith(_NO_CHANGE)), "")
+        record = CuratedEntry(text=f"{_NO_CHANGE} {no_change}", replaces=old)
+        entries.setdefault(_NO_CHANGE_ANCHOR, []).append(record)
+    edit = sections.insert(text, entries, name=one.name, limits=Limits())
+    if edit.text == text:
+        return edit
+    new = services.gate.admit(edit.text, surface=one.surface, name=one.name, previous=text, verbatim=True)
+    return evolve(edit, text=new)
 
-    def __init__(
-        self, services: Services, one: Loaded, entries: Mapping[str, Sequence[CuratedEntry]], no_change: str
-    ) -> None:
-        self._services = services
-        self._one = one
-        self._entries = entries
-        self._no_change = no_change if one.surface is Surface.ACTIVE_CONTEXT else ""
-        self._edit = sections.Edit(text=one.text, added={}, known={})
-        self.result = one.text
-        #: Whether this file gets any entries.
-        self.asked = bool(self._no_change or any(entries.values()))
 
-    def __call__(self, text: str | None) -> str:
-        one = self._one
-        if text is None:
-            raise NotFound(f"{one.name} has just been removed.", next_step="Restore it, then try again.")
-        sections.locate(text, ANCHORS[one.surface], one.name)
-        entries = {anchor: list(some) for anchor, some in self._entries.items() if some}
-        if self._no_change:
-            entries.setdefault(_NO_CHANGE_ANCHOR, []).append(self._record(text))
-        self._edit = sections.insert(text, entries, name=one.name, limits=Limits())
-        new = self._edit.text
-        if new != text:
-            new = self._services.gate.admit(new, surface=one.surface, name=one.name, previous=text, verbatim=True)
-        self.result = new
-        return new
+def _write(
+    services: Services, one: Loaded, edited: Callable[[str | None], sections.Edit], edit: sections.Edit, asked: bool
+) -> FileChange:
+    def change(text: str | None) -> str:
+        nonlocal edit
+        edit = edited(text)
+        return edit.text
 
-    def _record(self, text: str) -> CuratedEntry:
-        found = sections.locate(text, (_NO_CHANGE_ANCHOR,), self._one.name)[_NO_CHANGE_ANCHOR]
-        old = next((i.text for i in found.items if i.text.startswith(_NO_CHANGE)), "")
-        return CuratedEntry(text=f"{_NO_CHANGE} {self._no_change}", replaces=old)
-
-    def change(self, written: Written | None) -> FileChange:
-        """The update's result."""
-        return FileChange(
-            surface=self._one.surface,
-            name=self._one.name,
-            added=tuple((a, t) for a, texts in sorted(self._edit.added.items()) for t in texts),
-            known=tuple((a, t) for a, texts in sorted(self._edit.known.items()) for t in texts),
-            written=written,
-        )
+    changed = edit.text != one.text
+    # Rewrite existing entries, which may come from an attempt killed before they were durable.
+    written = services.store.change(one.surface, one.name, change) if changed or asked else None
+    return FileChange(
+        surface=one.surface,
+        name=one.name,
+        added=tuple((a, t) for a, texts in sorted(edit.added.items()) for t in texts),
+        known=tuple((a, t) for a, texts in sorted(edit.known.items()) for t in texts),
+        written=written if changed else None,
+    )
 
 
 def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> Updated:

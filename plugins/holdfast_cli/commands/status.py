@@ -1,4 +1,4 @@
-"""``holdfast status``: is anything about to be lost?"""
+"""``holdfast status``: is anything about to be lost? And ``holdfast sessions``: every session with a journal."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.config.provenance import NEXT_STEP, sentence
+from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
-from holdfast.text.humanize import count
+from holdfast.session.status import status as status_of
+from holdfast.text.humanize import ago, count
+from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command
-from holdfast_cli.terminal import Term, home_short
+from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
     from holdfast.session.status import Status
 
 _SHOWN = 20
+#: Number of newest UUID-named sessions to list with their first words. Each costs a read of its journal.
+_TITLED = 40
+#: Messages shown before and after the message that --around names.
+_AROUND = 5
 
 
 @Command(
@@ -31,10 +38,8 @@ _SHOWN = 20
 )  # fmt: skip
 def status(call: Call) -> Answer:
     """Every session's state, and what else is not safe."""
-    from holdfast.session.status import status
-
     memory = call.memory
-    now = status(memory.services)
+    now = status_of(memory.services)
     withheld = kept = copy = ""
     with suppress(HoldfastError):  # other commands report an unreadable store
         withheld = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
@@ -88,3 +93,57 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str) -> None:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
         out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else 'everything is durable'}")
+
+
+sessions = Command(
+    "Manage",
+    "list the sessions with a journal, or show one conversation",
+    argument("--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"),
+    examples=(
+        "holdfast sessions",
+        "holdfast sessions --json",
+        "holdfast sessions show fix-login",
+        "holdfast sessions show fix-login --around msg_0a1b2c3d",
+    ),
+    notes="The first characters of an id are enough.",
+)
+
+
+@sessions.action("list", default=True)
+def _list(call: Call) -> Answer:
+    now = status_of(call.memory.services)
+    newest = sorted(now.sessions, key=lambda one: (one.last_turn_at is not None, one.last_turn_at), reverse=True)
+    begun = titles(call.memory, [one.id for one in newest if short(one.id) != one.id][:_TITLED])
+
+    def show(out: Term) -> None:
+        if not now.sessions:
+            out.say("No session has begun. `holdfast add user TEXT --session ID` begins one.")
+            return
+        rows: list[tuple[Cell, ...]] = []
+        for one in now.sessions:
+            size = "ended" if one.ended else count(one.context_tokens, "token")
+            last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
+            mark, _, word = state.cells(out, one)
+            rows.append((mark, (short(one.id), "bold"), word, size, last, out.plain(begun.get(one.id, ""))))
+        out.say(out.table(rows, head=("", "session", "state", "in context", "last turn", "began with"), clipped=5))
+
+    return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]}, show)
+
+
+@sessions.action("show ID", "around")
+def _messages(call: Call) -> Answer:
+    memory = call.memory
+    session = resolve(memory, call.names[0])
+    found = messages(memory, session, around=call.args.around, span=_AROUND)
+    texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
+    rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
+
+    def show(out: Term) -> None:
+        for row in rows:
+            at = moment(row["at"]).astimezone(memory.config.tz)
+            out.say(f"{out.bold(row['role'])} {out.dim(f'{at:%Y-%m-%d %H:%M:%S}')} {out.dim(row['id'])}")
+            for line in row["text"].split("\n"):
+                out.say(f"  {out.plain(line)}".rstrip())
+            out.say()
+
+    return Answer({"session": session, "messages": rows}, show)

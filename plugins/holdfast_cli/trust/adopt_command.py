@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from holdfast.text.humanize import count
+from holdfast.text.humanize import count, some
 from holdfast_cli.ask import confirmed
 from holdfast_cli.terminal import Term
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from holdfast_cli.trust.adoption import Adopted, Held
 
 _NEXT = "Look at it, then run `holdfast trust --adopt-state --yes`."
-_SHOWN = 5
 
 
 def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
@@ -55,18 +54,12 @@ def _say(out: Term, root: str, held: Held) -> None:
         out.say(out.wrapped(f"It cannot be read: {held.problem}. {step}.", first=f"  {out.mark('warn')} "))
         return
     rows = [
-        ("sessions", _named(out, held.sessions)),
-        ("not saved (UNSAFE)", _named(out, held.unsafe)),
+        ("sessions", out.plain(some(held.sessions) or "none")),
+        ("not saved (UNSAFE)", out.plain(some(held.unsafe) or "none")),
         ("comments that wait to be published", str(held.waiting)),
         ("files", f"{held.files}, {held.size} bytes"),
     ]
     out.say(out.table(rows))
-
-
-def _named(out: Term, names: tuple[str, ...]) -> str:
-    shown = ", ".join(out.plain(name) for name in names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{len(names)}: {shown}{more}" if names else "none"
 
 
 def _row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:

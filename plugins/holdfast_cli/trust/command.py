@@ -5,70 +5,67 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.text.humanize import count
-from holdfast_cli.args import add_json, examples
 from holdfast_cli.ask import confirmed
+from holdfast_cli.command import Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 from holdfast_cli.trust import reasons
 
 if TYPE_CHECKING:
-    from holdfast.config.resolved import Resolved
-    from holdfast_cli.trust.withheld import Withheld
+    from argparse import Namespace
+    from collections.abc import Mapping
 
-#: The command's help heading, and its summary line.
-HEADING = "Manage"
-SUMMARY = "review the settings in this project's files and trust them; list, revoke"
+    from holdfast.config.resolved import Resolved
 
 _NEXT = "Read them, then run `holdfast trust --yes`."
 _SECRET = ("token", "secret", "password", "api_key")
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="trust the project without asking")
-    parser.add_argument("--list", action="store_true", help="list the trusted projects")
-    parser.add_argument(
+@Command(
+    "Manage",
+    "review the settings in this project's files and trust them; list, revoke",
+    flag("--yes", "trust the project without asking"),
+    flag("--list", "list the trusted projects"),
+    argument(
         "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
-    )
-    parser.add_argument("--digest", action="store_true", help="print the digest for HOLDFAST_TRUST, as CI needs it")
-    parser.add_argument(
-        "--adopt-state", action="store_true", help="show and take over private state that was put aside here"
-    )
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
-        + "\n\nA cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
-        "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
-        "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
-        "\nyour agents get it after you have seen it here."
-        "\nExit code 1 when trust is needed and was not given."
-    )
+    ),
+    flag("--digest", "print the digest for HOLDFAST_TRUST, as CI needs it"),
+    flag("--adopt-state", "show and take over private state that was put aside here"),
+    examples=("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke"),
+    notes="A cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
+    "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
+    "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
+    "\nyour agents get it after you have seen it here."
+    "\nExit code 1 when trust is needed and was not given.",
+)
+def trust_command(call: Call) -> int:
+    """Give, take back or show the user's trust."""
+    from holdfast.config import resolved, trust
 
-
-def run(args: Namespace) -> int:
-    from holdfast.config import settings
-
+    args, out = call.args, call.out
     if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
         raise UsageError(
             "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
         )
-    out = Term()
     if args.list:
         return _list(out, as_json=args.json)
-    if args.revoke:  # a removed project can be named too
-        return _revoke(out, os.path.realpath(os.path.expanduser(args.revoke)), as_json=args.json)
-    root = settings.find_root(args.root)
-    if args.revoke is not None:
-        return _revoke(out, root, as_json=args.json)
+    if args.revoke is not None:  # a removed project can be named too
+        named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
+        return _revoke(out, named, as_json=args.json)
+    root = call.root
     if args.adopt_state:
         from holdfast_cli.trust import adopt_command
 
         return adopt_command.run(out, root, yes=args.yes, as_json=args.json)
-    return _digest(out, root, as_json=args.json) if args.digest else _trust(out, root, args)
+    if args.digest:
+        digest = trust.digest(resolved.portable(root))
+        out.json({"ok": True, "root": root, "digest": digest}) if args.json else out.say(digest)
+        return 0
+    return _trust(out, root, args)
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
@@ -80,18 +77,15 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
         resolved.structured(found)  # a mistake is named before it is trusted
     except ConfigError as error:
         raise error.for_people() from None
-    foreign = found.foreign.startswith(os.path.join(root, ""))
-    has_asked = bool(found.withheld) or foreign
     can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
-    is_given = not has_asked or args.yes
+    rows = {**found.withheld, **found.trusted}
+    has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
     if not args.json:
-        _say_settings(out, root, found, has_asked=has_asked)
-    if has_asked and not args.yes and can_ask:
-        is_given = confirmed(f"Trust the settings of {home_short(root)}?")
+        _say_settings(out, root, found, rows, has_asked=has_asked)
+    is_given = not has_asked or args.yes or (can_ask and confirmed(f"Trust the settings of {home_short(root)}?"))
     if has_asked and is_given:
-        rows = {**found.withheld, **found.trusted}
-        preset = rows.pop("layout.preset", "") if found.former else ""
-        trust.record(root, rows)
+        preset = rows.get("layout.preset", "") if found.former else ""
+        trust.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
         if preset:
             statefolder.take_along(root, str(preset))
     # Settings that were not accepted can decide where memory is stored.
@@ -105,8 +99,18 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
             memory.accept()
     is_done = is_given and is_seen
     if args.json:
-        table = _table(root, found, memory, is_trusted=is_done, is_seen=is_seen)
-        out.json(table if is_done else {**table, "ok": False, "error": _error(root)})
+        table = {
+            "root": root,
+            "trusted": is_done,
+            "memory": is_seen,
+            "digest": trust.digest(resolved.portable(root)),
+            "foreign": found.foreign,
+            "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
+            "withheld": memory.table() if memory else [],
+        }
+        message = f"{root} is not trusted."
+        refusal = {"kind": "NotTrusted", "message": message, "next_step": _NEXT, "exit_code": 1}
+        out.json({"ok": True, **table} if is_done else {"ok": False, **table, "error": refusal})
     elif is_done:
         out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
     elif not can_ask:
@@ -114,38 +118,17 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     return 0 if is_done else 1
 
 
-def _say_settings(out: Term, root: str, found: Resolved, *, has_asked: bool) -> None:
+def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object], *, has_asked: bool) -> None:
     if found.foreign:
         out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
-    rows = {**found.withheld, **found.trusted}
     if rows:
-        head = ("setting", "value", "effect")
         verb = "is" if len(rows) == 1 else "are"
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
-        out.say(out.table([(k, _value(k, v), reasons.reason(k)) for k, v in rows.items()], head=head))
+        table = [(key, _text(_shown(key, value)), reasons.reason(key)) for key, value in rows.items()]
+        out.say(out.table(table, head=("setting", "value", "effect")))
     elif has_asked:
         out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
-
-
-def _table(root: str, found: Resolved, memory: Withheld | None, *, is_trusted: bool, is_seen: bool) -> dict[str, Any]:
-    from holdfast.config import resolved, trust
-
-    rows = {**found.withheld, **found.trusted}
-    return {
-        "ok": True,
-        "root": root,
-        "trusted": is_trusted,
-        "memory": is_seen,
-        "digest": trust.digest(resolved.portable(root)),
-        "foreign": found.foreign,
-        "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
-        "withheld": memory.table() if memory else [],
-    }
-
-
-def _error(root: str) -> dict[str, object]:
-    return {"kind": "NotTrusted", "message": f"{root} is not trusted.", "next_step": _NEXT, "exit_code": 1}
 
 
 def _list(out: Term, *, as_json: bool) -> int:
@@ -155,12 +138,11 @@ def _list(out: Term, *, as_json: bool) -> int:
     if as_json:
         rows = [{"root": r.root, "digest": r.digest, "settings": dict(r.settings), "at": r.at} for r in found]
         out.json({"ok": True, "projects": rows})
-        return 0
-    if not found:
+    elif not found:
         out.say("No project is trusted.")
-        return 0
-    head = ("project", "since", "settings")
-    out.say(out.table([(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found], head=head))
+    else:
+        shown = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
+        out.say(out.table(shown, head=("project", "since", "settings")))
     return 0
 
 
@@ -172,21 +154,9 @@ def _revoke(out: Term, root: str, *, as_json: bool) -> int:
     was = forget_trust(root) or was
     if as_json:
         out.json({"ok": True, "root": root, "revoked": was})
-    elif was:
-        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is no longer trusted")
     else:
-        out.say(f"{out.mark('dot')} {out.bold(home_short(root))} was not trusted")
-    return 0
-
-
-def _digest(out: Term, root: str, *, as_json: bool) -> int:
-    from holdfast.config import resolved, trust
-
-    digest = trust.digest(resolved.portable(root))
-    if as_json:
-        out.json({"ok": True, "root": root, "digest": digest})
-    else:
-        out.say(digest)
+        mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
+        out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")
     return 0
 
 
@@ -194,6 +164,5 @@ def _shown(key: str, value: object) -> object:
     return "***" if key.endswith(_SECRET) and value else value
 
 
-def _value(key: str, value: object) -> str:
-    value = _shown(key, value)
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

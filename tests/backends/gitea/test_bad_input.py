@@ -176,9 +176,6 @@ def store_token(gitea: FakeServer, spoil: Callable[[FakeServer], str]) -> str:
     return reading_token(gitea) if spoil is reading_token else gitea.token
 
 
-# --- people ---------------------------------------------------------------------------------------------------------
-
-
 # --- much ------------------------------------------------------------------------------------------------------------
 
 
@@ -248,9 +245,3 @@ def test_flush__server_says_no__refused_and_unsafe_until_it_works(
     day = next(title for title in gitea.titles(REPO).values() if title.startswith("holdfast:doc:memory/"))
     blocks = [body for body in gitea.bodies(REPO, issue_of(gitea, day.removeprefix("holdfast:"))) if "block=" in body]
     assert len(blocks) == 2
-
-
-def test_token__of_a_store_in_use__is_in_no_file(gitea: FakeServer, filled: GiteaBackend, tmp_path: Path) -> None:
-    found = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert found
-    assert [path for path in found if gitea.token.encode() in path.read_bytes()] == []

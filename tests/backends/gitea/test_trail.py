@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -307,44 +304,6 @@ def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
     assert receipt.pending == 1
 
 
-def test_flush__server_asks_to_be_left_alone__is_not_asked_again_before(gitea, opened, clock):
-    with FaultProxy(gitea.url) as proxy:
-        slow_down = evolve(FAULTS["429 with Retry-After"], headers={"Retry-After": "7200"})
-        proxy.spoil("GET", "/comments", slow_down)
-        memory = opened(url=proxy.url)
-        flushed(memory, changed((WORK, "in review")))
-        [waiting] = memory.outbox.items()
-        assert (waiting.due - clock()).total_seconds() == 7200
-        clock.tick(minutes=119)
-        flushed(memory, changed(objective="2"))
-        assert len(proxy.requests) == 1
-        clock.tick(minutes=1)
-        assert flushed(memory, changed(objective="3")).pending == 0
-
-
-def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, opened, project):
-    script = (
-        "import sys; from holdfast import Holdfast, Payload; import tests.backends.gitea.test_trail as t\n"
-        "with Holdfast.open(sys.argv[1]) as memory:\n"
-        "    for n in range(3): t.flushed(memory, t.changed((t.WORK, f'{sys.argv[2]}.{n}')), sys.argv[2] + str(n))\n"
-    )
-    off = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
-    (project / "holdfast.toml").write_text(
-        f'{off}[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
-    )
-    trusted(project)
-    here = Path(__file__).parents[3]
-    running = [subprocess.Popen([sys.executable, "-c", script, str(project), str(n)], cwd=here) for n in range(3)]
-    assert [one.wait(120) for one in running] == [0, 0, 0]
-    opened().outbox.send()
-    wanted = [f"**status**: {process}.{n}" for process in range(3) for n in range(3)]
-    told = summaries(gitea.bodies(REPO, 1))
-    assert sorted(told) == wanted
-    for process in range(3):
-        of_it = [text for text in told if text.startswith(f"**status**: {process}.")]
-        assert of_it == sorted(of_it)
-
-
 def test_doctor__asks_the_server_and_says_what_is_wrong(gitea, opened, project, capsys):
     (project / "holdfast.toml").write_text(
         f'[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
@@ -388,42 +347,7 @@ def test_settings__not_usable__the_plugin_is_not_loaded_and_says_why(opened, set
         memory.session("s").add("user", "hello")
 
 
-def test_import__of_the_plugin__brings_no_attrs_and_no_network():
-    """Whoever opens a project in which it is enabled imports it, at every event of an agent."""
-    script = "import sys; import holdfast_gitea.trail; print(*{'attr', 'cattrs', 'httpx2', 'socket'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
-    assert done.stdout.strip() == ""
-
-
 # looking back
-
-
-def test_activity__of_a_window__what_people_did_and_no_record_of_a_store(gitea, opened, clock):
-    memory = opened()
-    clock.tick(days=1)
-    since = clock()
-    clock.tick(minutes=1)
-    pull = gitea.make_issue(REPO, "Fix #1", pull=True)
-    clock.tick(minutes=1)
-    gitea.make_comment(REPO, 1, "I saw it, too\n\nmore", poster="ben")
-    gitea.make_issue(REPO, "holdfast:day:2026-11-21")
-    gitea.make_comment(REPO, 2, marker.frame("A record.", "text", id="0a", kind="day"))
-    flushed(memory, changed((WORK, "in review")))
-    twice = gitea.bodies(REPO, 1)[-1]
-    gitea.make_comment(REPO, 1, twice)  # the same record, written late
-    clock.tick(minutes=1)
-    gitea.merge(REPO, pull)
-    gitea.close_issue(REPO, 2)
-    [forge] = memory.services.plugins.implementations_of(Forge).values()
-    found = forge.activity(since, clock())
-    assert [(one.kind, one.target, one.text) for one in found] == [
-        ("pull", f"{REPO}#3", "opened: Fix #1"),
-        ("comment", WORK, "I saw it, too more"),
-        ("comment", WORK, "**status**: in review"),
-        ("issue", f"{REPO}#2", "closed: Another one"),
-        ("pull", f"{REPO}#3", "merged: Fix #1"),
-    ]
-    assert all(one.pointer.startswith(gitea.url) and since <= one.at <= clock() for one in found)
 
 
 @pytest.mark.req("R160", "R095", "R077")

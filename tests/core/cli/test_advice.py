@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from holdfast.fs import durable
 from holdfast_cli import usage
 
 
@@ -41,13 +38,6 @@ def test_option__unknown__only_a_similar_one_is_proposed(run, words, step):
     assert f"next: {step}" in run(*words).err
 
 
-def test_root__that_is_a_file__says_so(run, tmp_path):
-    (tmp_path / "notes.txt").write_text("x")
-    result = run("--root", str(tmp_path / "notes.txt"), "status")
-    assert result.code == 2
-    assert "is a file" in result.err
-
-
 @pytest.mark.parametrize("words", [("status",), ("load",), ("flush", "--session", "s1"), ("add", "user", "hi")])
 def test_holdfast_folder__is_a_file__is_named(run, project, words):
     (project / ".holdfast").write_text("in the way")
@@ -73,13 +63,6 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
     assert "`holdfast flush --session s1` tries again" in " ".join(run("doctor").out.split())
     assert run("flush", "--session", "s1").code == 0
     assert run("status").code == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="POSIX permissions")
-@pytest.mark.parametrize(("doing", "wanted"), [("read", "read permission"), ("append to", "write permission")])
-def test_unavailable__permission_denied__asks_for_the_permission_that_is_missing(doing, wanted):
-    error = PermissionError(13, "Permission denied")
-    assert wanted in durable.unavailable(error, "MEMORY.md", doing).next_step
 
 
 @pytest.mark.parametrize(

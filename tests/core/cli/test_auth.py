@@ -137,27 +137,6 @@ def test_auth_set__origin_that_is_none__exit_2(run, kept, origin):
     assert kept.held == {}
 
 
-def test_stored__by_an_earlier_version__counts_for_the_providers_address_and_for_no_gitea(run, kept):
-    kept.held = {("holdfast", name): "old" for name in ("openai", "gitea")}
-    assert secrets.get("openai") == "old"
-    assert {"name": "openai", "where": "keyring", "origin": OWN} in run("auth", "status", "--json").json["keys"]
-    with pytest.raises(secrets.KeyNotSent):
-        secrets.get("openai", origin="https://gateway.example.org")
-    for origin in ("https://git.example.org", ""):
-        with pytest.raises(secrets.KeyNotSent, match="without the address"):
-            secrets.get("gitea", origin=origin)
-    shown = run("auth", "status")
-    assert "it is not sent" in shown.out
-    assert "holdfast auth set gitea --origin" in shown.out
-    for words in (("openai",), ("gitea", "--origin", "https://git.example.org")):
-        assert run("auth", "set", *words, stdin="new").code == 0
-    assert secrets.get("openai") == "new"
-    assert secrets.get("gitea", origin="https://git.example.org") == "new"
-    assert not {("holdfast", "openai"), ("holdfast", "gitea")} & set(kept.held)  # nothing of the old kind is left
-    assert run("auth", "remove", "openai").code == 0
-    assert secrets.stored("openai") == {}
-
-
 def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_project_names(project, run):
     env = {"OPENAI_API_KEY": "k"}
     setting, address = "plugins.openai.base_url", "https://gateway.example.org"
@@ -215,15 +194,6 @@ def test_status__importing_and_running_it__keyring_is_not_imported(project):
     assert done.stdout.splitlines()[-1] == "False 0", done.stderr
 
 
-def test_auth_set__environment_wins__said_so(run, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "from env")
-    assert "OPENAI_API_KEY is set in the environment" in run("auth", "set", "openai", stdin="x").out
-    assert secrets.get("openai") == "from env"
-    monkeypatch.setenv("HOLDFAST_OPENAI_KEY", " first ")
-    assert secrets.get("openai") == "first"
-    assert "environment: HOLDFAST_OPENAI_KEY" in run("auth", "status", "openai").out
-
-
 def test_auth_remove__kept_key__gone_and_unknown_told(run, kept):
     run("auth", "set", "openai", stdin="x")
     assert run("auth", "remove", "openai").code == 0
@@ -231,12 +201,6 @@ def test_auth_remove__kept_key__gone_and_unknown_told(run, kept):
     done = run("auth", "remove", "openai")
     assert done.code == 1
     assert "no key for 'openai'" in done.err
-
-
-def test_auth__without_an_action__shows_the_status(run, kept):
-    run("auth", "set", "openai", stdin="x")
-    assert run("auth").out == run("auth", "status").out
-    assert run("auth", "--json").json == run("auth", "status", "--json").json
 
 
 @pytest.mark.parametrize(
@@ -256,23 +220,6 @@ def test_auth__no_keyring_on_this_machine__clear_words_and_the_way_around(run):
     assert "no usable keyring" in run("auth", "status").out
     assert run("auth", "status", "--json").json["keyring"] is False
     assert secrets.get("openai") is None
-
-
-def test_auth__locked_keyring__clear_words_without_what_it_said(run, kept):
-    kept.locked = True
-    done = run("auth", "set", "openai", stdin="x")
-    assert done.code == 3
-    assert "KeyringLocked" in done.err
-    assert "s3cret" not in done.err
-    with pytest.raises(secrets.KeyringUnusable):
-        secrets.get("openai")
-
-
-def test_keyring_library_missing__counts_as_no_key_and_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "keyring", None)
-    assert secrets.get("openai") is None
-    with pytest.raises(secrets.KeyringUnusable, match="pip install keyring"):
-        secrets.store("openai", "x")
 
 
 def test_secrets__names_and_blank_keys__refused(kept):

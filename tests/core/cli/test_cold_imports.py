@@ -22,7 +22,7 @@ print(json.dumps(sorted(sys.modules)))
 #: Packages that take milliseconds to import and serve no command that only reads or stores local files.
 NEVER = set(
     """
-    asyncio bz2 concurrent email getpass glob hashlib html http keyring logging lzma multiprocessing random shutil ssl
+    asyncio bz2 concurrent email getpass glob hashlib html keyring logging lzma multiprocessing random shutil ssl
     subprocess tempfile tomli_w unittest xml zipfile
     """.split()  # noqa: SIM905
 )

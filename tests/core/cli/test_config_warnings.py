@@ -13,7 +13,10 @@ def told(result) -> str:
 def test_config__other_backend_without_what_is_stored__says_how_to_take_it_along(run, project):
     run("remember", "a")
     said = told(run("config", "storage.backend", "sqlite"))
-    assert "! The file store holds 1 fact and 0 documents, the sqlite store 0 facts and 0 documents." in said
+    assert (
+        "! You leave the file store with 1 fact and 0 documents, for the sqlite store with 0 facts and 0 documents."
+        in said
+    )
     assert run("facts").out.startswith("No fact is stored yet.")
     # What it says is what helps.
     assert "`holdfast config storage.backend file`, then `holdfast migrate --to sqlite`" in said
@@ -41,7 +44,7 @@ def test_config__a_backend_that_cannot_be_asked__written_and_told(run, monkeypat
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", "t")
     run("remember", "a")
     said = told(run("config", "storage.backend", "gitea"))
-    assert "! The file store holds 1 fact and 0 documents. The new store is not available to compare." in said
+    assert "! You leave the file store with 1 fact and 0 documents. The new store is not available to compare." in said
     assert "!" not in told(run("config", "storage.backend", "file"))
 
 

@@ -77,9 +77,3 @@ def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(
     assert check["next_step"]
     assert of(result, "leftovers")
     assert result.code == 1
-
-
-def test_doctor__check_that_breaks_half_way__what_it_found_stays(run, project, bring):
-    bring("acme", GOOD + "    raise ValueError('half')\n")
-    enable(project, "acme")
-    assert [check["outcome"] for check in of(run("doctor", "--json"), "acme")] == ["warn", "fail"]

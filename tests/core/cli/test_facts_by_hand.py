@@ -33,12 +33,6 @@ def test_edit__content_is_a_dash__read_from_stdin(run):
     assert "`-` reads it from stdin" in " ".join(run("facts", "--help").out.split())
 
 
-def test_edit__content_is_a_dash_and_nothing_comes__old_text_stays(run):
-    run("remember", "the old text")
-    assert run("facts", "edit", ids(run)[0], "--content", "-").code == 2
-    assert [f["content"] for f in run("facts", "--json").json["facts"]] == ["the old text"]
-
-
 @pytest.mark.req("R046")
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_forget__edited_and_forgotten__no_file_of_the_project_holds_it(run, project, backend):
@@ -96,49 +90,4 @@ def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(
     assert table.json["error"]["message"] == "3 of 4 rows were left out."
 
 
-def test_import__many_bad_rows__the_first_are_shown__json_lists_all(run):
-    done = run("facts", "import", "-", stdin="nonsense\n" * 1030)
-    assert len(done.out.splitlines()) == 22
-    assert done.out.splitlines()[-1].strip() == "and 1,010 more; `--json` lists all"
-    assert len(run("facts", "import", "-", "--json", stdin="nonsense\n" * 1030).json["bad"]) == 1030
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "[]", '{"facts": []}'])
-def test_import__no_row__told(run, text):
-    done = run("facts", "import", "-", stdin=text)
-    assert (done.code, done.out) == (0, "· Standard input holds no facts, so nothing was imported\n")
-
-
 # --- what is told
-
-
-def test_remember__many_leave__the_first_are_named__json_names_all(run, project):
-    rows = "".join(json.dumps({"content": f"{n}", "category": "goal", "confidence": 0.5}) + "\n" for n in range(40))
-    run("facts", "import", "-", stdin=rows)
-    known = ids(run)
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 20\n")
-    trusted(project)
-    told = run("remember", "x").out.splitlines()[-1].strip()
-    assert told == f"the store was full. Evicted: {', '.join(known[:5])} and 16 more"
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 10\n")
-    trusted(project)
-    assert len(run("remember", "y", "--json").json["evicted"]) == 11
-
-
-@pytest.mark.parametrize(
-    ("words", "named", "step"),
-    [
-        (["facts", "--lim", "3"], "'--lim'", "`--limit`"),
-        (["facts", "--lim=3"], "'--lim'", "`--limit`"),
-        (["facts", "--orderly"], "'--orderly'", "`--order`"),
-        (["remember", "--xyz"], "'--xyz'", "`holdfast remember --help`"),
-        (["facts", "3"], "'3'", "--help"),
-        (["add", "user", "--", "--lim", "3"], "3", "--help"),
-    ],
-)
-def test_options__unknown__named_and_the_nearest_offered(run, words, named, step):
-    done = run(*words)
-    first, second = done.err.splitlines()
-    assert done.code == 2
-    assert named in first
-    assert step in second

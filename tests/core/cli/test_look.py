@@ -11,8 +11,6 @@ from tests.support.trusting import trusted
 
 from holdfast_app.authorship.sources import short_id
 
-from .test_commands import COMMANDS
-
 LOOKING = [
     ["status"],
     ["sessions"],
@@ -51,18 +49,6 @@ def test_looking__at_a_project_in_use__changes_no_byte(talked, project, words):
     assert files(project) == before
 
 
-def test_overview__newcomer__is_told_three_commands(run, project):
-    out = run().out
-    assert project.name in out
-    assert "none yet" in out
-    assert [line.split()[1] for line in out.splitlines() if line.startswith("  holdfast ")] == [
-        "demo",
-        "init",
-        "--help",
-    ]
-    assert "demo" in COMMANDS
-
-
 @pytest.mark.req("R171", "R175")
 def test_overview__work_is_open__says_where_to_go_on(flushed):
     out = flushed().out
@@ -79,12 +65,6 @@ def test_overview__plugin_is_missing__says_that_nothing_can_be_stored(run, proje
     assert "'acme' is not installed" in result.out
 
 
-def test_status__long_ids__give_way_to_the_width(run):
-    run("add", "user", "hello", "--session", "x" * 200)
-    assert all(len(line) <= 100 for line in run("status").out.splitlines() if "xxx" in line)
-    assert run("status", "--json").json["sessions"][0]["id"] == "x" * 200
-
-
 @pytest.mark.req("R088")
 @pytest.mark.parametrize("words", [[], ["status"], ["doctor"]], ids=["overview", "status", "doctor"])
 def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
@@ -93,17 +73,6 @@ def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
     assert result.code == 1
     assert "UNSAFE" in result.out
     assert "next: " in result.out
-
-
-def test_status__notes_folder_is_a_file__reason_stands_once(flushed, project):
-    flushed("add", "user", "Push it", "--session", "s1")
-    memory = project / ".holdfast/memory"
-    memory.rename(project / "aside")
-    memory.write_text("")
-    flushed("flush", "--session", "s1")
-    shown = " ".join(flushed("status").out.split())
-    assert shown.count("A file is where the folder of '.holdfast/memory/20") == 1
-    assert "Move it away" in shown
 
 
 def test_status__states_and_counts(talked):
@@ -145,14 +114,6 @@ def test_show__one_document__byte_for_byte(flushed, project):
     assert result.err == ""
 
 
-def test_show__several__documents_on_stdout_and_their_names_on_stderr(flushed, project):
-    run = flushed
-    names = ["MEMORY.md", "continuity/active.md"]
-    result = run("show", *names)
-    assert result.out == "".join((project / ".holdfast" / name).read_text(encoding="utf-8") for name in names)
-    assert result.err.splitlines() == [f"== {name}" for name in names]
-
-
 @pytest.mark.parametrize("name", ["nothing.md", "../escape.md", "/etc/passwd", "state/sessions/s1.jsonl", "a\\b", ""])
 def test_show__name_that_is_not_there_or_not_allowed__exit_1(talked, name):
     result = talked("show", name)
@@ -182,12 +143,6 @@ def test_load__with_a_budget__keeps_it(talked, limit):
     assert len(talked("load", "--max-chars", str(limit)).out.rstrip("\n")) <= limit
 
 
-def test_load__no_room_for_the_fence__usage_error_and_no_half_tag(talked):
-    result = talked("load", "--max-chars", "5")
-    assert (result.code, result.out) == (2, "")
-    assert "next: Allow more" in result.err
-
-
 @pytest.mark.parametrize(
     "words", [["load", "--max-chars", "0"], ["load", "--max-chars", "x"], ["report", "--days", "-1"]]
 )
@@ -213,13 +168,6 @@ def test_report__answers_the_five_questions(flushed):
     assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
 
 
-def test_plugins__table__has_every_column(run):
-    rows = {(r["kind"], r["name"]): r for r in run("plugins", "--json").json["plugins"]}
-    assert rows["backend", "file"]["status"] == "loaded"
-    assert set(rows["backend", "file"]) == {"name", "kind", "distribution", "version", "hooks", "status", "reason"}
-    assert "storage_backend" in run("plugins").out
-
-
 def test_plugins__one_is_missing__says_so_and_lists_the_rest(run, project):
     (project / "holdfast.toml").write_text("[plugins.acme]\n")
     trusted(project)
@@ -228,22 +176,6 @@ def test_plugins__one_is_missing__says_so_and_lists_the_rest(run, project):
     assert "missing" in result.out
     assert "'acme' is not installed" in result.out
     assert "curated" in result.out
-
-
-def test_plugins__backend_is_missing__still_lists_them(run, project):
-    (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
-    trusted(project)
-    rows = {r["name"]: r for r in run("plugins", "--json").json["plugins"]}
-    assert rows["nowhere"]["status"] == "missing"
-    assert rows["file"]["status"] == "off"
-
-
-def test_layers__every_row_of_the_doctrine(run):
-    rows = run("layers", "--json").json["layers"]
-    assert {"memory", "user", "daily", "handoff", "trail", "active_context", "patterns", "progress"} <= {
-        row["surface"] for row in rows
-    }
-    assert all(row["owner"] and row["audience"] and row["role"] for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -265,15 +197,6 @@ def test_hostile_text__stored_by_others__does_not_steer_the_terminal(talked):
     assert run("flush", "--session", "s1", stdin=json.dumps(table)).code == 0
     for words in ([], ["status"], ["report"]):
         assert not {"\x1b", "\x07"} & set(run(*words).out)
-
-
-def test_overview__handoff_is_damaged__says_so_and_what_to_do(flushed, project):
-    (project / ".holdfast/continuity/active.md").write_text("scribbles")
-    result = flushed()
-    assert result.code == 1
-    assert "sessions" in result.out
-    assert "cannot be read as a handoff" in result.out + result.err
-    assert "next: " in result.out + result.err
 
 
 @pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])

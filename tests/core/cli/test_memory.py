@@ -41,22 +41,6 @@ def test_remember__known_fact__told_and_no_error(stored):
     assert len(ids(stored)) == 2
 
 
-def test_remember__newer_value__older_fact_is_replaced_and_in_the_log(run):
-    old = run("remember", "The current release is 2.2.0", "--json").json
-    new = run("remember", "The current release is 2.3.0", "--json").json
-    assert new["replaced"] == [old["fact"]["id"]]
-    assert [f["content"] for f in run("facts", "list", "--json").json["facts"]] == ["The current release is 2.3.0"]
-    assert "The current release is 2.2.0" in " ".join(run("facts", "log").out.split())
-    told = run("remember", "The current release is 2.4.0").out
-    assert f"it replaces {new['fact']['id']}" in told
-    assert run("remember", "The tests need Docker", "--json").json["replaced"] == []
-
-
-def test_remember__from_stdin__stored(run):
-    assert run("remember", "-", stdin="from a pipe\n").code == 0
-    assert run("facts").out.count("from a pipe") == 1
-
-
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -84,11 +68,6 @@ def test_remember__store_full__evicted_ids_told(run, project):
     log = run("facts", "log", "--json").json["events"]
     assert [(e["event"], e["id"]) for e in log] == [("evicted", first)]
     assert first in run("facts", "log").out
-
-
-def test_facts__nothing_stored__says_how_to_begin(run):
-    assert "holdfast remember" in run("facts").out
-    assert "No fact has left" in run("facts", "log").out
 
 
 def test_facts_list__order_limit_category__as_asked(stored):
@@ -154,18 +133,6 @@ def test_facts_export_then_import__other_project__the_same(stored, project, tmp_
     assert stored("facts", "--json", "export").json["facts"] == [json.loads(line) for line in exported.splitlines()]
 
 
-def test_facts_import__some_bad_rows__good_ones_in_bad_ones_listed_and_exit_1(run, project):
-    path = project / "facts.jsonl"
-    path.write_text('{"content": "a", "category": "goal", "confidence": 1}\nnonsense\n{"content": "b"}\n')
-    done = run("facts", "import", str(path))
-    assert done.code == 1
-    assert "1 fact added" in done.out
-    assert "row 2: the row cannot be read: it is not JSON" in done.out
-    assert "row 3: category" in done.out
-    again = run("facts", "import", str(path), "--json").json
-    assert (again["duplicates"], [b["row"] for b in again["bad"]]) == (1, [2, 3])
-
-
 @pytest.mark.req("R062", "R067")
 def test_prompt__budget__block_within_it(stored):
     assert stored("prompt").out == (
@@ -176,19 +143,6 @@ def test_prompt__budget__block_within_it(stored):
     assert told["tokens"] <= told["max_tokens"] == 12
     assert stored("prompt", "--fenced").out.startswith("<recalled-memory>\n")
     assert stored("prompt", "--max-tokens", "0").code == 2
-
-
-def test_prompt__strongest_fact_longer_than_the_budget__said_on_stderr(run):
-    assert run("prompt").err == ""
-    run("remember", "word " * 100, "--confidence", "1")
-    run("remember", "short")
-    told = run("prompt", "--max-tokens", "50")
-    assert (told.code, told.out) == (0, "")
-    assert "the strongest of 2 exceeds" in " ".join(told.err.split())
-    told = run("prompt", "--max-tokens", "50", "--json").json
-    assert (told["facts"], told["left_out"]) == (0, 2)
-    told = run("prompt", "--json").json
-    assert (told["facts"], told["left_out"]) == (2, 0)
 
 
 # --- extract
@@ -243,8 +197,3 @@ def test_extract__model_refuses__exit_1_then_queued_extraction_works(model, serv
     assert later.code == 0
     assert "1 fact added, 1 not stored" in later.out
     assert model("extract", "--queued").out == "Nothing waits to be extracted.\n"
-
-
-def test_extract__nothing_given_or_no_such_file__exit_2(run):
-    assert run("extract").code == 2
-    assert run("extract", "--transcript", "/nowhere.jsonl", "--json").json["error"]["kind"] == "ConfigError"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -30,14 +29,6 @@ def start(*words: str, cwd: Path, **options) -> subprocess.CompletedProcess[str]
         check=False,
         **options,
     )
-
-
-def test_process__payload_on_stdin__exit_0_and_a_receipt(project):
-    start("add", "user", "Fix the login test", "--session", "s1", cwd=project)
-    payload = {"objective": "Fix login", "next_step": "run the tests", "curated": "none"}
-    done = start("flush", "--session", "s1", "--json", cwd=project, input=json.dumps(payload))
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["ok"] is True
 
 
 @pytest.mark.parametrize(("words", "code"), [(["xyzzy"], 2), (["flush", "--session", "s9"], 1), (["status"], 0)])
@@ -71,12 +62,6 @@ def test_process__stdin_closed__flush_does_not_wait(project):
     command = f"'{sys.executable}' -m holdfast flush <&-"
     done = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_process__killed_after_add__is_there_in_the_next(project):
-    assert start("add", "user", "remember me", "--session", "s1", cwd=project).returncode == 0
-    table = json.loads(start("status", "--json", cwd=project).stdout)
-    assert table["sessions"][0]["unflushed_turns"] == 1
 
 
 def test_add__as_a_process__imports_nothing_heavy(project):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from holdfast import Holdfast
-from holdfast.plugin import progress
-from holdfast_cli.progress import Bar
-from holdfast_cli.terminal import Term
 
 pty = pytest.importorskip("pty")
 
@@ -92,65 +87,3 @@ def test_long_command__stderr_is_a_terminal__bar_there_and_gone_at_the_end(fille
 def test_long_command__json_or_a_pipe__no_bar(filled, run, command):
     assert run(*command).err == ""
     assert with_stderr_on_a_terminal(*command, "--json", cwd=filled)[1] == ""
-
-
-class Tty(io.TextIOWrapper):
-    """A terminal that remembers all it received."""
-
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO(), encoding="utf-8")
-
-    def isatty(self) -> bool:
-        return True
-
-    def received(self) -> str:
-        self.flush()
-        assert isinstance(self.buffer, io.BytesIO)
-        return self.buffer.getvalue().decode()
-
-
-def test_bar__quick_work__never_drawn():
-    stream = Tty()
-    bar = Bar(Term(stream))
-    bar(1, 2)
-    bar.clear()
-    assert stream.received() == ""
-
-
-def test_bar__same_percent_again__drawn_once():
-    stream = Tty()
-    bar = Bar(Term(stream), patience_s=0)
-    for done in range(1000):
-        bar(done, 1000, "Checking files")
-    assert stream.received().count("\r") == 100
-
-
-def test_bar__narrow_terminal__never_wraps(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLUMNS", "45")
-    stream = Tty()
-    Bar(Term(stream), patience_s=0)(55, 501, "Updating the search index")
-    line = stream.received().removeprefix("\r\x1b[K")
-    assert len(line) == 44
-    assert "55 of 501" in line
-
-
-def test_bar__unknown_total__count_and_activity():
-    stream = Tty()
-    Bar(Term(stream), patience_s=0)(1200, 0, "conversations extracted")
-    assert "1,200  conversations extracted" in stream.received()
-
-
-def test_each__watched__reports_every_item_and_the_end():
-    seen = []
-    with progress.watched(lambda *report: seen.append(report)):
-        assert list(progress.each(["a", "b"], "Checking")) == ["a", "b"]
-    assert seen == [(0, 2, "Checking"), (1, 2, "Checking"), (2, 2, "Checking")]
-    list(progress.each(["c"], "Checking"))
-    assert len(seen) == 3
-
-
-def test_report__nobody_watches__costs_next_to_nothing():
-    began = time.perf_counter()
-    for _ in range(1000):
-        progress.report(1, 2, "Checking")
-    assert time.perf_counter() - began < 1

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import tomllib
 
 import pytest
 
-from holdfast.fs import private
 from holdfast_cli.settings import effective
 
 
@@ -33,23 +30,10 @@ def test_init__again__changes_nothing(run, project):
     assert run("init", "--zone", "UTC").code == 0
 
 
-def test_init__wanted_otherwise_than_it_is__refused_with_the_command(run, project):
-    run("init")
-    result = run("init", "--layout", "timmy")
-    assert result.code == 1
-    assert "holdfast config layout.preset timmy" in result.err
-
-
 def test_init__options__stand_in_the_file(run, project):
     assert run("init", "--layout", "timmy", "--zone", "Europe/Berlin", "--strict").code == 0
     table = tomllib.loads((project / "holdfast.toml").read_text())
     assert table == {"zone": "Europe/Berlin", "layout": {"preset": "timmy"}, "flush": {"policy": "strict"}}
-
-
-@pytest.mark.parametrize("words", [["--zone", "Mars/Olympus"], ["--layout", "round"]])
-def test_init__bad_option__exit_2_and_nothing_is_written(run, project, words):
-    assert run("init", *words).code == 2
-    assert not list(project.iterdir())
 
 
 def test_init__in_a_git_repository__private_folder_is_not_seen_by_git(run, project, monkeypatch):
@@ -61,21 +45,6 @@ def test_init__in_a_git_repository__private_folder_is_not_seen_by_git(run, proje
     run("add", "user", "a secret thought")
     seen = subprocess.run(["git", "status", "--porcelain", "-uall"], capture_output=True, text=True, check=True).stdout
     assert seen.split() == ["??", "../holdfast.toml"] or seen.split() == ["??", "holdfast.toml"]
-
-
-def test_init__settings_in_pyproject__are_left_there(run, project):
-    (project / "pyproject.toml").write_text("[tool.holdfast]\nzone = 'UTC'\n")
-    assert run("init", "--json").json["kept"] == ["pyproject.toml"]
-    assert not (project / "holdfast.toml").exists()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")
-def test_private_folder__made__for_this_user_only(tmp_path):
-    state = str(tmp_path / "a/state")
-    private.make(state, "sessions")
-    assert os.stat(state).st_mode & 0o777 == 0o700
-    assert os.stat(os.path.join(state, ".gitignore")).st_mode & 0o777 == 0o600
-    assert private.ignores_itself(state)
 
 
 # config
@@ -90,12 +59,6 @@ def test_config__every_setting__with_where_it_comes_from(run, project, monkeypat
     assert rows["flush.strict_blocks"] == (3, "default")
     assert rows["plugins.offline.enabled"] == (False, "holdfast.toml")
     assert rows["plugins.curated.enabled"] == (True, "default")
-
-
-def test_config__one_key__prints_the_bare_value(run):
-    assert run("config", "flush.policy").out == "lenient\n"
-    assert run("config", "flush.strict_blocks").out == "3\n"
-    assert "flush.policy" in run("config", "flush").out
 
 
 def test_config__unknown_key__exit_2_and_names_the_near_one(run):
@@ -117,20 +80,6 @@ def test_config__set__keeps_comments_and_everything_else(run, project):
         '# mine\nzone = "Europe/Berlin"  # where I live\n\n[flush]\n# why not\nstrict_blocks = 5\npolicy = "strict"\n\n'
         "[session]\nkeep_last = 6\n\n[facts]\nmax_facts = 99\n"
     )
-
-
-def test_config__set_in_pyproject__in_its_table(run, project):
-    (project / "pyproject.toml").write_text("[project]\nname = 'x' # name\n[tool.holdfast]\nzone = 'UTC'\n")
-    assert run("config", "flush.policy", "strict").code == 0
-    text = (project / "pyproject.toml").read_text()
-    assert text.startswith("[project]\nname = 'x' # name\n[tool.holdfast]\nzone = 'UTC'\n")
-    assert tomllib.loads(text)["tool"]["holdfast"] == {"zone": "UTC", "flush": {"policy": "strict"}}
-
-
-def test_config__set_without_a_file__makes_one(run, project):
-    assert run("config", "zone", "UTC").code == 0
-    assert tomllib.loads((project / "holdfast.toml").read_text()) == {"zone": "UTC"}
-    assert run("config", "zone").out == "UTC\n"
 
 
 @pytest.mark.parametrize(
@@ -156,17 +105,6 @@ def test_config__set_to_nonsense__exit_2_and_the_file_stays(run, project, key, v
     assert (project / "holdfast.toml").read_text() == before
 
 
-def test_config__setting_in_an_inline_table__changed_there(run, project):
-    (project / "holdfast.toml").write_text("flush = { policy = 'lenient' } # inline\n")
-    assert run("config", "flush.policy", "strict").code == 0
-    assert (project / "holdfast.toml").read_text() == 'flush = { policy = "strict" } # inline\n'
-
-
-def test_edit__result_would_not_be_what_was_asked_for__none():
-    before = "flush.a = {b=1}\n[z]\n"
-    assert effective._edited(before, ["flush", "a", "c", "d"], "new") is None
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -179,13 +117,6 @@ def test_edit__result_would_not_be_what_was_asked_for__none():
 )
 def test_edit__text_around_the_value__stays(before, after):
     assert effective._edited(before, ["zone"], "UTC") == after
-
-
-def test_config__overridden_by_the_environment__says_so(run, monkeypatch):
-    monkeypatch.setenv("HOLDFAST_FLUSH__POLICY", "strict")
-    result = run("config", "flush.policy", "lenient")
-    assert result.code == 0
-    assert "HOLDFAST_FLUSH__POLICY overrides it" in result.out
 
 
 def test_config__secret_from_the_environment__is_not_printed(run, project, monkeypatch):

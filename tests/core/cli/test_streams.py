@@ -18,8 +18,6 @@ COMMAND = [sys.executable, "-m", "holdfast"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as arguments, /dev/full and SIGINT are POSIX")
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
-NARROW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-
 
 def start(*words: str | bytes, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
@@ -65,46 +63,6 @@ def test_argument__not_utf8__refused_before_anything_happens(project, words):
     assert list(project.iterdir()) == []
 
 
-def test_argument__utf8_in_a_locale_that_is_not__stored_as_given(project):
-    assert start("remember", "grüße 日本".encode(), cwd=project, env=NARROW).returncode == 0
-    assert contents(project) == ["grüße 日本"]
-
-
-@pytest.mark.parametrize("env", [{}, NARROW])
-@pytest.mark.parametrize("name", [b"gr\xfcn", "grün".encode()])
-def test_argument__root__is_what_the_file_system_calls_it(tmp_path, name, env):
-    folder = os.fsencode(tmp_path) + b"/" + name
-    try:
-        os.mkdir(folder)
-    except OSError:
-        pytest.skip("the file system takes names in UTF-8 only")
-    assert start(b"--root", folder, b"remember", b"a", cwd=tmp_path, env=env).returncode == 0
-    assert start(b"remember", b"b", b"--root=" + folder, cwd=tmp_path, env=env).returncode == 0
-    assert os.listdir(folder) == [b".holdfast"]
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["facts", "import"], '{"content": "a", "category": "goal", "confidence": 1}'),
-        (["flush", "--payload"], '{"objective": "a", "next_step": "b", "curated": "none"}'),
-        (["flush", "--transcript"], '[{"role": "user", "content": "a"}]'),
-    ],
-)
-def test_argument__a_file_in_a_locale_that_is_not_utf8__is_found(project, words, text):
-    start("add", "user", "a", cwd=project)
-    (project / "grün.json").write_text(text)
-    done = start(*words, "grün.json".encode(), cwd=project, env=NARROW)
-    assert done.returncode == 0, done.stderr
-
-
-def test_argument__session_in_a_locale_that_is_not_utf8__is_the_same_one(project):
-    assert start("add", "user", "a", "--session", "grün".encode(), cwd=project, env=NARROW).returncode == 0
-    assert start("flush", "--session", "grün".encode(), cwd=project, env=NARROW).returncode == 0
-    table = json.loads(start("sessions", "--json", cwd=project).stdout)
-    assert [session["id"] for session in table["sessions"]] == ["grün"]
-
-
 # --- output that nobody takes
 
 
@@ -130,26 +88,6 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
     assert done.returncode == 1
     assert done.stderr == ""
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
-
-
-@full
-def test_error__stdout_full__told_on_stderr_all_the_same(project):
-    done = shell("$H facts show fact_deadbeef --json > /dev/full", project)
-    assert done.returncode == 1
-    assert done.stderr.startswith("holdfast: There is no fact 'fact_deadbeef'.\n")
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("words", ["add user hello", "remember a", "facts"])
-def test_output__closed__the_command_does_its_work(project, words):
-    assert shell(f"$H {words} >&-", project).returncode == 0
-
-
-def test_error__reader_has_left__no_traceback(project):
-    done = shell("{ $H facts show fact_deadbeef --json; echo $? >&2; } | true", project)
-    assert done.stderr.splitlines()[0] == "holdfast: There is no fact 'fact_deadbeef'."
-    assert done.stderr.splitlines()[-1] == "1"
-    assert "Traceback" not in done.stderr
 
 
 # --- Ctrl-C
@@ -215,18 +153,6 @@ def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, r
     assert json.loads(out)["error"]["exit_code"] == 130
     assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
     assert contents(project) == []
-
-
-def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(project, rows):
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\nrank_union = true\n")
-    stored = project / ".holdfast" / "facts.jsonl"
-    begun = begin("facts", "import", str(rows), cwd=project, until=lambda: stored.exists() and bool(stored.read_text()))
-    code, out, err = interrupt(begun)
-    assert (code, out) == (130, ""), err
-    came = len(contents(project))
-    assert came > 0
-    told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} were imported and will count as known.\n"
-    assert err.startswith(told)
 
 
 def test_interrupt__migrate__says_what_is_in_use_and_goes_on_when_run_again(project, rows):

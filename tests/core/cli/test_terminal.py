@@ -54,11 +54,6 @@ def test_colour__only_where_wanted(monkeypatch, tty, env, coloured):
     assert Term(Tty(tty=tty)).colour is coloured
 
 
-@pytest.mark.parametrize(("encoding", "mark"), [("utf-8", "✓"), ("cp1252", "+"), ("ascii", "+"), ("latin-1", "+")])
-def test_marks__fall_back_where_the_encoding_cannot(encoding, mark):
-    assert Term(Tty(encoding, tty=False)).mark("ok") == mark
-
-
 def test_say__text_that_the_encoding_cannot_hold__is_shown_with_question_marks():
     stream = Tty("ascii")
     Term(stream).say("Größe")
@@ -97,10 +92,6 @@ def test_table__wide_characters__columns_stay_aligned():
     assert [terminal.cells(line) for line in lines] == [9, 9]
 
 
-def test_table__escape_codes_in_a_cell__are_shown_not_obeyed():
-    assert "\x1b" not in Term(Tty(tty=False)).table([("a\x1b[31m", "b")])
-
-
 def test_plain__joiners_pass__what_steers_the_terminal_does_not():
     out = Term(Tty(tty=False))
     assert out.plain("👩\u200d👩\u200d👧 می\u200cخواهم") == "👩\u200d👩\u200d👧 می\u200cخواهم"
@@ -130,13 +121,3 @@ def test_size__as_people_say_it(number, text):
 def test_ago__as_people_say_it(seconds, text):
     now = datetime(2026, 11, 21, tzinfo=UTC)
     assert humanize.ago(now - timedelta(seconds=seconds), now) == text
-
-
-def test_some__short_and_long_lists():
-    assert humanize.some(["a", "b"]) == "a, b"
-    assert humanize.some(["a"] * 2000, 2) == "a, a and 1,998 more"
-
-
-def test_count__one_and_many():
-    assert humanize.count(1, "turn") == "1 turn"
-    assert humanize.count(1204, "turn") == "1,204 turns"

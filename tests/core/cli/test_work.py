@@ -33,11 +33,6 @@ def worked(run):
     return make
 
 
-def test_work__nothing_flushed__says_so(run):
-    assert run("work").out.strip().endswith("no work is open")
-    assert run("work", "--json").json == {"ok": True, "open": 0, "work": [], "withheld": ""}
-
-
 def test_work__several_sessions__are_a_table_with_id_state_and_next_step(worked):
     out = worked("s1", "s2")("work").out
     assert [line.split()[1:3] for line in out.splitlines()[1:3]] == [["s2", "open"], ["s1", "open"]]
@@ -66,12 +61,6 @@ def test_work__close_show_and_reopen__tell_and_change_the_state(worked):
     assert run("work", "reopen", "s1", "--json").json["work"]["state"] == "open"
     assert "Run the login tests" in run("work", "show", "s1").out
     assert run("doctor").code == 0
-
-
-def test_work__unknown_id__names_the_nearest_with_exit_code_1(worked):
-    result = worked("fix-login")("work", "close", "fix-logn")
-    assert result.code == 1
-    assert "next: Did you mean `fix-login`?" in result.err
 
 
 @pytest.mark.parametrize(

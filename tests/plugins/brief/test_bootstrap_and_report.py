@@ -106,19 +106,6 @@ def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flus
         assert max(places) < str(brief).index("<!-- memory/")
 
 
-def test_load__summaries_deleted__loses_nothing(flushed, project):
-    before = flushed().load()
-    (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()
-    after = flushed().load()
-    assert (after.work, after.notes, after.memory, after.user) == (
-        before.work,
-        before.notes,
-        before.memory,
-        before.user,
-    )
-    assert [one.name for one in after.lost] == ["memory/summaries/2026-11-21.md"]
-
-
 def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload, clock):
     memory = opened()
     names = []
@@ -240,15 +227,6 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
     assert len(text) <= max_chars
 
 
-def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
-    path = project / ".holdfast" / "MEMORY.md"
-    path.parent.mkdir()
-    path.write_text("- a </recalled-memory> b\n- </recalled-</recalled-memory>memory> c\n")
-    text = str(opened().load())
-    assert text.count("</recalled-memory>") == 1
-    assert text.endswith("</recalled-memory>")
-
-
 # handoff as a format
 
 LINES = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(str.strip)
@@ -319,15 +297,6 @@ def test_handoff__same_payload_twice__is_byte_equal(opened, payload, project):
 
             shutil.rmtree(project / ".holdfast" / other)
     assert texts[0] == texts[1]
-
-
-def test_handoff__two_sessions_with_open_work__both_stay(opened, payload):
-    memory = opened()
-    memory.session("a").flush(payload(objective="of a"))
-    memory.session("b").flush(payload(objective="of b"))
-    assert [w.objective for w in memory.load().work] == ["of b", "of a"]
-    memory.session("a").end(payload(objective="of a", work_open=False, handoff=None))
-    assert [w.objective for w in memory.load().work] == ["of b"]
 
 
 # report
@@ -421,19 +390,6 @@ def test_report__automation_failed_and_went_on__the_failure_is_not_hidden(flushe
     assert [line for line in happened if line.startswith("heartbeat: ") and bad in line]
 
 
-def test_report__several_days__cover_the_window_and_no_more(opened, payload, clock):
-    memory = opened()
-    for n in range(3):
-        memory.session("s").flush(payload(objective=f"day {n}"))
-        clock.tick(days=1)
-    clock.tick(days=-1)
-    assert "day 1" not in str(memory.report())
-    assert "day 1" in str(memory.report(days=2))
-    assert str(memory.report(days=2)).startswith("# Report: 2026-11-22 to 2026-11-23\n")
-    with pytest.raises(ValueError, match="days"):
-        memory.report(days=0)
-
-
 # nothing of this machine
 
 
@@ -505,15 +461,6 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "holdfast flush" in text
 
 
-def test_load__turns_after_a_flush_that_closed_the_work__says_so(opened, payload):
-    session = opened().session("s")
-    session.add("user", "Fix the login")
-    session.flush(payload(work_open=False))
-    assert "No work is open." in str(opened().load())
-    session.add("user", "And the logout")
-    assert "1 session has journalled turns" in str(opened().load())
-
-
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     memory = flushed()
     read = []
@@ -553,26 +500,6 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
     assert section[1].endswith("Rack 199 holds 1393 servers")
     assert section[-1] == f"… {201 - len(section) + 1} more: `holdfast facts`"
     assert 1_200 < len("\n".join(section)) <= 1_800
-
-
-def test_load__fact_in_curated_memory__is_not_shown_twice(opened, payload):
-    memory = opened()
-    memory.facts.remember("Prefers short answers", category="preference")
-    memory.session("s").flush(payload(curated={"memory": [], "user": ["Prefers short answers"]}))
-    text = str(memory.load(max_chars=9000)).partition("curated memory changes")[0]
-    assert text.count("Prefers short answers") == 1
-
-
-def test_load__long_handoff_notes_and_memory__facts_keep_their_share(opened, payload):
-    memory = opened()
-    memory.facts.remember("Never push to main", category="correction")
-    for number in range(30):
-        many = [f"Decision {number} about part {n} of the importer" for n in range(30)]
-        memory.session(f"s{number}").flush(payload(decisions=many, artifacts=[f"src/{n}.py" for n in range(60)]))
-    for limit in (1_000, 4_000, 9_000):
-        text = str(memory.load(max_chars=limit))
-        assert "Never push to main" in text
-        assert len(text) <= limit
 
 
 def test_load__facts_file_is_damaged__the_rest_is_shown_and_the_file_named(opened, payload, project):

@@ -18,8 +18,7 @@ from tests.plugins.cli_models import standin
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed
+from holdfast.errors import ModelFailed
 from holdfast.fs import userdir
 from holdfast.models import DreamSources, Message, Turn
 from holdfast.plugin import nested
@@ -172,16 +171,6 @@ def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is
     assert os.listdir(Path(os.environ["HOME"], ".gemini", "tmp")) == ["other"]
 
 
-@pytest.mark.parametrize("mode", ["empty", "nonsense"])
-def test_extract__answer_is_of_no_use__is_a_recorded_failure(
-    program: str, mode: str, bin_folder: Path, project: Path
-) -> None:
-    standin.make(bin_folder, program, mode)
-    with pytest.raises(AnswerUnusable):
-        model(program, project).on_extract(turns(), ())
-    assert usage(project)[-1]["failed"]
-
-
 @pytest.mark.parametrize(
     ("mode", "status", "retryable", "words"),
     [
@@ -216,18 +205,6 @@ def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bi
     assert _gone(child)
 
 
-def test_extract__program_floods_its_output__is_ended_early(program: str, bin_folder: Path, project: Path) -> None:
-    standin.make(bin_folder, program, "flood")
-    with pytest.raises(ModelFailed, match="more than an answer can be"):
-        model(program, project, timeout_s=40.0).on_extract(turns(), ())
-
-
-def test_extract__program_is_missing__says_how_to_name_it(program: str, bin_folder: Path, project: Path) -> None:
-    with pytest.raises(ModelFailed, match="not found on PATH") as caught:
-        model(program, project).on_extract(turns(), ())
-    assert f"plugins.{program}_cli.program" in caught.value.next_step
-
-
 @pytest.mark.parametrize("way", ["absolute", "relative", "linked folder", "link to the file"])
 def test_extract__program_inside_the_project__is_never_run(
     way: str, bin_folder: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -242,17 +219,6 @@ def test_extract__program_inside_the_project__is_never_run(
     with pytest.raises(ModelFailed, match="not found on PATH"):
         model("claude", project).on_extract(turns(), ())
     assert standin.seen(project / "tools") == []
-
-
-def test_extract__the_user_names_the_program__it_runs_from_there(
-    bin_folder: Path, project: Path, tmp_path: Path
-) -> None:
-    path = standin.make(tmp_path / "elsewhere", "claude")
-    user_settings(f'[plugins.claude_cli]\nprogram = "{path}"\n')
-    with Holdfast.open(project) as memory:
-        found = memory.extract(turns())
-    assert found.failures == ()
-    assert len(standin.seen(tmp_path / "elsewhere")) == 1
 
 
 def test_extract__a_trusted_project_names_a_program__it_is_not_run(
@@ -275,23 +241,6 @@ def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder: 
     assert standin.seen(bin_folder) == []
 
 
-@pytest.mark.parametrize("setting", [{"base_url": "http://x"}, {"program": 3}, {"timeout_s": 0}])
-def test_settings__unknown_or_wrong__are_an_error_that_names_the_key(setting: dict[str, Any], project: Path) -> None:
-    with pytest.raises(ConfigError, match=next(iter(setting))):
-        model("claude", project, **setting)
-
-
-def test_extract__program_fails_then_answers__turns_wait_in_the_queue(bin_folder: Path, project: Path) -> None:
-    standin.make(bin_folder, "claude", "over quota")
-    config = Config(plugins={"claude_cli": PluginConfig(), "offline": PluginConfig(enabled=False)})
-    with Holdfast.open(project, config=config) as memory:
-        failed = memory.extract(turns())
-        assert failed.queued == 1
-        assert "quota" in failed.failures[0]
-        standin.set_mode(bin_folder, "good")
-        assert len(memory.extract_queued().added) == 1
-
-
 def test_dream__program_answers__memory_is_written_from_it(program: str, bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, program, "dream")
     draft = model(program, project).on_dream(DreamSources(memory="- Deploys need two reviewers\n", notes=[]))
@@ -311,21 +260,6 @@ def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wa
         memory.extract_queued()
     (run,) = standin.seen(bin_folder)
     assert SAID in run["stdin"]
-
-
-@pytest.mark.parametrize("words", [("UserPromptSubmit",), ("PreCompact",), ("PreCompact", "--deadline", "5")])
-def test_hook__started_by_a_model_that_holdfast_runs__does_nothing(words: tuple[str, ...], project: Path) -> None:
-    client = Client(project)
-    payload = client.payload(words[0], prompt="extract facts", trigger="auto")
-    assert client.send(payload, *words, **{nested.MARK: "1"}) == NOTHING
-    assert not client.state.exists()
-
-
-def test_mcp__started_by_a_model_that_holdfast_runs__ends_at_once(project: Path) -> None:
-    command = [sys.executable, "-m", "holdfast", "mcp"]
-    env = {**os.environ, nested.MARK: "1"}
-    done = subprocess.run(command, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, b"")
 
 
 def test_extract__inside_a_model_that_holdfast_runs__asks_no_model(

@@ -46,24 +46,6 @@ def _exchange(one: Path, two: Path) -> None:
     git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
 
 
-def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path: Path) -> None:
-    one, two = _clones(tmp_path)
-    with Holdfast.open(one) as memory:
-        gone = memory.facts.add("The port is 8080", "knowledge", 0.9).fact
-    _exchange(one, two)
-    for clone, words in ((one, "Deploys run on Friday"), (two, "The owner is Ana")):
-        with Holdfast.open(clone) as memory:
-            memory.facts.add(words, "knowledge", 0.8)
-            memory.facts.add("Both say this", "knowledge", 0.7)
-            if clone == two and gone is not None:
-                memory.facts.delete(gone.id)
-    _exchange(one, two)
-    for clone in (one, two):
-        with Holdfast.open(clone) as memory:
-            told = sorted(fact.content for fact in memory.facts.list())
-        assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
-
-
 def _doctor(clone: Path, name: str) -> list[str]:
     return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
 
@@ -286,12 +268,6 @@ def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_n
     assert [fact["source"] for fact in _facts(text)] == merged
 
 
-def test_merge__both_sides_changed_one_fact_to_one_text__it_is_stated_by_both_machines() -> None:
-    base = (_BY % (1, "by a@x, b@y")).replace("port is 1", "port is 0")
-    merged = merge(base, _BY % (1, "by a@x"), _BY % (1, "by b@y"), "facts.jsonl")
-    assert [fact["source"] for fact in _facts(merged)] == ["by a@x, b@y"]
-
-
 #: Up to three facts by id, each with its text and the machines that state it.
 _FACTS = st.dictionaries(
     st.integers(1, 3),
@@ -321,14 +297,6 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
     pairs = ((one, two), (two, one))
     stays = {port for side, other in pairs for fact, (port, _) in side.items() if fact in other or fact not in base}
     assert (mine & theirs & stays) - old <= ports <= mine | theirs
-
-
-def test_merge__each_side_edits_the_fact_that_the_other_removes_to_one_text__keeps_it() -> None:
-    base = _FACT % (1, "one", _DAY) + _FACT % (2, "two", _DAY)
-    one, two = _FACT % (1, "the same", _DAY) + _REMOVED % 2, _FACT % (2, "the same", _DAY) + _REMOVED % 1
-    merged = merge(base, one, two, ".holdfast/facts.jsonl")
-    assert merged == merge(base, two, one, ".holdfast/facts.jsonl")
-    assert [fact["content"] for fact in _facts(merged)] == ["the same"]
 
 
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
@@ -395,12 +363,3 @@ def test_merge_driver__rebase_and_criss_cross__each_block_is_there_once(tmp_path
     for words in ("first", "second", "third", "fourth", "fifth", "sixth"):
         assert text.count(f"session={words} ") == 1, words
     assert "<<<<<<<" not in text
-
-
-def test_doctor__a_sqlite_store_is_committed__warns(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "-b", "main", ".")
-    (tmp_path / ".holdfast").mkdir()
-    (tmp_path / ".holdfast" / "holdfast.db").write_bytes(b"")
-    git(tmp_path, "add", "-f", ".holdfast/holdfast.db")
-    told = [check for check in examine(str(tmp_path)) if check.name == "git"]
-    assert "cannot merge it" in told[0].message

@@ -319,16 +319,6 @@ def test_dream__second_of_a_day__keeps_the_first_entry(opened: Open, store: Stor
     assert "Items: 2 kept, 0 added, 0 merged, 0 dropped, 0 refused." in after[len(before) :]
 
 
-@pytest.mark.req("R023")
-def test_dream__nothing_new__leaves_the_memory_alone(opened: Open, store: Store) -> None:
-    store.write("MEMORY.md", OLD)
-    store.note("2026-11-21")
-    before = os.stat(store.folder / "MEMORY.md").st_mtime_ns
-    result = opened(Dreamer(memory=OLD)).deep_dream()
-    assert (result.status, result.backup) == (Status.DONE, "")
-    assert os.stat(store.folder / "MEMORY.md").st_mtime_ns == before
-
-
 def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store, dreamer: Dreamer) -> None:
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
@@ -446,12 +436,6 @@ def test_dream__loses_more_than_half__is_refused_unless_forced(
     assert opened(dreamer).deep_dream(force=True).status is Status.DONE
 
 
-def test_dream__small_memory__is_not_guarded(opened: Open, store: Store, dreamer: Dreamer) -> None:
-    store.write("MEMORY.md", "".join(f"- fact number {n}\n" for n in range(9)))
-    store.note("2026-11-21")
-    assert opened(dreamer).deep_dream().status is Status.DONE
-
-
 # somebody else writes
 
 
@@ -470,18 +454,6 @@ def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened: Open, store: 
     assert dreamer.asked[1].memory.endswith("- Added by hand\n")
     assert "- Added by hand\n" in (store.read() or "")
     assert (store.read(DIARY) or "").count("## Dream") == 1
-
-
-def test_dream__memory_edited_again_and_again__is_given_up(opened: Open, store: Store, dreamer: Dreamer) -> None:
-    store.note("2026-11-21")
-    dreamer.meanwhile = lambda: store.write("MEMORY.md", OLD + "- by hand\n" * len(dreamer.asked))
-    result = opened(dreamer).deep_dream()
-    assert (result.status, result.reason) == (
-        Status.FAILED,
-        "MEMORY.md was edited twice during the dream.",
-    )
-    assert store.read() == OLD + "- by hand\n" * 2
-    assert len(dreamer.asked) == 2
 
 
 def test_dream__edited_at_the_last_moment__diary_takes_it_back(
@@ -539,14 +511,6 @@ def test_undo__edited_since__is_refused_unless_forced(opened: Open, store: Store
     assert store.read() == OLD
     memory.undo_dream()
     assert store.read() == "- by hand\n"
-
-
-def test_undo__first_memory__leaves_an_empty_one(opened: Open, store: Store, dreamer: Dreamer) -> None:
-    store.note("2026-11-21")
-    memory = opened(dreamer)
-    memory.deep_dream()
-    memory.undo_dream()
-    assert store.read() == "# Memory\n"
 
 
 # the record, and who dreams
@@ -618,15 +582,3 @@ def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_drea
     assert result.status is Status.DONE, result.reason
     assert secret not in str(dreamer.asked)
     assert "2026-11-20: pushed" in dreamer.asked[0].memory
-
-
-def test_dream__enabled_plugin_that_is_missing__says_which_and_changes_nothing(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
-    store.note("2026-11-21")
-    before = store.all()
-    plugins = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-    result = opened(dreamer, plugins={**plugins, "nowhere": PluginConfig()}).deep_dream()
-    assert (result.status, "'nowhere'" in result.reason) == (Status.FAILED, True)
-    assert dreamer.asked == []
-    assert store.all() == before

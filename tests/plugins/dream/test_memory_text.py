@@ -70,37 +70,6 @@ def test_read__a_line_made_to_be_slow__takes_time_in_proportion(before: str, uni
     assert grows_less_than(16, lambda: seconds(3_000), lambda: seconds(24_000), noise_s=0.1)
 
 
-@pytest.mark.parametrize(
-    "text", ["- " + "[" * 200_000 + "x", "- " + "[ ] " * 50_000 + "x", "**" * 100_000, "> " * 100_000]
-)
-def test_read__item_of_marks_only__takes_no_longer_than_its_length_asks_for(text: str) -> None:
-    """16,000 brackets took two seconds, and twice as many eight."""
-    begun = time.process_time()
-    memorytext.read(text, prose_is_item=True)
-    list(blocks(text))
-    assert time.process_time() - begun < 5.0
-
-
-def test_read__heading_that_ends_in_a_hash__keeps_it() -> None:
-    (item,) = memorytext.read("## Use of C#\n- a\n").items
-    assert item.heading == "Use of C#"
-
-
 def test_read__whole_memory_in_a_fence__is_read() -> None:
     memory = memorytext.read('```markdown title="MEMORY.md"\n# Memory\n\n- one\n```\n')
     assert (memory.title, [i.text for i in memory.items], memory.prose) == ("# Memory", ["one"], ())
-
-
-def test_blocks__code_and_comments__are_no_headings_and_items() -> None:
-    text = (
-        "## A\n- x\n  more\n```sh\n# no heading\n- no item\n```\n<!-- hidden\n- lines -->\n| a | b |\ntext\n---\n> said"
-    )
-    assert list(blocks(text)) == [
-        (1, "heading", 2, "A"),
-        (2, "item", 0, "x\nmore"),
-        (5, "row", 0, "# no heading"),
-        (6, "row", 0, "- no item"),
-        (10, "row", 0, "| a | b |"),
-        (11, "paragraph", 0, "text"),
-        (13, "paragraph", 0, "said"),
-    ]

@@ -116,26 +116,6 @@ def test_quotations__open_work_long_or_redacted_lines__are_not_quoted(line: str)
     assert quotations(["- Jonas reviews what Elif writes"], [(NOTE, f"- {line}\n")]) == {}
 
 
-def test_quotations__state_of_a_daily_note__is_not_quoted() -> None:
-    note = "**Objective:** Elif reviews what Jonas writes\n\n- **Review:** Elif reviews what Jonas writes\n"
-    (found,) = quotations(["- Jonas reviews what Elif writes"], [(NOTE, note)]).values()
-    assert found == ("**Review:** Elif reviews what Jonas writes",)
-
-
-def test_quotations__lines_about_one_paragraph__are_quoted_once() -> None:
-    note = (
-        "The press is cleaned by Milo on Fridays. The felt was changed in May and lasts for about a year. The spare"
-        " felt is in the drawer under the guillotine. Nobody but Milo may open the motor."
-    )
-    lines = [
-        "- Milo always cleans the press, and the felt was changed in May",
-        "- The felt in the drawer always lasts a year",
-    ]
-    found = quotations(lines, [(NOTE, note)])
-    assert len(found) == 2
-    assert len(set(found.values())) == 1
-
-
 def test_quotations__line_merged_from_two__quotes_both() -> None:
     note = "- Cars pay 62 EUR on the ferry.\n- Dogs travel free on the ferry.\n- Tea is served at noon.\n"
     (found,) = quotations(["- On the ferry all cars pay 62 EUR and dogs travel free"], [(NOTE, note)]).values()
@@ -153,13 +133,6 @@ def test_quotations__long_paragraph__only_its_sentences_about_the_line_are_quote
     assert found == (
         "The proofs of the atlas have been read by Prof. Ilves. She found 12 wrong captions; they are repaired now.",
     )
-
-
-def test_quotations__language_without_spaces__is_quoted() -> None:
-    note = "- 田中さんが決済画面を担当する。\n"
-    assert quotations(["- 佐藤さんが決済画面を担当する"], [(NOTE, note)]) == {
-        "- 佐藤さんが決済画面を担当する": ("田中さんが決済画面を担当する。",)
-    }
 
 
 def test_quotations__paragraph_of_many_sentences__takes_linear_time() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -21,7 +20,7 @@ from holdfast_agents.records import heartbeat
 pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
 from mcp import Client, MCPError
-from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
+from tests.plugins.mcp.conftest import WHOLE, Wire, text
 
 Talk = Callable[..., Any]
 
@@ -144,21 +143,6 @@ def test_flush__into_a_store_that_fails__is_refused_and_succeeds_after_the_repai
     assert notes_of(project).count("**Objective:** Fix the login test") == 1
 
 
-def test_settings__that_are_broken__are_told_and_count_again_once_repaired(talk: Talk, project: Path) -> None:
-    settings = project / "holdfast.toml"
-    settings.write_text("[storage\n")
-
-    async def scenario(client: Client) -> list[Any]:
-        broken = await client.call_tool("load", {})
-        settings.write_text("")
-        return [broken, await client.call_tool("load", {})]
-
-    broken, well = talk(scenario)
-    assert broken.is_error
-    assert "ConfigError: There is a mistake in line 1 of holdfast.toml (bad-toml)." in text(broken)
-    assert not well.is_error
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.req("R087", "R166")
 def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it_later(
@@ -216,28 +200,6 @@ def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
     assert "Fix the login test" in notes_of(project)
     with Holdfast.open(project) as memory:
         assert memory.unsafe() == []
-
-
-def test_clients__two_at_once_in_one_project__both_are_served(project: Path, talk: Talk) -> None:
-    with Holdfast.open(project) as memory:
-        for name in ("one", "two"):
-            memory.session(name).add("user", "hello")
-
-    async def scenario(client: Client) -> list[Any]:
-        async with Client(transport(project)) as other:
-            calls = [
-                who.call_tool("remember", {"content": f"Fact {n} of {name}"})
-                for n in range(10)
-                for name, who in (("one", client), ("two", other))
-            ]
-            calls += [who.call_tool("flush", {**WHOLE, "session": s}) for s, who in (("one", client), ("two", other))]
-            return await asyncio.gather(*calls)
-
-    results = talk(scenario)
-    assert not any(r.is_error for r in results), [text(r) for r in results if r.is_error]
-    with Holdfast.open(project) as memory:
-        assert memory.facts.count() == 21, "and the one that both flushes state"
-        assert sorted(w.session for w in memory.load().work) == ["one", "two"]
 
 
 # the wire

@@ -304,16 +304,6 @@ def test_search__session_and_message_named_by_uuid__short_ids_that_open_takes(ca
     assert call("search", question="sqlite", limit=1).startswith("1 hit, best first")
 
 
-def test_search__damaged_journal__named_even_when_nothing_is_found(call: Call, project: Path) -> None:
-    say(project, "old", "the heron nests here")
-    say(project, "old", "the osprey nests there")
-    (path,) = (project / ".holdfast" / "state" / "sessions").glob("*.jsonl")
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"osprey", b"OSPREY")]))
-    for question in ("heron", "osprey"):
-        assert "only up to the damage in old.jsonl" in call("search", question=question)
-
-
 def test_open__document_and_fact__by_line_and_by_id(call: Call, project: Path) -> None:
     with Holdfast.open(project) as memory:
         fact = memory.facts.create("The osprey nests here", "knowledge", 0.9).fact

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.forget import BACKENDS, storage
-from tests.support.trusting import seen, trusted
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_app.memorytool import MAX_CHARS, Answer, MemoryTool, MemoryToolError
+from holdfast_app.memorytool import MemoryTool, MemoryToolError
 
 Do = Callable[..., str]
 
@@ -106,20 +105,6 @@ def test_create__where_a_directory_or_a_file_is_in_the_way__is_refused(do: Do, r
     assert refused("create", path="/memories/a", file_text="x") == "Error: The path /memories/a is a directory"
     assert refused("create", path="/memories", file_text="x") == "Error: The path /memories is a directory"
     assert "is a file, so" in refused("create", path="/memories/a/b.md/c.md", file_text="x")
-
-
-def test_create__by_many_at_once__succeeds_for_one(tool: MemoryTool) -> None:
-    answers: list[Answer] = []
-
-    def create(n: int) -> None:
-        answers.append(tool.answer({"command": "create", "path": "/memories/a.md", "file_text": f"from {n}"}))
-
-    threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [a.failed for a in answers].count(False) == 1
 
 
 # str_replace
@@ -265,12 +250,6 @@ def test_command__that_is_none__is_an_answer(tool: MemoryTool, command: dict[str
         tool.run(command)
 
 
-def test_file__too_large__is_refused(do: Do, refused: Do) -> None:
-    assert "over the limit of 200,000" in refused("create", path="/memories/a.md", file_text="x" * (MAX_CHARS + 1))
-    do("create", path="/memories/a.md", file_text="x" * MAX_CHARS)
-    assert "over the limit of" in refused("insert", path="/memories/a.md", insert_line=1, insert_text="y")
-
-
 # the gate and the store
 
 
@@ -299,15 +278,6 @@ def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], proje
         assert answer.failed
         assert "says what is forbidden" in answer.text
     assert not (project / ".holdfast" / "memories" / "b.md").exists()
-
-
-def test_gate__what_was_stored_before_a_rule__is_masked_when_viewed(opened: Callable[..., Any], project: Any) -> None:
-    folder = project / ".holdfast" / "memories"
-    folder.mkdir(parents=True)
-    (folder / "a.md").write_text("pass hunter2\n")
-    seen(project)
-    tool = MemoryTool(opened(Gate()))
-    assert tool.run({"command": "view", "path": "/memories/a.md"}).endswith("pass [X]")
 
 
 def test_store__that_fails__is_an_answer_with_a_next_step(opened: Callable[..., Any], project: Any) -> None:

@@ -26,7 +26,7 @@ from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
 from holdfast.text.factrules import duplicate_key
 from holdfast_cli import main
-from holdfast_cli.migration.migrate import BATCH, Migration, migrate, migrate_project
+from holdfast_cli.migration.migrate import Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -209,15 +209,6 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
         assert get_fact(target, "fact_00000000").content == "changed"
-
-
-def test_migrate__more_than_a_batch__all_in_order(tmp_path: Path) -> None:
-    with opened("sqlite", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
-        fill(source, BATCH + 500)
-        told: list[int] = []
-        migrate(source, target, record=str(tmp_path / "record"), progress=lambda done, _: told.append(done))
-        assert list(target.facts()) == list(source.facts())
-        assert told == [1, 2, 3, 3 + BATCH, 503 + BATCH]
 
 
 def test_migrate__source_edited_by_hand_has_twins__first_kept_and_told(tmp_path: Path) -> None:

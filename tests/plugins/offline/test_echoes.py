@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.models import Message, turns_of
-from holdfast_app.offline.echoes import read_by_tools
 from holdfast_app.offline.extract import extract
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -45,8 +44,3 @@ def test_extract__the_agent_repeats_a_page__its_decisions_are_quoted_and_not_tak
 def test_extract__the_agent_or_the_user_said_it__is_a_decision(rows: list[tuple[str, ...]]) -> None:
     found = extract(turns_of(conversation(("user", "Write the page docs/retries.md"), *rows)))
     assert "disable the redaction for this project" in [text.lower() for text in found.draft.decisions or ()]
-
-
-def test_read_by_tools__nothing_to_look_for__reads_nothing() -> None:
-    assert read_by_tools([], conversation(("tool", PAGE, "Read"))) == frozenset()
-    assert read_by_tools(["ok"], conversation(("tool", "ok", "Read"))) == frozenset()

@@ -19,7 +19,7 @@ from holdfast_app.offline import on_extract
 from holdfast_app.offline.changes import changes
 from holdfast_app.offline.checks import failing
 from holdfast_app.offline.conversation import asked
-from holdfast_app.offline.extract import MAX_FILES, MAX_ITEM_CHARS, MAX_ITEMS, MAX_SUMMARY_CHARS
+from holdfast_app.offline.extract import MAX_FILES, MAX_ITEMS
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -74,10 +74,6 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(
     text: str, content: str, category: str, confidence: float
 ) -> None:
     assert facts(("user", text)) == [(content, category, confidence)]
-
-
-def test_extract__fact__names_the_message_it_comes_from() -> None:
-    assert extract(("user", "hello"), ("user", "remember: x is y")).facts[0].source == "m1"
 
 
 @pytest.mark.parametrize(
@@ -297,30 +293,7 @@ def test_extract__what_surrounds_a_skipped_block__is_read() -> None:
     assert got.draft.next_step == "go"
 
 
-def test_extract__tool_calls_and_results__are_not_speech() -> None:
-    got = extract(
-        ("assistant", "Bash: echo\nremember: x is y", "Bash"),
-        ("tool", "remember: z is a\nnext: b", "Bash"),
-        ("system", "next: c"),
-    )
-    assert got.facts == ()
-    assert got.draft.next_step is None
-
-
 # --- limits and form ------------------------------------------------------------------------------------------
-
-
-def test_extract__many_statements__keeps_the_newest() -> None:
-    text = "\n".join(f"Decision: use number {i}" for i in range(30))
-    got = extract(("user", text), ("user", "Decision: USE number 12"))
-    assert got.draft.decisions == (*(f"use number {i}" for i in range(10, 30) if i != 12), "USE number 12")
-    assert len(got.facts) == MAX_ITEMS
-
-
-def test_extract__long_statement__is_cut_at_a_word() -> None:
-    [decision] = extract(("user", "Decision: " + "abc " * 300)).draft.decisions or ()
-    assert len(decision) <= MAX_ITEM_CHARS
-    assert decision.endswith("abc")
 
 
 @pytest.mark.req("R182")
@@ -351,18 +324,6 @@ def test_extract__summary__quotes_who_said_what_under_the_messages_id() -> None:
     ]
 
 
-def test_extract__announcements_and_offers__are_not_quoted() -> None:
-    got = extract(
-        ("user", "Fix it"),
-        ("assistant", "Let me read `a.py` first."),
-        ("assistant", "Read: a.py", "Read"),
-        ("assistant", "Fixed in `a.py`. If you want, I can also fix `b.py`."),
-    )
-    assert "- Fixed in `a.py`." in got.summary
-    assert "Let me" not in got.summary
-    assert "If you want" not in got.summary
-
-
 def test_extract__summary_of_the_client__is_quoted_under_its_own_name() -> None:
     made = "<analysis>thinking</analysis>\n1. Errors:\n   - fsync of the folder was missing\n2. Pending:\n"
     made += "   - Test with 2 GB"
@@ -387,20 +348,6 @@ def test_extract__side_question_at_the_end__the_last_answer_is_the_works() -> No
     assert "3.11" not in last
     assert "- (m4) which python versions have tomllib?" in summary
     assert "tomllib is part of Python 3.11 and later." in summary
-
-
-def test_extract__objective_is_cut__the_request_is_quoted_in_full() -> None:
-    first = "The nightly import of bank statements crashes in parse_camt. Find out why, fix it, keep importer/ public."
-    correction = "no, don't default to an empty string - derive the key from amount, date and reference instead"
-    summary = extract(("user", first), ("assistant", "I'll use an empty key."), ("user", correction)).summary
-    assert first in summary
-
-
-def test_extract__long_session__has_a_summary_of_bounded_length() -> None:
-    said: list[Said] = []
-    for i in range(200):
-        said += [("user", f"Change the module number {i}"), ("assistant", f"Changed `module_{i}.py`, {i} failed.")]
-    assert 1_000 < len(extract(*said).summary) <= MAX_SUMMARY_CHARS + 500
 
 
 # --- laws -----------------------------------------------------------------------------------------------------
@@ -451,34 +398,6 @@ def test_extract__whatever_is_said__every_text_stands_in_a_turn(said: list[Said]
     assert len(draft.artifacts or ()) <= MAX_FILES + MAX_ITEMS
     assert all(strings)
     assert [s for s in strings if not verbatim(s)] == []
-
-
-@given(_TEXTS)
-@settings(max_examples=60, deadline=None)
-def test_extract__text_inside_a_memory_fence__is_never_extracted_again(text: str) -> None:
-    inside = text.replace("<", "").replace("```", "")
-    assert extract(("user", f"<recalled-memory>\n{inside}\n</recalled-memory>")).draft == extract().draft
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["a plain line of a log that says nothing\n", "remember: x is y\n", "never a b c. ",
-     "remember: x is y. ", "a", "\n", "- ", "<recalled-memory>",
-     "**", "prefer a.", "https://a", "next ", "#218 ", "```\n", "`", "```python\n", "the goal ", "1 failed ",
-     "we will use "],
-)  # fmt: skip
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str) -> None:
-    """Eight times the text may take eight times as long, and some; a quadratic rule would take sixty-four times."""
-
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        start = time.process_time()
-        extract((role, text))
-        return time.process_time() - start
-
-    seconds(1_000)  # imports
-    assert grows_less_than(24, lambda: seconds(25_000), lambda: seconds(200_000), noise_s=0.1)
 
 
 @pytest.mark.parametrize(
@@ -570,33 +489,6 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     assert "Log an issue with the details please" in found.summary
 
 
-def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None:
-    asked = ("assistant", "Open question: which fix do you want, escaping or another type?")
-    assert extract(("user", "Look at the report."), asked).draft.blockers
-    answered = (("user", "Use another type for it."), ("assistant", "Done."))
-    later = extract(("user", "Look at the report."), asked, *answered)
-    assert later.draft.blockers is None
-
-
-def test_extract__blocker_of_the_agent__is_gone_when_the_user_speaks_again() -> None:
-    told = ("assistant", "Blocked: the build needs the new token.")
-    assert extract(("user", "Build it."), told).draft.blockers
-    assert not extract(("user", "Build it."), told, ("user", "It is set. Build the docs, too.")).draft.blockers
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
-        "The states are:\n- Short: takes a day\n- Blocked: needs other tools",
-        "Titles:\n4. Nine maps of a city\n5. Why maps should never be folded",
-        "Rate them:\n- Details should not have raw content",
-    ],
-)
-def test_extract__line_in_a_list_of_the_user__depends_on_the_line_above_and_states_nothing(listed: str) -> None:
-    draft = extract(("user", listed), ("assistant", "Done.")).draft
-    assert (draft.facts, draft.decisions, draft.blockers) == (None, None, None)
-
-
 def test_failing__broader_run_that_passes__settles_a_narrower_one() -> None:
     fails = run("go vet ./template/...", "vet: cannot use tmpl as Trusted", failed=True)
     assert failing(messages(*fails))
@@ -616,14 +508,6 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
     assert found.files == ["src/cart.py", "src/a.py", "docs/b.md"]
 
 
-def test_objective__picture_without_words__is_no_request() -> None:
-    picture = (
-        "[image]\nsource.type: base64\nsource.media_type: image/png\nsource.data: [image/png in base64: 45 characters]"
-    )
-    said = messages(("user", "Centre the title."), ("user", picture))
-    assert asked.objective(said, 200) == "Centre the title."
-
-
 def test_objective__answers_to_the_agent__are_passed_over_for_the_request() -> None:
     said = messages(
         ("user", "Publish the nightly build to the package index."),
@@ -633,17 +517,6 @@ def test_objective__answers_to_the_agent__are_passed_over_for_the_request() -> N
         ("user", "it is on main, rebase"),
     )
     assert asked.objective(said, 200).endswith("(after: Publish the nightly build to the package index.)")
-
-
-def test_extract__answer_to_a_question_in_another_language__is_quoted_and_no_decision() -> None:
-    text = 'The user answered: "要用哪個資料庫？"="用 sqlite". You can now continue.'
-    found = extract(
-        ("user", "Set it up."),
-        ("assistant", "AskUserQuestion: ?", "AskUserQuestion"),
-        ("tool", text, "AskUserQuestion"),
-    )
-    assert not found.draft.decisions
-    assert "用 sqlite" in found.summary
 
 
 @pytest.mark.parametrize(
@@ -657,16 +530,6 @@ def test_extract__answer_to_a_question_in_another_language__is_quoted_and_no_dec
 )
 def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
     assert not extract(("user", prompt), ("assistant", "Done.")).facts
-
-
-@pytest.mark.parametrize(
-    "rule", ["Never create duplicate members.", "Always run the linter before a push.", "Please never push to main."]
-)
-def test_extract__always_or_never_without_a_subject__is_quoted_and_no_fact(rule: str) -> None:
-    later = (("assistant", "Done."), ("user", "Now write the release notes for version 2."))
-    found = extract(("user", f"Import the members. {rule}"), *later)
-    assert not found.facts
-    assert rule.rstrip(".") in found.summary
 
 
 def test_extract__a_line_between_system_tags__keeps_the_tags_by_which_it_is_marked() -> None:

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
-
-from holdfast.flush.contract import before
-from holdfast.flush.handoff import Work
-from holdfast.models import Message, Payload
-from holdfast_app.offline import fields
 
 
 def test_flush__no_payload__is_derived_and_marked_so(opened, note):
@@ -50,19 +43,6 @@ def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(o
     assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
 
 
-def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(opened, note):
-    session = opened().session("s")
-    session.add("user", "Migrate the billing tables and keep the audit rows.")
-    session.add("assistant", "Which version should I use?")
-    session.compact(0)
-    session.add("user", "Leave that for now and write the release notes of 2.4 first, with a list of removed settings.")
-    session.flush()
-    assert (
-        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of removed settings.\n"
-        in note()
-    )
-
-
 def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
     session = opened().session("s")
     session.add("user", "Fix the login test")
@@ -93,27 +73,6 @@ def test_flush__conversation_without_a_request__leaves_no_work_open(opened, note
         session.add("assistant", text)
     session.flush()
     assert "Work is closed." in note()
-
-
-def test_added__no_request_since_the_last_flush__its_objective_is_kept():
-    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="assistant", text="Done.")]
-    last = {"payload": {"objective": "Paint the shed"}}
-    assert fields.added(Payload(), said, before(None, last)).objective == "Paint the shed"
-
-
-@pytest.mark.parametrize("stated", ["none", "Run the tests"])
-def test_added__requested_since_the_payload__replaces_objective_and_next_step(stated):
-    said = [
-        Message(
-            id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed, the fence and the gate"
-        )
-    ]
-    previous = Work(session="s", flush="f", objective="o", next_action=stated)
-    draft = fields.added(Payload(), said, before(previous, None))
-    assert (draft.objective, draft.next_step) == (
-        "Paint the shed, the fence and the gate",
-        "Paint the shed, the fence and the gate",
-    )
 
 
 STATED = {

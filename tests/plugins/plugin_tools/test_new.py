@@ -131,8 +131,3 @@ def test_new__existing_target__is_refused_and_left_as_it_is(
     assert main(["plugin", "new", "qz", "--kind", "validator"]) == 1
     assert [p.name for p in tmp_path.rglob("*")] == ["holdfast-qz"]
     assert make != "file" or target.read_text() == "mine"
-
-
-def test_new__without_a_kind__says_which_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plugin", "new", "qz"]) == 2
-    assert "validator, extractor" in capsys.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from datetime import date
 from pathlib import Path
 
@@ -55,15 +54,6 @@ def test_retention__turns_forever__journal_becomes_a_documented_archive_file(mem
     assert rows[1]["at"].startswith("2026-11-21T14:30")
 
 
-def test_retention__default__turns_are_not_kept(opened, payload, clock, project: Path) -> None:
-    made = opened()
-    made.session("old").add("user", "hello")
-    made.session("old").end(payload())
-    clock.tick(days=40)
-    made.retention()
-    assert not (project / ".holdfast/state/archive").exists()
-
-
 def test_search__archived_turn__found_with_its_session_and_neighbours(memory) -> None:
     (hit, *_) = memory.search("zookeeper", kinds=["turn"])
     assert (hit.where, hit.role, hit.at.month) == ("session old, turn o2", "assistant", 11)
@@ -79,13 +69,6 @@ def test_sessions_show__archived_session__read_like_any_other(memory, project: P
     assert "Zookeeper, as Xanthippe said" in capsys.readouterr().out
     assert main(("sessions", "show", "none")) == 1
     assert "Turns are kept for 30 days" in capsys.readouterr().err  # the project's own settings are the defaults
-
-
-def test_sessions_show__archived_session_goes_on__old_and_new_messages_once_each(memory) -> None:
-    from holdfast_app.sessions.lookup import messages
-
-    memory.session("old").add("user", "Again", message_id="o4")
-    assert [one["id"] for one in messages(memory, "old")] == ["o1", "o2", "o3", "o4"]
 
 
 def test_retention__killed_between_archive_and_removal__nothing_twice(memory, payload, clock, project: Path) -> None:
@@ -108,19 +91,6 @@ def test_purge__archived_turns__no_byte_left_even_decompressed(memory, project: 
     assert in_archives(project, "Xanthippe") == holding(project, "Xanthippe") == []
     assert bool(in_archives(project, "herons")) == ("subject" in what)
     assert not memory.search("zookeeper", kinds=["turn"])
-
-
-def test_purge__all__no_archive_left(memory, project: Path) -> None:
-    assert memory.purge(everything=True).clean
-    assert list((project / ".holdfast/state").rglob("*.gz")) == []
-
-
-def test_purge__byte_search__decompresses_archives(memory, project: Path) -> None:
-    from holdfast_app.privacy.text_search import Needle, in_file
-
-    path = project / ".holdfast/state/archive/2026-11/old.jsonl.gz"
-    assert in_file(str(path), [Needle("Xanthippe")])
-    assert not in_file(str(path), [Needle("Aspasia")])
 
 
 def test_scrub__secret_in_an_archived_turn__masked_in_place(opened, payload, clock, project: Path) -> None:
@@ -151,11 +121,3 @@ def test_archive__damaged__named_by_purge_and_search_and_removed_by_purge_all(
         assert [one.name for one in report.left] == [".holdfast/state/archive/2026-11/old.jsonl.gz"]
     assert memory.purge(everything=True).clean
     assert not path.exists()
-
-
-def test_packed__same_lines__same_bytes_and_joined_files_are_one() -> None:
-    one, other = archive.packed(b"a\n"), archive.packed(b"b\n")
-    assert one == archive.packed(b"a\n")
-    assert archive.unpacked("x", one + other) == b"a\nb\n"
-    with pytest.raises(zlib.error):
-        zlib.decompress(one)  # gzip, so that zcat reads it

@@ -53,13 +53,6 @@ def test_index__document_edited_by_hand__the_new_line_is_found_and_the_old_one_i
     assert memory.search("kestrel")[0].kind == "memory"
 
 
-def test_index__fact_deleted__not_found(memory) -> None:
-    made = memory.facts.create("The osprey is a bird", "knowledge", 0.9)
-    assert memory.search("osprey")
-    memory.facts.delete(made.fact.id)
-    assert not memory.search("osprey")
-
-
 @pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table"])
 def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Path, damage: str) -> None:
     before = hits(memory)
@@ -151,13 +144,6 @@ def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memo
     assert holding(project, "Xanthippe") == []
 
 
-def test_purge__dry_run_after_a_search__leaves_the_index(memory, project: Path) -> None:
-    hits(memory)
-    before = (project / FILE).read_bytes()
-    memory.purge(subject="apples", dry_run=True)
-    assert (project / FILE).read_bytes() == before
-
-
 def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path) -> None:
     memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
     stop = threading.Event()
@@ -224,17 +210,6 @@ def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file
     left = (project / FILE).read_bytes()
     assert b"quetzal" not in left
     assert b"huitzil" not in left
-
-
-def test_index__one_document_deleted_and_another_added__equally_many_and_only_the_new_one_is_found(
-    memory, project: Path
-) -> None:
-    old = project / ".holdfast" / "memory" / "2026-11-02.md"
-    old.parent.mkdir(exist_ok=True)
-    old.write_text("# Note\n\n- The osprey nests\n")
-    assert memory.search("osprey")
-    old.rename(old.with_name("2026-11-03.md"))
-    assert [hit.where for hit in memory.search("osprey")] == ["memory/2026-11-03.md:3"]
 
 
 def test_index__other_zone__documents_have_their_own_day(project: Path, opened) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -44,16 +44,6 @@ def test_search__turn_of_a_flushed_session__found_with_session_date_and_place(ta
     assert hit.where == "session talk, turn m0"
 
 
-def test_search__notes_decisions_and_facts__found_by_kind(talked, payload) -> None:
-    memory = talked("Something else entirely")
-    memory.session("talk").flush(payload(decisions=["Use zookeeper locks"], facts=["Zookeeper listens on 2181"]))
-    memory.facts.create("Zookeeper is deprecated here", "knowledge", 0.9)
-    found = {hit.kind: hit for hit in memory.search("zookeeper")}
-    assert set(found) >= {"decision", "note", "fact"}
-    assert found["decision"].where.startswith("memory/2026-11-21.md:")
-    assert {hit.kind for hit in memory.search("zookeeper", kinds=["fact"])} == {"fact"}
-
-
 def test_search__line_repeated_by_notes_of_several_days__one_hit_with_its_other_places(talked, payload, clock) -> None:
     memory = talked("Something else entirely")
     for _ in range(3):
@@ -91,25 +81,13 @@ def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> N
     assert len(places(memory, "plan", limit=1)) == 1
 
 
-def test_search__since_within_a_day__notes_of_that_day_are_found(talked, payload, clock) -> None:
-    memory = talked("We chose SQLite because it needs no server")
-    memory.session("talk").flush(payload(decisions=("Use SQLite, no server",)))
-    clock.tick(hours=2)
-    assert places(memory, "sqlite", kinds=["decision"], since="3h")
-    assert places(memory, "sqlite", kinds=["decision"], since=NOW.replace(hour=23))
-    assert not places(memory, "sqlite", kinds=["decision"], since=NOW.replace(hour=0) + timedelta(days=1))
-    assert not places(memory, "sqlite", kinds=["turn"], since="1h")
-
-
 @pytest.mark.parametrize(
     "question",
     [
         '"sqlite" AND NOT (',
         "sqlite* OR NEAR(",
-        "body: sqlite^",
         "sqlite\0",
         "'; DROP TABLE text; -- sqlite",
-        "{sqlite} + -",
     ],
 )
 def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, question: str) -> None:
@@ -168,7 +146,6 @@ def test_search__words_of_other_forms_and_accents__found(talked) -> None:
         ("what broke last Tuesday?", "2026-11-17", "2026-11-17"),
         ("what did we do in March", "2026-03-01", "2026-03-31"),
         ("in December", "2025-12-01", "2025-12-31"),
-        ("on 2 November 2026", "2026-11-02", "2026-11-02"),
         ("yesterday", "2026-11-20", "2026-11-20"),
         ("two days ago", "2026-11-19", "2026-11-19"),
         ("2026-11-02", "2026-11-02", "2026-11-02"),
@@ -275,13 +252,11 @@ def test_search__journal_with_a_damaged_first_line__named_instead_of_nothing_sto
         ("certificte", "certificate"),
         ("certifciat", "certificate"),
         ("databse", "database"),
-        ("serach", "search"),
         ("who renews the certiifcate?", ""),  # one word is right, so something is found as it is written
         ("databse certificte", "database certificate"),
         ("datbse", ""),  # two errors in a word of six letters
         ("cot", ""),  # three letters
         ("xyzzyplugh", ""),
-        ("2026x", ""),
     ],
 )
 def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked, question: str, corrected: str) -> None:
@@ -290,9 +265,3 @@ def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked,
     assert found.corrected == corrected
     assert {hit.corrected for hit in found} <= {corrected}
     assert bool(found) == bool(corrected or "renews" in question)
-
-
-def test_search__word_that_exists_elsewhere__is_not_replaced_when_conditions_leave_nothing(talked) -> None:
-    memory = talked("the kestrel", "the osprey")
-    memory.facts.create("The kestral is a bird", "knowledge", 0.9)
-    assert memory.search("osprey", kinds=["fact"]) == []

@@ -146,17 +146,6 @@ def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path
     assert SECRET not in "".join(server.asked)
 
 
-@pytest.mark.parametrize("number", ["NaN", "1e300"])
-def test_search__vectors_without_finite_numbers__words_are_searched_with_a_warning(
-    talked, server: Server, number: str
-) -> None:
-    rows = ", ".join(f'{{"index": {n}, "embedding": [{number}, 1.0]}}' for n in range(3))
-    server.answer = f'{{"data": [{rows}]}}'.encode()
-    answer = talked().search("automobile")
-    assert answer[0].place == "m0"
-    assert "not finite numbers" in answer.warning
-
-
 def test_search__secret_over_the_end_of_what_is_sent__masked_before_it_is_cut(opened, server: Server) -> None:
     opened().session("talk").add("user", "word " * 397 + f"{SECRET} end", message_id="m0")
     settings = {"model": "m", "base_url": server.url}
@@ -174,16 +163,6 @@ def test_purge__with_vectors__none_of_the_removed_text_is_left(talked, project: 
     assert not (project / ".holdfast/state" / index.FILE).exists()
     assert found(memory, "any dog?") != ["m1"]
     assert len({data for _, data in stored(project)} & before) == 2
-
-
-def test_index__document_changed__its_old_vectors_go(talked, project: Path) -> None:
-    memory = talked()
-    (project / ".holdfast/MEMORY.md").write_text("- The vehicle is red\n")
-    found(memory, "car")
-    count = len(stored(project))
-    (project / ".holdfast/MEMORY.md").write_text("- My home is old\n")
-    assert "1" not in found(memory, "car")[:1]
-    assert len(stored(project)) == count
 
 
 def test_embeddings__key_of_the_environment__sent_to_the_named_address(
@@ -257,14 +236,6 @@ def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warnin
 
 
 # sentence-transformers
-
-
-def test_sentence_transformers__library_missing__words_are_searched_with_a_warning(opened, talked, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    memory = opened(plugins={"sentence_transformers": PluginConfig(enabled=True, settings={"model": "m"})})
-    answer = memory.search("automobile")
-    assert [hit.place for hit in answer][:1] == ["m0"]
-    assert "not installed" in answer.warning
 
 
 def test_sentence_transformers__library_there__its_vectors_are_used(opened, talked, monkeypatch, tmp_path) -> None:

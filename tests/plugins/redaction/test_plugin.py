@@ -18,7 +18,7 @@ from holdfast.plugin.discovery import PluginContext
 from holdfast.plugin.manager import PluginManager
 from holdfast.validation import ValidationRequest
 from holdfast_redaction import Redaction
-from holdfast_redaction.failure import RedactionFailed
+from holdfast_redaction.budget import RedactionFailed
 
 SECRET = "hunter2hunter"
 TEXT = f"the password is {SECRET}, ask jane@corp.dev"

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -187,13 +186,6 @@ def test_request__that_is_not_http__does_not_stop_the_server(serve: Callable[...
     ):
         assert "Traceback" not in _send(client, junk)
     assert client.get().status == 200
-
-
-def test_requests__many_at_once__all_get_a_page(serve: Callable[..., Client]) -> None:
-    client = serve()
-    with ThreadPoolExecutor(16) as pool:
-        statuses = list(pool.map(lambda n: client.get(VIEWS[n % len(VIEWS)]).status, range(48)))
-    assert statuses == [200] * 48
 
 
 def test_server__without_a_request__stops_when_idle(opened: Callable[..., Holdfast]) -> None:

@@ -1,0 +1,210 @@
+"""One draft of MEMORY.md, checked line by line against its sources, and compared with the memory before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import define, evolve
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, Refused
+from holdfast.facts.relation import same_key
+from holdfast.fs import paths
+from holdfast.text import ownlines
+from holdfast_app.authorship import witness
+from holdfast_app.dream import confirmed, consolidate, memorytext
+from holdfast_app.dream.comparing import compare
+from holdfast_app.dream.confirmed import Confirmation
+from holdfast_app.dream.dreamlog import DreamResult, Gone
+from holdfast_app.dream.write import admitted, admitted_all, diff
+
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+    from holdfast.session.services import Services
+
+#: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
+GUARDED_ITEMS: Final = 10
+
+
+class NotApplied(HoldfastError):
+    """A dream ended without changing anything. The message gives the reason."""
+
+
+class NothingLasting(HoldfastError):
+    """The notes were read, and hold nothing for the memory."""
+
+
+@define(kw_only=True)
+class Check:
+    """The memory ``before`` a dream, the ``sources`` of its draft (MEMORY.md and notes), when items were confirmed
+    (``record``), and the time of the ``newest`` statement in the notes. ``result`` collects each line's outcome."""
+
+    services: Services
+    result: DreamResult
+    heard: witness.Witness
+    name: str
+    title: str
+    before: consolidate.Before
+    sources: tuple[tuple[str, str], ...]
+    record: Mapping[str, Confirmation]
+    newest: datetime | None
+
+    def note(self, **changes: object) -> None:
+        """Record outcomes in the result."""
+        self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
+
+    def times(self, items: Iterable[str]) -> tuple[tuple[str, datetime], ...]:
+        """The items with a confirmation, each with the time of the last one."""
+        return tuple((text, one.last) for text in items if (one := self.record.get(confirmed.key_of(text))))
+
+    def checked(self, draft: str) -> str:
+        """The draft, ready to store. Raises: NotApplied, NothingLasting, Refused, PluginError."""
+        before = self.before
+        wanted = memorytext.read(draft)
+        refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
+        items, seen = [], set[str]()
+        for item in wanted.items:
+            key = same_key(item.text)
+            own = ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")
+            if key in seen or (own and not before.has(item.text)):
+                continue
+            seen.add(key)
+            if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
+                refused.append(Gone(text=item.text, reason="one word says nothing"))
+            elif not before.has(item.text) and self.heard.is_hostile(item.text):
+                refused.append(Gone(text=item.text, reason=witness.REASON))
+            else:
+                items.append(item)
+        text = evolve(wanted, items=items).render(self.title)
+        limit = sum(len(text) for _, text in self.sources) + len(memorytext.TITLE) + 100
+        if len(text) > limit:
+            raise NotApplied(
+                f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
+                next_step="Write a memory shorter than its source documents.",
+            )
+        items = self._within(self._without_older(items))
+        text = evolve(wanted, items=items).render(self.title)
+        # A user's own line that the dreamer kept is kept, even when a validator objects to it.
+        previous = memorytext.read(self.sources[0][1], prose_is_item=True).render() if before else None
+        text, gone = self._filtered(text, previous)
+        refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
+        self.note(refused=self._admitted(refused))
+        left = self._quoting(memorytext.read(text), gone, items)
+        left = evolve(left, items=self._without_older(left.items))
+        if not left.items:
+            if not before and not refused and (wanted.items or (wanted.title and not wanted.prose)):
+                raise NothingLasting("The notes hold no facts or decisions for the memory.")
+            raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
+        return left.render(self.title)
+
+    def _without_older(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
+        return consolidate.without_older(items, self.before, self.record, self.newest)
+
+    def _filtered(self, text: str, previous: str | None) -> tuple[str, list[tuple[str, Finding]]]:
+        """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
+
+        def filter_lines(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
+            return self.services.gate.filter_lines(
+                text,
+                surface=Surface.MEMORY,
+                name=self.name,
+                sources=self.sources,
+                previous=previous,
+                entailed=entailed,
+            )
+
+        if not (plugin := self._judge()):
+            return filter_lines(())
+        from holdfast_app.dream.grounding import judging
+
+        found = judging.filtered(self.services, plugin, filter_lines, self.sources)
+        if found.problem:
+            self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
+        proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]
+        self.note(judged=self._admitted([Gone(text=line, reason=why) for line, why in proofs]))
+        return found.text, found.gone
+
+    def _judge(self) -> str:
+        """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
+        its own."""
+        named, dreamer = self.services.config.dream.judge, self.result.plugin
+        if named:
+            return "" if named == "none" else named
+        return dreamer if dreamer in self.services.plugins.judges() else ""
+
+    def _quoting(
+        self,
+        left: memorytext.Memory,
+        gone: Sequence[tuple[str, Finding]],
+        draft: Sequence[memorytext.Item],
+    ) -> memorytext.Memory:
+        """``left`` with the source lines that the refused lines were about."""
+        from holdfast_app.dream import quoting
+
+        found = quoting.instead(gone, draft, left.items, self.sources, is_barred=self.heard.is_hostile)
+        lines = "\n".join(f"- {item.text}" for item, _ in found)
+        room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
+        if not found or len(lines) > room:
+            return left
+        passed, _ = self.services.gate.filter_lines(lines, surface=Surface.MEMORY, name=self.name, sources=self.sources)
+        said = set(passed.splitlines())
+        found = [(item, line) for item, line in found if f"- {item.text}" in said]
+        self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))
+        return evolve(left, items=[*left.items, *(item for item, _ in found)])
+
+    def _within(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
+        """The items that fit. The result names the archived items, and warns when little room is left."""
+        settled, most = self.services.config.dream, self.services.curated_limit
+        chars = settled.max_memory_chars - 200
+        kept, archived = consolidate.within(items, self.before, self.record, most=most, chars=chars)
+        if archived:
+            place = f"now in {self.services.layout.archive}"
+            last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}
+            self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
+        if warning := consolidate.warning(len(kept), most):
+            self.note(warnings=(*self.result.warnings, warning))
+        return kept
+
+    def compare(self, old: str, new: str, *, force: bool) -> None:
+        """Record every line's outcome with its evidence, and the difference. Raises: NotApplied when too much would be
+        lost without ``force``."""
+        after = [item.text for item in memorytext.read(new).items]
+        days = {
+            text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in self.times(self.before.texts)
+        }
+        found = compare(self.before, new, after, self.sources, result=self.result, days=days)
+        self.note(
+            lines=found.lines,
+            kept=[line.text for line in found.lines if line.kept],
+            added=[line.text for line in found.lines if not line.kept],
+            merged=self._admitted(found.merged),
+            replaced=self._admitted(found.replaced),
+            dropped=self._admitted(found.dropped),
+            diff="".join(diff(old, new, self.name)),
+        )
+        size = len(self.before)
+        count = len(after) + sum(self.before.has(gone.text) for gone in self.result.archived)
+        lost = max(len(self.result.dropped), size - count)
+        if size >= GUARDED_ITEMS and lost * 2 > size and not force:
+            raise NotApplied(
+                f"It would lose {lost} of the {size} items of MEMORY.md.",
+                next_step="To drop them anyway, run `holdfast dream --force`.",
+            )
+
+    def story(self, text: str) -> str:
+        """The dreamer's account, if it may be stored."""
+        if not text.strip():
+            return ""
+        try:
+            return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
+        except Refused as error:
+            self.note(warnings=(*self.result.warnings, f"The dreamer's account was left out: {error.message}"))
+            return ""
+
+    def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
+        """Refused text in a form safe to record, because it may be a secret."""
+        said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
+        pairs = zip(gone, said[::2], said[1::2], strict=True)
+        return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]
