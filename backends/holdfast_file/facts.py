@@ -17,7 +17,6 @@ from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.fs.torn import may_be_torn
 from holdfast.storage import FactOrder, Update, duplicate_of, id_taken, no_fact, storable, updated
 from holdfast_file import mark as marks
 from holdfast_file import repair
@@ -49,7 +48,7 @@ class FactFile:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._mutex = threading.RLock()
+        self._mutex, self._pid = threading.RLock(), os.getpid()
         self._path = ""
         self._mark = os.path.join(place.private, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
@@ -59,14 +58,6 @@ class FactFile:
         self._unflushed = True
         # Set after a failed flush. The kernel may take lost bytes for written, so only a new file is safe.
         self._suspect = False
-        durable.tell_of_forks(self)
-
-    def after_fork(self) -> None:
-        """Run first in a forked child. A thread that was inside a call does not exist here, and may
-        have left memory half changed."""
-        self._mutex = threading.RLock()
-        self._waiting = None
-        self._forget()
 
     # --- the calls
 
@@ -158,6 +149,9 @@ class FactFile:
     @contextlib.contextmanager
     def _call(self) -> Iterator[None]:
         """One call. An interrupt (Ctrl-C) may leave memory half changed, so the next call reads the file again."""
+        if self._pid != os.getpid():  # a thread that was inside of a call is not in this fork, and left it half done
+            self._mutex, self._pid, self._waiting = threading.RLock(), os.getpid(), None
+            self._forget()
         with self._mutex:
             try:
                 yield
@@ -357,7 +351,7 @@ class FactFile:
         try:
             operation = decode(rest)
         except ValueError as error:
-            if not may_be_torn(rest, *BEGINNINGS):  # a person typed it
+            if not durable.may_be_torn(rest, *BEGINNINGS):  # a person typed it
                 raise self._corrupt(str(error)) from error
             now = self._identity()  # the mark may be that of a file that replaced this one meanwhile
             if self._size < mark.size and now is not None and now[:2] == key[:2]:

@@ -20,8 +20,9 @@ from stat import S_IMODE, S_ISDIR, S_ISLNK
 
 from holdfast.fs import safeopen
 from holdfast.fs.faults import unavailable
-from holdfast.fs.locks import FolderLock, KeptLock, Lock, lock, tell_of_forks
+from holdfast.fs.locks import FolderLock, Lock, lock
 from holdfast.fs.safeopen import Folder
+from holdfast.fs.torn import may_be_torn
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
@@ -34,17 +35,16 @@ __all__ = [
     "TEMP_PREFIX",
     "TEMP_SUFFIX",
     "FolderLock",
-    "KeptLock",
     "Lock",
     "append",
     "fsync_dir",
     "lock",
     "make_private_dir",
+    "may_be_torn",
     "remove",
     "replace",
     "retire",
     "sync",
-    "tell_of_forks",
     "truncate",
     "unavailable",
 ]

@@ -19,11 +19,9 @@ _NEXT_STEPS = {
     errno.EROFS: "Make the file system writable, then try again.",
     errno.EACCES: "Give this user write permission on the file and its folder, then try again.",
     errno.EPERM: "Check the owner and the attributes (`lsattr`) of the file and its folder, then try again.",
-    errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
-    errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
-    errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
     errno.ELOOP: "Replace the symbolic link with a real file or folder, then try again.",
     errno.EIO: "The disk reported an error: check it, then try again.",
+    errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from holdfast.errors import ConfigError, Conflict
 from holdfast.fs import durable, private
@@ -61,7 +61,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
     manager = PluginManager()
     manager.register_backend(discovery.import_object(entry), entry)
-    target = manager.storage_backend(storage.evolve(backend=to), services.root)
+    target = manager.storage_backend(evolve(storage, backend=to), services.root)
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
