@@ -7,8 +7,8 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
-from holdfast.storage import ABSENT, Document, block_ids, block_marker, check_name, sha256
+from holdfast.errors import Corrupt, NotFound, Refused, Unavailable
+from holdfast.storage import ABSENT, Document, block_ids, block_marker, changed_between, check_name, no_document, sha256
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView
@@ -56,7 +56,7 @@ class Documents:
                 view = self._log.load(title)
                 state = state_of(view)
                 if expected not in (None, state.revision):
-                    raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+                    raise changed_between(name)
                 if state.text == text:
                     return state.revision
                 with suppress(NotFound):  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
@@ -100,9 +100,7 @@ class Documents:
             for _ in range(TRIES):
                 view = self._log.load(title)
                 if state_of(view).text is None:
-                    raise NotFound(
-                        f"There is no document {name!r}.", next_step="List the documents with `holdfast show`."
-                    )
+                    raise no_document(name)
                 self._log.mark_deleted(view)
                 view, record_id = self._log.post(view, DELETED, "", "It was deleted.")
                 if view.accepts(record_id):

@@ -10,15 +10,12 @@ import attrs
 
 from holdfast.errors import Corrupt, StorageError, Unavailable
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder, Update, finite, storable
+from holdfast.storage import Add, FactOrder, Remove, Update, finite, storable
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
 from holdfast_gitea.facttable import (
-    Change,
     FactTable,
     Operation,
     Outcome,
-    Put,
-    Remove,
     facts_in,
     line_of,
     line_of_fact,
@@ -42,7 +39,7 @@ class Facts:
         self._batch: _Batch | None = None
 
     def add(self, fact: Fact, limit: int) -> AddResult:
-        outcome = self._do(Put(fact=storable(fact, limit), limit=limit))
+        outcome = self._do(Add(storable(fact, limit), limit))
         assert isinstance(outcome, AddResult)
         return outcome
 
@@ -50,16 +47,14 @@ class Facts:
         if callable(change.source):
             with self._log.writing():
                 return self.update(change._replace(source=change.source(self._table().get(change.fact_id).source)))
-        given = change._asdict()
         if change.confidence is not None:
-            given["confidence"] = finite(change.confidence)
-        fact_id = given.pop("fact_id")
-        outcome = self._do(Change(id=fact_id, fields={k: v for k, v in given.items() if v is not None}))
+            change = change._replace(confidence=finite(change.confidence))
+        outcome = self._do(change)
         assert isinstance(outcome, Fact)
         return outcome
 
     def delete(self, fact_id: str) -> Fact:
-        outcome = self._do(Remove(id=fact_id))
+        outcome = self._do(Remove(fact_id))
         assert isinstance(outcome, Fact)
         return outcome
 
@@ -99,7 +94,7 @@ class Facts:
                 table = replayed(view)[0]
                 if self._batch:
                     self._batch.table = table
-            before = table.get(operation.id) if isinstance(operation, Change) else None
+            before = table.get(operation.fact_id) if isinstance(operation, Update) else None
             outcome = table.apply(operation)  # raises the same errors as for every other writer
             if outcome == before or (isinstance(outcome, AddResult) and outcome.outcome is not AddOutcome.ADDED):
                 return outcome

@@ -8,13 +8,22 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
-import attrs
-from attrs import define, field, frozen
+from attrs import define, field
 
 from holdfast.config import serde
-from holdfast.errors import Corrupt, NotFound, StorageError
+from holdfast.errors import Corrupt, StorageError
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder, duplicate_key, duplicate_of, id_taken
+from holdfast.storage import (
+    Add,
+    FactOrder,
+    Remove,
+    Update,
+    duplicate_key,
+    duplicate_of,
+    id_taken,
+    no_fact,
+    updated,
+)
 from holdfast.text import untrusted
 
 T = TypeVar("T")
@@ -22,31 +31,7 @@ T = TypeVar("T")
 #: A fact's fields that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")
 
-
-@frozen(kw_only=True)
-class Put:
-    """Add a fact to a store that may hold ``limit``."""
-
-    fact: Fact
-    limit: int
-
-
-@frozen(kw_only=True)
-class Change:
-    """Change the passed fields, see :data:`CHANGEABLE`."""
-
-    id: str
-    fields: Mapping[str, Any]
-
-
-@frozen(kw_only=True)
-class Remove:
-    """Delete a fact."""
-
-    id: str
-
-
-Operation: TypeAlias = Put | Change | Remove
+Operation: TypeAlias = Add | Update | Remove
 #: An operation's outcome: its result, or the error it raised without changing anything.
 Outcome: TypeAlias = AddResult | Fact | StorageError
 
@@ -60,16 +45,16 @@ class FactTable:
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation. Raises: Conflict, DuplicateFact, NotFound, without changing anything."""
-        if isinstance(operation, Put):
-            return self._put(operation.fact, operation.limit)
-        if isinstance(operation, Change):
-            return self._change(operation.id, operation.fields)
-        return self._take(operation.id)
+        if isinstance(operation, Add):
+            return self._add(operation.fact, operation.limit)
+        if isinstance(operation, Update):
+            return self._update(operation)
+        return self._take(operation.fact_id)
 
     def get(self, fact_id: str) -> Fact:
         """Raises: NotFound."""
         if fact_id not in self._facts:
-            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+            raise no_fact(fact_id)
         return self._facts[fact_id]
 
     def load(self, facts: Iterable[Fact]) -> None:
@@ -92,7 +77,7 @@ class FactTable:
     def __iter__(self) -> Iterator[Fact]:
         return iter(self._facts.values())
 
-    def _put(self, fact: Fact, limit: int) -> AddResult:
+    def _add(self, fact: Fact, limit: int) -> AddResult:
         key = duplicate_key(fact.content)
         if key in self._ids:
             twin = self._facts[self._ids[key]]
@@ -108,15 +93,15 @@ class FactTable:
         self._ids[key] = fact.id
         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=[gone.id for gone in weakest])
 
-    def _change(self, fact_id: str, fields: Mapping[str, Any]) -> Fact:
-        old = self.get(fact_id)
-        new = attrs.evolve(old, **fields)
+    def _update(self, change: Update) -> Fact:
+        old = self.get(change.fact_id)
+        new = updated(old, change)
         key = duplicate_key(new.content)
-        twin = self._ids.get(key, fact_id)
-        if twin != fact_id:
-            raise duplicate_of(twin, fact_id)
+        twin = self._ids.get(key, old.id)
+        if twin != old.id:
+            raise duplicate_of(twin, old.id)
         del self._ids[duplicate_key(old.content)]
-        self._facts[fact_id], self._ids[key] = new, fact_id
+        self._facts[old.id], self._ids[key] = new, old.id
         return new
 
     def _take(self, fact_id: str) -> Fact:
@@ -130,12 +115,13 @@ class FactTable:
 
 def line_of(operation: Operation) -> str:
     """An operation as a line, readable and exact."""
-    if isinstance(operation, Put):
+    if isinstance(operation, Add):
         table = {"op": "put", "limit": operation.limit, "fact": serde.fact_out(operation.fact)}
-    elif isinstance(operation, Change):
-        table = {"op": "set", "id": operation.id, **operation.fields}
+    elif isinstance(operation, Update):
+        changes = {key: value for key in CHANGEABLE if (value := getattr(operation, key)) is not None}
+        table = {"op": "set", "id": operation.fact_id, **changes}
     else:
-        table = {"op": "del", "id": operation.id}
+        table = {"op": "del", "id": operation.fact_id}
     return json.dumps(table, ensure_ascii=False)
 
 
@@ -167,12 +153,11 @@ def _read(text: str, url: str, parse: Callable[[Mapping[str, Any]], T]) -> list[
 def _operation(table: Mapping[str, Any]) -> Operation:
     kind = table["op"]
     if kind == "put":
-        return Put(fact=_fact(table["fact"]), limit=_of(int, table["limit"]))
+        return Add(_fact(table["fact"]), _of(int, table["limit"]))
     if kind == "set":
-        fields = {key: table[key] for key in CHANGEABLE if key in table}
-        return Change(id=_of(str, table["id"]), fields={k: _value(k, v) for k, v in fields.items()})
+        return Update(_of(str, table["id"]), **{key: _value(key, table[key]) for key in CHANGEABLE if key in table})
     if kind == "del":
-        return Remove(id=_of(str, table["id"]))
+        return Remove(_of(str, table["id"]))
     raise ValueError(kind)
 
 

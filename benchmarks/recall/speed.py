@@ -81,7 +81,7 @@ def bare(folder: str) -> sqlite3.Connection:
     db.execute("CREATE VIRTUAL TABLE bare USING fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
     (path,) = Path(folder).rglob("search.sqlite")
     db.execute("ATTACH ? AS ours", (str(path),))
-    db.execute("INSERT INTO bare (rowid, body) SELECT id, body FROM ours.text")
+    db.execute("INSERT INTO bare (rowid, body) SELECT rowid, body FROM ours.text")
     db.commit()
     return db
 

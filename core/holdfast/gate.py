@@ -128,7 +128,7 @@ class Gate:
         """:meth:`outgoing` for many strings. Raises: as :meth:`outgoing`."""
         return self._each(texts, surface, lambda text: self.outgoing(text, surface=surface))
 
-    def sift(
+    def filter_lines(
         self,
         text: str,
         *,

@@ -53,16 +53,10 @@ def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
     every = discovery.scan()
     entries = [found for found in every if _normal(found.distribution) == wanted]
     if not entries:
-        if (own := _installed(distribution)) is not None:
-            raise PluginNotFound(
-                f"The distribution {own!r} is installed, but it has no entry point for holdfast.",
-                next_step='Add a table like `[project.entry-points."holdfast.plugins"]` to its pyproject.toml, then '
-                "reinstall it.",
-            )
-        offering = ", ".join(sorted({found.distribution for found in every}))
         raise PluginNotFound(
             f"No installed distribution {distribution!r} has an entry point for holdfast.",
-            next_step=f"Install it, or correct the name; installed: {offering}.",
+            next_step="Install it, or correct the name. If it is installed, add a table like "
+            '`[project.entry-points."holdfast.plugins"]` to its pyproject.toml and reinstall it.',
         )
     settings = _settings(settings_file)
 
@@ -76,16 +70,6 @@ def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
 def label(entry: Found) -> str:
     """``plugin acme`` for the entry point ``acme`` in the group ``holdfast.plugins``."""
     return f"{entry.group.removeprefix('holdfast.').removesuffix('s')} {entry.name}"
-
-
-def _installed(distribution: str) -> str | None:
-    """An installed distribution's name as it was written, or None."""
-    from importlib import metadata
-
-    try:
-        return metadata.distribution(distribution).name
-    except (metadata.PackageNotFoundError, ValueError):
-        return None
 
 
 def _normal(name: str) -> str:
@@ -108,22 +92,24 @@ def _settings(path: str) -> dict[str, Any]:
 
 def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
     """Whether the entry point is in force: its name is free, and its group counts for this distribution."""
-    if entry.group == discovery.DEFAULTS and entry.distribution != discovery.OWN:
+    group, name, _, distribution, _ = entry
+    if distribution == discovery.OWN:
+        return []
+    taken = {f.name for f in every if (f.group, f.distribution) == (group, discovery.OWN)}
+    others = {f.distribution for f in every if (f.group, f.name) == (group, name)} - {distribution, discovery.OWN}
+    plugins = {f.name for f in every if (f.group, f.distribution) == (discovery.PLUGINS, distribution)}
+    problem = ""
+    if group == discovery.DEFAULTS:
         return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
-    if entry.group == discovery.COMMANDS and entry.distribution != discovery.OWN:
-        if not _COMMAND.fullmatch(entry.name):
-            return [Row(label(entry), "name", Outcome.FAIL, "never runs: use lower-case letters, digits and hyphens")]
-        own = {f.name for f in every if (f.group, f.distribution) == (discovery.COMMANDS, discovery.OWN)}
-        if entry.name in {"help", *own}:
-            return [Row(label(entry), "name", Outcome.FAIL, "never runs, because holdfast has a command of this name")]
-    others = {f.distribution for f in every if (f.group, f.name) == (entry.group, entry.name)} - {entry.distribution}
-    if others:
-        return [Row(label(entry), "name", Outcome.FAIL, f"also offered by {', '.join(sorted(others))}")]
-    if entry.group == discovery.CHECKS and entry.distribution != discovery.OWN:
-        plugins = {f.name for f in every if f.group == discovery.PLUGINS and f.distribution == entry.distribution}
-        if entry.name not in plugins:
-            return [Row(label(entry), "name", Outcome.FAIL, "never runs, because no plugin here has this name")]
-    return []
+    if group == discovery.COMMANDS and not _COMMAND.fullmatch(name):
+        problem = "never runs: use lower-case letters, digits and hyphens"
+    elif name in taken or (group, name) == (discovery.COMMANDS, "help"):
+        problem = "never runs, because holdfast has this name"
+    elif others:
+        problem = f"also offered by {', '.join(sorted(others))}"
+    elif group == discovery.CHECKS and name not in plugins:
+        problem = "never runs, because no plugin here has this name"
+    return [Row(label(entry), "name", Outcome.FAIL, problem)] if problem else []
 
 
 def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:

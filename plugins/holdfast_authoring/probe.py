@@ -12,20 +12,20 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast import Holdfast, models
-from holdfast.errors import ConfigError, HoldfastError, PluginError
+from holdfast import Holdfast
+from holdfast.api import ValidationRequest
+from holdfast.config.values import StorageConfig
+from holdfast.errors import ConfigError, Conflict, HoldfastError, NotFound, PluginError, PluginLoadFailed, Refused
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
-from holdfast.validation import ValidationRequest
-from holdfast_authoring import backends
+from holdfast.plugin.manager import PluginManager
+from holdfast.storage import ABSENT, Capability, StorageBackend, update_fact
 
 if TYPE_CHECKING:
-    from holdfast.plugin.manager import PluginManager
-
-Row = tuple[str, str, str]
+    Row = tuple[str, str, str]
 
 #: An import slower than this many milliseconds is felt at every event of an agent.
 SLOW_MS: Final = 50.0
@@ -40,7 +40,7 @@ _SAMPLES: Final = ("", "all quiet", "# Heading\n\n- item\n" * 50, "a\u202eb \U00
 
 
 def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Row]:
-    """Rows for one entry point."""
+    """Rows for one entry point, up to an error."""
     began = time.perf_counter()
     try:
         found = discovery.import_object(entry)
@@ -52,116 +52,147 @@ def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Row]:
     slow = f"; over {SLOW_MS:g} ms, import heavy modules inside the calls" if at_start and spent_ms > SLOW_MS else ""
     yield "import time", "note", f"{spent_ms:.0f} ms{slow}"
     if entry.group == discovery.PLUGINS:
+        yield _declared(found, "known_settings")
         yield from _plugin(entry, found, settings)
     elif entry.group == discovery.BACKENDS:
-        yield from backends.examine(entry, found, settings)
+        yield _declared(found, "known_options")
+        yield from _backend(entry, found, settings)
     elif entry.group == discovery.COMMANDS:
-        yield from _command(found)
+        yield _command(found)
     else:
-        yield from _function(found)
+        yield _function(found)
 
 
-def _plugin(entry: Found, found: object, settings: Mapping[str, object]) -> Iterator[Row]:
-    if getattr(found, "known_settings", None) is None:
-        yield "settings", "note", "known_settings is not declared, so holdfast cannot report a misspelt key"
-    else:
-        yield "settings", "ok", f"declared: {', '.join(found.known_settings) or 'none'}"  # type: ignore[attr-defined]
-    plugin = found
-    if isinstance(found, type):
+def _declared(found: object, attribute: str) -> Row:
+    names = getattr(found, attribute, None)
+    if names is None:
+        return "settings", "note", f"{attribute} is not declared, so holdfast cannot report a misspelt key"
+    return "settings", "ok", f"declared: {', '.join(names) or 'none'}"
+
+
+def _plugin(entry: Found, plugin: object, settings: Mapping[str, object]) -> Iterator[Row]:
+    """Register the plugin as holdfast does, and call the hook that does nothing outside."""
+    if isinstance(plugin, type):
         context = PluginContext(entry.name, settings, os.getcwd(), os.path.join(os.getcwd(), ".state"))
         try:
-            plugin = found(context=context)
+            plugin = plugin(context=context)
         except ConfigError as error:
-            if settings:
-                yield "settings", "fail", str(error)
-                return
-            yield "settings", "note", f"needs settings; pass them with --settings. {error.message}"
+            needed = f"needs settings; pass them with --settings. {error.message}"
+            yield "settings", "fail" if settings else "note", str(error) if settings else needed
             return
         except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
             yield "settings", "fail", f"raised {type(error).__name__} instead of ConfigError: {error}"
             return
     with Holdfast.open(os.getcwd()) as memory:
-        yield from _hooks(entry, plugin, memory.services.plugins)
+        manager = memory.services.plugins
+        try:
+            implemented = manager.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
+        except PluginError as error:
+            yield "hooks", "fail", str(error)
+            return
+        for hook in implemented:
+            yield hook, "ok", _MEANINGS[hook]
+            if hook == "on_validate":
+                yield _validates(manager)
+            else:
+                yield hook, "note", "not called, because it may publish or ask a model; its own tests have to"
 
 
-def _hooks(entry: Found, plugin: object, manager: PluginManager) -> Iterator[Row]:
-    """Register the plugin as holdfast does, and call the hooks that do nothing outside."""
-    try:
-        implemented = manager.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
-    except PluginError as error:
-        yield "hooks", "fail", str(error)
-        return
-    for hook in implemented:
-        yield hook, "ok", _MEANINGS[hook]
-    if "on_validate" in implemented:
-        yield from _validates(manager)
-    if "on_extract" in implemented:
-        yield from _extracts(manager, plugin)
-    for hook in ("on_flush", "on_dream"):
-        if hook in implemented:
-            yield hook, "note", "not called, because it may publish or ask a model; its own tests have to"
-
-
-def _validates(manager: PluginManager) -> Iterator[Row]:
+def _validates(manager: PluginManager) -> Row:
     """Call the validator on a few samples, through the guard that holdfast uses."""
     began = time.perf_counter()
     for sample in _SAMPLES:
         try:
-            found = manager.on_validate(ValidationRequest("daily", "memory/2026-11-21.md", sample))
+            findings = manager.on_validate(ValidationRequest("daily", "memory/2026-11-21.md", sample))
         except HoldfastError as error:
-            yield "on_validate", "fail", error.message
-            return
-        for one in found:
+            return "on_validate", "fail", error.message
+        for one in findings:
             if one.span is not None and not 0 <= one.span[0] <= one.span[1] <= len(sample):
-                yield "on_validate", "fail", f"a finding of rule {one.rule!r} has the span {one.span} outside the text"
-                return
+                return "on_validate", "fail", f"a finding of rule {one.rule!r} has the span {one.span} outside the text"
     spent_ms = (time.perf_counter() - began) * 1000
-    yield "on_validate", "ok", f"answers {len(_SAMPLES)} samples as specified, in {spent_ms:.0f} ms"
+    return "on_validate", "ok", f"answers {len(_SAMPLES)} samples as specified, in {spent_ms:.0f} ms"
 
 
-def _extracts(manager: PluginManager, plugin: object) -> Iterator[Row]:
-    if getattr(plugin, "EXTRACTS_AT_ONCE", False) is not True:
-        yield "on_extract", "note", "not called: without EXTRACTS_AT_ONCE it may ask a model; its own tests have to"
+def _backend(entry: Found, found: object, settings: Mapping[str, object]) -> Iterator[Row]:
+    """Open the backend in the working directory. Only missing settings or a missing server may stop it."""
+    manager = PluginManager()
+    try:
+        manager.register_backend(found, entry)
+        store = manager.storage_backend(StorageConfig(backend=entry.name, options=dict(settings)), os.getcwd())
+    except HoldfastError as error:
+        outcome = "fail" if settings or isinstance(error, PluginLoadFailed) else "note"
+        yield "storage_backend", outcome, f"did not open in an empty folder: {error}"
         return
-    from datetime import UTC, datetime
-
-    said = models.Message(role="user", text="Fix the login. \U0001f600", at=datetime(2026, 11, 21, tzinfo=UTC), id="m1")
-    for turns in ((), (models.Turn(messages=[said]),)):
-        _, failures = manager.on_extract(turns)
-        if failures:
-            yield "on_extract", "fail", failures[0].message
-            return
-    yield "on_extract", "ok", "answers an empty and a short conversation as specified"
+    try:
+        yield "storage_backend", "ok", f"provides {type(store).__name__}"
+        yield _capabilities(store)
+        yield _failures(store)
+    finally:
+        store.close()
+    yield "contract", "note", "run holdfast.testing.StorageContract for every clause"
 
 
-def _command(module: object) -> Iterator[Row]:
-    missing = [name for name in ("configure", "run") if not callable(getattr(module, name, None))]
+def _capabilities(store: StorageBackend) -> Row:
+    names = store.capabilities
+    if not isinstance(names, frozenset) or not all(isinstance(name, Capability) for name in names):
+        return "capabilities", "fail", "are not a frozenset of holdfast.storage.Capability"
+    overridden = type(store).search is not StorageBackend.search
+    if overridden != (Capability.SEARCH in names):
+        problem = "is not declared, and search() exists" if overridden else "is declared and search() is missing"
+        return "capabilities", "fail", f"search {problem}"
+    return "capabilities", "ok", ", ".join(sorted(names)) or "none beyond the contract"
+
+
+def _failures(store: StorageBackend) -> Row:
+    """The errors that core relies on, each provoked once."""
+    cases: Mapping[str, tuple[Callable[[], object], type[Exception]]] = {
+        "a missing fact": (lambda: update_fact(store, "fact_00000000"), NotFound),
+        "deleting a missing document": (lambda: store.delete("missing.md"), NotFound),
+        "a name outside the store": (lambda: store.read("../outside.md"), Refused),
+        "a stale revision": (lambda: _stale(store), Conflict),
+    }
+    for case, (call, expected) in cases.items():
+        try:
+            call()
+        except expected:
+            continue
+        except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
+            return "failures", "fail", f"{case} raises {type(error).__name__} instead of {expected.__name__}"
+        return "failures", "fail", f"{case} raises nothing instead of {expected.__name__}"
+    if store.read("missing.md") is not None:
+        return "failures", "fail", "reading a missing document does not return None"
+    return "failures", "ok", f"{', '.join(cases)}: as specified"
+
+
+def _stale(store: StorageBackend) -> None:
+    store.write("MEMORY.md", "# Memory\n")
+    store.write("MEMORY.md", "# Other\n", expected=ABSENT)
+
+
+def _command(command: Any) -> Row:
+    missing = [name for name in ("configure", "run") if not callable(getattr(command, name, None))]
     if missing:
-        yield "command", "fail", f"the module has no function {' and no function '.join(missing)}"
-        return
+        return "command", "fail", f"has no function {' and no function '.join(missing)}"
     parser = ArgumentParser()
     try:
-        module.configure(parser)  # type: ignore[attr-defined]
+        command.configure(parser)
         for option in ("--root", "--debug"):  # holdfast adds them to every command
             parser.add_argument(option)
     except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
-        yield "command", "fail", f"configure(parser) raised {type(error).__name__}: {error}"
-        return
-    summary = getattr(module, "SUMMARY", "")
-    yield "command", "ok" if summary else "note", summary or "SUMMARY is missing, so `holdfast --help` cannot say more"
+        return "command", "fail", f"configure(parser) raised {type(error).__name__}: {error}"
+    summary = getattr(command, "SUMMARY", "")
+    return "command", "ok" if summary else "note", summary or "SUMMARY is missing, so `holdfast --help` cannot say more"
 
 
-def _function(function: object) -> Iterator[Row]:
+def _function(function: object) -> Row:
     """A method or a check, which is a function whose first argument is the opened project."""
     if not callable(function):
-        yield "signature", "fail", "is not a function"
-        return
-    parameters = list(inspect.signature(function).parameters.values())
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if not parameters or parameters[0].kind not in positional:
-        yield "signature", "fail", "does not take the opened project as its first argument"
-        return
-    yield "signature", "ok", f"{getattr(function, '__name__', 'function')}{inspect.signature(function)}"
+        return "signature", "fail", "is not a function"
+    signature = inspect.signature(function)
+    first = next(iter(signature.parameters.values()), None)
+    if first is None or first.kind not in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
+        return "signature", "fail", "does not take the opened project as its first argument"
+    return "signature", "ok", f"{getattr(function, '__name__', 'function')}{signature}"
 
 
 def main() -> None:

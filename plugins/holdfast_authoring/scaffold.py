@@ -45,13 +45,10 @@ def create(name: str, kind: str, folder: str = "") -> Made:
     target = os.path.abspath(folder or values["distribution"])
     try:
         os.mkdir(target)
-    except FileExistsError:
-        raise Refused(
-            f"{target!r} exists already. Nothing was written.", next_step="Choose another folder with `--dir`."
-        ) from None
     except OSError as error:
         raise Refused(
-            f"{target!r} could not be made: {error.strerror or error}.", next_step="Choose another folder with `--dir`."
+            f"{target!r} could not be made, and nothing was written: {error.strerror or error}.",
+            next_step="Choose another folder with `--dir`.",
         ) from error
     try:
         written = [_write(target, path, text) for path, text in _rendered(kind, values)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from holdfast_cli.command import DEFAULT_SESSION, argument
 from holdfast_cli.problem import UsageError
 
@@ -18,33 +16,22 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 40 else text[:40] + "..."
 
 
-def in_utf8(words: list[str]) -> list[str]:
-    """``words`` as UTF-8, however the locale decoded their bytes. Only the folder after ``--root`` stays
-    unchanged, because a file name need not be valid text. Raises: UsageError for a word that is not UTF-8."""
-    previous = ["", *words]
-    return [
-        word if before == "--root" or word.startswith("--root=") else _word_in_utf8(word)
-        for before, word in zip(previous, words, strict=False)
-    ]
+def check_utf8(words: list[str]) -> None:
+    """Raises: UsageError for a word that is not UTF-8. The folder after ``--root`` need not be text."""
+    for before, word in zip(["", *words], words, strict=False):
+        if before != "--root" and not word.startswith("--root=") and not _is_text(word):
+            raise UsageError(
+                f"The argument {_shortened(word)!a} is not UTF-8; nothing was done.",
+                next_step="Convert it to UTF-8; `locale` shows your terminal's encoding.",
+            )
 
 
-def _word_in_utf8(word: str) -> str:
+def _is_text(word: str) -> bool:
     try:
-        return os.fsencode(word).decode("utf-8")
-    except UnicodeError:
-        raise UsageError(
-            f"The argument {_shortened(word)!a} is not UTF-8; nothing was done.",
-            next_step="Convert it to UTF-8; `locale` shows your terminal's encoding.",
-        ) from None
-
-
-def file_name(word: str) -> str:
-    """A file's name from the command line as :func:`open` takes it, even when the locale is not UTF-8."""
-    try:
-        os.fsencode(word)
+        word.encode()
     except UnicodeEncodeError:
-        return os.fsdecode(word.encode("utf-8"))
-    return word
+        return False
+    return True
 
 
 def session_id(text: str) -> str:

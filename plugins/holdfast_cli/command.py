@@ -23,7 +23,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast_cli.ask import can_ask
-from holdfast_cli.problem import UsageError, as_table, caution, tell
+from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
+from holdfast_cli.problem import as_table, caution, tell
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

@@ -155,23 +155,6 @@ def test_validator__raises_in_a_library__error_names_the_plugins_own_line_and_qu
     assert failed.value.next_step.endswith(f"It failed at core/test_gate_dispatch.py:{line}.")
 
 
-def test_dispatch__implementation_takes_a_subset_of_arguments__is_called_with_it(opened, payload):
-    heard = []
-
-    class Subset:
-        @hookimpl
-        def on_flush(self, receipt):
-            heard.append(receipt.flush_id)
-
-        @hookimpl
-        def on_validate(self):
-            return ()
-
-    session = opened(Subset()).session("s")
-    assert heard == []
-    assert session.flush(payload()).flush_id == heard[0]
-
-
 # registering
 
 
@@ -353,27 +336,6 @@ def test_clean__any_text__can_be_stored(text, stored, opened):
     assert opened().session("s").messages[0].text == stored
 
 
-def test_add__message_of_10_megabytes__is_kept_whole_and_the_note_stays_small(opened, note):
-    text = "one long line " * 750_000
-    session = opened().session("s")
-    session.add("user", text)
-    session.flush()
-    assert opened().session("s").messages[0].text == text
-    assert len(note()) < 10_000
-
-
-def test_admit_all__several_are_refused__the_refusal_tells_all_of_them_and_no_clean_one():
-    def answer(request):
-        words = request.text.split()
-        return [Finding(rule="no-x", message=f"{w} is not wanted", line=1) for w in words if w.startswith("x")]
-
-    texts = ["xa here", "fine", "holds \ufffc itself", "xb there"]
-    with pytest.raises(Refused) as refused:
-        validator(answer).admit_all(texts, surface="daily")
-    assert [f.message for f in refused.value.findings] == ["xa is not wanted", "xb is not wanted"]
-    assert validator(answer).admit_all(texts[1:3], surface="daily") == texts[1:3]
-
-
 @pytest.mark.parametrize("way", ["admit_all", "outgoing_all"])
 def test_gate__five_megabytes_in_many_texts__no_question_is_larger_than_a_validator_can_judge(way):
     asked = []
@@ -455,7 +417,7 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
         masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
         return [*reversed(bad), *bad[:1], *masks]
 
-    text, gone = validator(answer).sift("\n".join(lines), surface="memory")
+    text, gone = validator(answer).filter_lines("\n".join(lines), surface="memory")
     assert [line for line, _ in gone] == [line for line in lines if line[:3] == "bad"]
     assert [f.line for _, f in gone] == [n for n, line in enumerate(lines, 1) if line[:3] == "bad"]
     kept = ["***" if line == "secret" else line for line in lines if line[:3] != "bad"]
@@ -465,4 +427,6 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
 @pytest.mark.parametrize("line", [None, 0, 3])
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
     with pytest.raises(Refused, match="m"):
-        validator(lambda request: [Finding(rule="r", message="m", line=line)]).sift("one\ntwo\n", surface="memory")
+        validator(lambda request: [Finding(rule="r", message="m", line=line)]).filter_lines(
+            "one\ntwo\n", surface="memory"
+        )

@@ -184,13 +184,6 @@ def test_route__a_fact__is_curated_only_when_standing_and_validated(horizon, cat
     assert curated in (Surface.MEMORY, Surface.USER)
 
 
-def test_route__unknown_horizon_or_category__is_a_value_error():
-    with pytest.raises(ValueError, match="whim"):
-        route("whim")
-    with pytest.raises(ValueError, match="mood"):
-        promotion_target("mood")
-
-
 @pytest.mark.req("R107")
 def test_promotion__later__curated_memory_gets_a_copy_and_the_log_keeps_it(opened, payload, note, project):
     memory = opened()

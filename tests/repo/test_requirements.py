@@ -61,39 +61,11 @@ def test_marks__on_functions_classes_and_parameters__are_all_found(
     assert "Of 3 requirements 2 have a test." in page
 
 
-def test_marks__on_a_module__count_for_all_its_tests(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    module = 'import pytest\npytestmark = [pytest.mark.req("R003"), pytest.mark.slow]\ndef test_d(): ...\n'
-    (checkout / "tests" / "test_whole.py").write_text(module, encoding="utf-8")
-    assert check(checkout, capsys) == "not_yet.toml: everything under 'Part 9' has a test now.\n"
-
-
-@pytest.mark.parametrize(
-    ("mark", "told"),
-    [
-        ('"R999"', "tests/test_it.py::test_e cites R999, which is no requirement.\n"),
-        ("SOME", "tests/test_it.py::test_e cites SOME, which is no requirement.\n"),
-    ],
-)
-def test_check__mark_of_an_unknown_id__is_named(
-    checkout: Path, capsys: pytest.CaptureFixture[str], mark: str, told: str
-) -> None:
-    path = checkout / "tests" / "test_it.py"
-    path.write_text(f"{TESTS}\n@pytest.mark.req({mark})\ndef test_e(): ...\n", encoding="utf-8")
-    assert check(checkout, capsys) == told
-
-
 def test_check__requirement_without_test_and_reason__is_named(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (checkout / "tests" / "repo" / "not_yet.toml").write_text("", encoding="utf-8")
     assert check(checkout, capsys) == "R003 has neither a test nor a reason.\n"
-
-
-def test_check__page_of_yesterday__is_stale(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check(checkout, capsys)
-    (checkout / "docs" / "requirements.md").write_text("old", encoding="utf-8")
-    assert requirements.main(["--root", str(checkout), "--check"]) == 1
-    assert capsys.readouterr().out == "docs/requirements.md is stale: run `python -m tests.repo.requirements`.\n"
 
 
 def test_this_repository__every_requirement__has_a_test_or_a_reason_and_the_page_says_so(root: Path) -> None:

@@ -17,7 +17,7 @@ import cattrs
 from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
 from cattrs.gen import make_dict_structure_fn
 
-from holdfast.config.fields import CHECK, REST
+from holdfast.config.fields import ABOUT, REST
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.models.curated import CuratedDecision
 from holdfast.text.humanize import nearest
@@ -94,7 +94,7 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
     fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
     rest = next((one.name for one in fields if REST in one.metadata), "")
     known = {one.name for one in fields} - {rest}
-    checked = {one.name: _checked(one, converter) for one in fields if CHECK in one.metadata or _converts_enum(one)}
+    checked = {one.name: _checked(one, converter) for one in fields if ABOUT in one.metadata or _converts_enum(one)}
     read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
 
     def hook(value: Any, _: object) -> object:
@@ -122,12 +122,12 @@ def _converts_enum(field: attrs.Attribute[Any]) -> bool:
 
 def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
     read = None if _converts_enum(field) else converter.get_structure_hook(field.type)
-    check = field.metadata.get(CHECK)
+    about = field.metadata.get(ABOUT)
 
     def hook(value: object, kind: object) -> object:
         made = value if read is None else read(value, kind)
-        if check is not None:
-            check(made)
+        if about is not None:
+            about.check(made)
         return made
 
     return cattrs.override(struct_hook=hook)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.config.fields import Allowed, Settings, one_of, setting
+from holdfast.config.fields import Allowed, one_of, setting
 from holdfast.errors import ConfigError
 from holdfast.text import ownlines
 
@@ -115,7 +115,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 
 @frozen(kw_only=True, slots=False)
-class Layout(Settings):
+class Layout:
     """``[layout]``: a preset with the user's changes. Names are relative to the store, with ``/``."""
 
     preset: str = setting(

@@ -12,9 +12,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from holdfast.config import settings, trust
+from holdfast.config import settings, statefolder, trust
 from holdfast.errors import ConfigError, HoldfastError, NotTrusted
-from holdfast.fs import private
 from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
@@ -76,10 +75,8 @@ def resolve(
         withheld, trusted = trusted, withheld
         project = _merged(project, parted.asking)
     strange = tuple(key for key, _ in leaves(parted.strange))
-    data = _merged(user, project if lenient else _merged(project, parted.strange))
-    settings.apply_overrides(data, env)
+    data = _in_force(user, project if lenient else _merged(project, parted.strange), former, env)
     if former:
-        _keep(data, former)
         withheld = {**withheld, _PRESET: preset}
     foreign = "" if written and not obey_others else settings.foreign_file(root, env)
     return Resolved(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
@@ -92,19 +89,15 @@ def _presets(
     named, layout = settings.preset(outside), written.get("layout")
     if isinstance(layout, dict) and "preset" in layout and _PRESET not in settings.overrides(env):
         named = settings.preset(written)
-    wanted = settings.STATE_FOLDERS.get(named)
-    others = {folder for folder in settings.STATE_FOLDERS.values() if folder != wanted}
-    if not any(os.path.lexists(os.path.join(root, folder, private.MARK)) for folder in others):
-        return named, ""
-    from holdfast.config import statefolder
-
     return named, statefolder.former(root, named)
 
 
-def _keep(data: dict[str, Any], former: str) -> None:
-    layout = data.setdefault("layout", {})
-    if isinstance(layout, dict):
-        layout["preset"] = former
+def _in_force(
+    user: Mapping[str, Any], project: Mapping[str, Any], former: str, env: Mapping[str, str] | None
+) -> dict[str, Any]:
+    data = _merged(user, project)
+    settings.apply_overrides(data, env)
+    return _merged(data, {"layout": {"preset": former}}) if former else data
 
 
 def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
@@ -119,11 +112,7 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
     parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, env, lenient=True).data
-    data = _merged(user, parted.allowed)
-    settings.apply_overrides(data, env)
-    if former:
-        _keep(data, former)
-    return data
+    return _in_force(user, parted.allowed, former, env)
 
 
 def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:

@@ -202,11 +202,6 @@ def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) 
         put(data, path.split("."), toml_value(text))
 
 
-def state_folder(data: Mapping[str, Any]) -> str:
-    """The private folder for the layout in ``data``."""
-    return STATE_FOLDERS.get(preset(data), STATE_FOLDERS["default"])
-
-
 def new_config_file(data: Mapping[str, Any]) -> str:
     """The path for a new settings file with ``data``, relative to the project. ``opencode`` must keep everything inside
     its folder (R230)."""

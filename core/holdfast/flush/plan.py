@@ -17,7 +17,6 @@ from holdfast.errors import HoldfastError
 from holdfast.flush import contract, extraction, notes, refused_payloads, uncommitted
 from holdfast.journal import order
 from holdfast.models import Payload, turns_of
-from holdfast.models.value import Value
 from holdfast.storage import sha256
 from holdfast.text import lazy
 
@@ -106,8 +105,8 @@ class Attempt:
         return self.marker
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Plan(Value):
+@frozen(kw_only=True)
+class Plan:
     """One flush's content. ``key`` identifies the messages and the stated payload from which it was collected.
     ``before`` are lines of earlier, refused payloads that ``payload`` does not have; ``overrides`` reasons of
     operators; ``by`` the recorded origin. ``is_resumed`` content was checked by an earlier attempt."""

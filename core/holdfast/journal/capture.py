@@ -122,7 +122,7 @@ def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool 
     Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses, because importing
     attrs and making that class would take half as long again as the whole event. A test keeps the two in step.
     """
-    from holdfast.config import resolved, settings
+    from holdfast.config import resolved, settings, statefolder
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import PluginManager, PluginSettings
 
@@ -130,7 +130,7 @@ def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool 
     try:
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
-        state = os.path.join(root, *settings.state_folder(data).split("/"))
+        state = statefolder.path(root, settings.preset(data))
         enabled = [
             PluginSettings(
                 name, table.get("deadline_s"), {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")}

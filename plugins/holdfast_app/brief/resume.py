@@ -4,7 +4,6 @@ sessions' work is listed by name, and entries that do not fit are counted.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
 TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.
 OTHERS_SHARE: Final = 0.3
-#: Number of other sessions that a brief without a limit shows in full.
-_WHOLE: Final = handoff.MAX_ENTRIES
-#: Number of newest journals to search for unflushed turns.
-_JOURNALS: Final = 20
 #: Maximum number of losses listed in the brief.
 _LOSSES: Final = 5
 #: Maximum number of artifacts listed per work entry.
@@ -79,14 +74,8 @@ def resume(
     first, *others = work
     own = bool(session) and first.session == session
     lines += _entry(first, own=own, named=bool(others))
-    room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
-    whole = 0 if session else _fitting(others, room)
-    for entry in others[:whole]:
-        lines += _entry(entry, own=False, named=True)
-    if room is not None:
-        room -= sum(len(line) + 1 for entry in others[:whole] for line in _entry(entry, own=False, named=True))
-    lines += _named(others[whole:], room)
-    return "\n".join(lines), frozenset(w.flush for w in (first, *others[:whole]))
+    lines += _named(others, None if max_chars is None else int(max_chars * OTHERS_SHARE))
+    return "\n".join(lines), frozenset([first.flush])
 
 
 def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
@@ -116,16 +105,6 @@ def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
     if work.artifacts:
         lines.append(artifacts(work.artifacts))
     return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
-
-
-def _fitting(others: Sequence[handoff.Work], room: int | None) -> int:
-    """The number of entries that fit in full into ``room`` characters."""
-    for at, work in enumerate(others[:_WHOLE]):
-        if room is not None:
-            room -= sum(len(line) + 1 for line in _entry(work, own=False, named=True))
-            if room < 0:
-                return at
-    return min(len(others), _WHOLE)
 
 
 def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
@@ -163,9 +142,8 @@ def artifacts(found: Sequence[str]) -> str:
 
 
 def _nothing_open(services: Services) -> str:
-    """Report turns that are in the journals but not in the handoff. Only the newest journals are read."""
-    paths = sorted(journal.session_files(services.state), key=_time, reverse=True)[:_JOURNALS]
-    ids = [journal.session_id_of(path) for path in paths]
+    """Report turns that are in the journals but not in the handoff."""
+    ids = map(journal.session_id_of, journal.session_files(services.state))
     waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
     if not waiting:
         return "No work is open."
@@ -174,13 +152,6 @@ def _nothing_open(services: Services) -> str:
         f"The handoff names no open work, but {many} journalled turns that still need a flush. "
         "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
     )
-
-
-def _time(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _line(text: str) -> str:

@@ -88,7 +88,7 @@ class Check:
         text = evolve(wanted, items=items).render(self.title)
         # A user's own line that the dreamer kept is kept, even when a validator objects to it.
         previous = memorytext.read(self.sources[0][1], prose_is_item=True).render() if before else None
-        text, gone = self._sifted(text, previous)
+        text, gone = self._filtered(text, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
         left = self._quoting(memorytext.read(text), gone, items)
@@ -102,11 +102,11 @@ class Check:
     def _without_older(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
         return consolidate.without_older(items, self.before, self.record, self.newest)
 
-    def _sifted(self, text: str, previous: str | None) -> tuple[str, list[tuple[str, Finding]]]:
+    def _filtered(self, text: str, previous: str | None) -> tuple[str, list[tuple[str, Finding]]]:
         """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
 
-        def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
-            return self.services.gate.sift(
+        def filter_lines(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
+            return self.services.gate.filter_lines(
                 text,
                 surface=Surface.MEMORY,
                 name=self.name,
@@ -116,10 +116,10 @@ class Check:
             )
 
         if not (plugin := self._judge()):
-            return sift(())
+            return filter_lines(())
         from holdfast_app.dream.grounding import judging
 
-        found = judging.sifted(self.services, plugin, sift, self.sources)
+        found = judging.filtered(self.services, plugin, filter_lines, self.sources)
         if found.problem:
             self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
         proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]
@@ -148,7 +148,7 @@ class Check:
         room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
         if not found or len(lines) > room:
             return left
-        passed, _ = self.services.gate.sift(lines, surface=Surface.MEMORY, name=self.name, sources=self.sources)
+        passed, _ = self.services.gate.filter_lines(lines, surface=Surface.MEMORY, name=self.name, sources=self.sources)
         said = set(passed.splitlines())
         found = [(item, line) for item, line in found if f"- {item.text}" in said]
         self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))

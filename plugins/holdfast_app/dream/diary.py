@@ -14,7 +14,7 @@ from holdfast.text import ownlines
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.dream.dreamlog import DreamResult, Gone
 
 
 def header(day: date) -> str:
@@ -36,20 +36,24 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
             _part(ownlines.READ, _read(result)),
             _part(ownlines.KEPT, _kept(len(result.kept))),
             _part(ownlines.ADDED, (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
-            _part(ownlines.JUDGED, (f"{one.text} ({one.reason})" for one in result.judged)),
-            _part(ownlines.FROM_NOTES, (f"{one.text} ({one.reason})" for one in result.quoted)),
-            _part(ownlines.MERGED, (f"{gone.text} ({gone.reason})" for gone in result.merged)),
+            _part(ownlines.JUDGED, _reasons(result.judged)),
+            _part(ownlines.FROM_NOTES, _reasons(result.quoted)),
+            _part(ownlines.MERGED, _reasons(result.merged)),
             _part(
                 ownlines.REPLACED,
-                (f"{gone.text} ({gone.reason})" for gone in result.replaced),
+                _reasons(result.replaced),
                 (gone.said for gone in result.replaced),
             ),
-            _part(ownlines.ARCHIVED, (f"{gone.text} ({gone.reason})" for gone in result.archived)),
-            _part(ownlines.DROPPED, (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
-            _part(ownlines.REFUSED, (f"{gone.text} ({gone.reason})" for gone in result.refused)),
+            _part(ownlines.ARCHIVED, _reasons(result.archived)),
+            _part(ownlines.DROPPED, _reasons(result.dropped)),
+            _part(ownlines.REFUSED, _reasons(result.refused)),
             _part(ownlines.WARNINGS, result.warnings),
         ],
     )
+
+
+def _reasons(lines: Iterable[Gone]) -> Iterable[str]:
+    return (f"{gone.text} ({gone.reason})" for gone in lines)
 
 
 def _heading(title: str, result: DreamResult) -> str:

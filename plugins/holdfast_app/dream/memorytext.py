@@ -11,8 +11,6 @@ from attrs import field, frozen
 from holdfast_app.markdown.lines import ITEM, TEXT, Lines
 from holdfast_app.markdown.marks import without_boxes
 
-#: Lines of an item joined at a time, because a list of short lines takes many times their bytes.
-_HELD: Final = 1_000
 #: The title for a memory without one.
 TITLE: Final = "# Memory"
 
@@ -92,8 +90,6 @@ def parts(text: str, *, prose_is_item: bool = False) -> Iterator[Item | Title | 
         bold = _BOLD_HEADING.fullmatch(said) if line.kind == TEXT else None
         if last is not None and line.kind == TEXT and not bold:
             wrapped.append(said)
-            if len(wrapped) > _HELD:
-                wrapped = [" ".join(wrapped)]
             continue
         if last is not None:
             yield _joined(last, wrapped)

@@ -1,7 +1,7 @@
 """Phrases that mark a statement as worth keeping. English only, at the start of a sentence.
 
-Labels ("Decision:", "blocked:") count in every message, plain phrases ("we decided to") only in the user's own words.
-Other text that may matter is quoted in the summary, where nothing depends on a guess.
+The label "Decision:" counts in the agent's answers, too; all others ("blocked:", "we decided to") only in the user's
+own words. Other text that may matter is quoted in the summary, where nothing depends on a guess.
 """
 
 from __future__ import annotations
@@ -91,13 +91,8 @@ CUES: Final = (
     ),
     Cue(Kind.NEXT, rf"next(?: steps?| actions?| up)?{_LABEL_END}"),
     Cue(Kind.FOLLOW_UP, rf"(?:to-?dos?|follow[- ]?ups?){_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*"),
-    Cue(
-        Kind.BLOCKER,
-        rf"(?:blocked(?: by| on)?|waiting for|(?:open|unresolved) questions?){_LABEL_END}",
-        user_only=False,
-    ),
-    # The agent's "Blocker:" is mostly the severity of a review's finding.
-    Cue(Kind.BLOCKER, rf"blockers?{_LABEL_END}"),
+    # The agent's "Blocker:" is mostly the severity of a review's finding, and its questions are read at the end.
+    Cue(Kind.BLOCKER, rf"(?:blocked(?: by| on)?|blockers?|waiting for|(?:open|unresolved) questions?){_LABEL_END}"),
 )
 
 _LEAD: Final = r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes)\b[,:]?\s+){0,2}[*_]{0,3}"

@@ -66,28 +66,18 @@ def extract(turns: Sequence[Turn]) -> Extraction:
             found.read(message)
     done = changes(said)
     listed = tasks.of(said)
+    decided = found.decisions.texts()
+    echoed = echoes.read_by_tools(decided, said)
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
-        decisions=found.decisions.texts() or None,
+        decisions=[text for text in decided if text not in echoed] or None,
         blockers=found.blockers.texts() or None,
         next_step=found.next_step or None,
         artifacts=[*done.files[-MAX_FILES:], *found.pointers.texts()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
-    draft = _without_echoes(draft, said)
     summary = _summary(messages, said, answers, draft, done, listed)
     return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
-
-
-def _without_echoes(draft: Payload, said: Sequence[Message]) -> Payload:
-    """``draft`` without agent statements that repeat tool output. The summary still quotes them."""
-    names = ("decisions", "blockers", "follow_ups")
-    stated = [text for name in names for text in getattr(draft, name) or ()] + [draft.next_step or ""]
-    echoed = echoes.read_by_tools(stated, said)
-    if not echoed:
-        return draft
-    kept = {name: [text for text in getattr(draft, name) or () if text not in echoed] or None for name in names}
-    return draft.evolve(**kept, next_step=None if draft.next_step in echoed else draft.next_step)
 
 
 def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:

@@ -86,24 +86,19 @@ class Statements:
     follow_ups: Newest = field(factory=Newest)
     pointers: Newest = field(factory=Newest)
     facts: dict[str, FactCandidate] = field(factory=dict)
-    _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
         left out (``point``)."""
         if message.role == "tool":
             for reply in replies.replies(message):
-                self._answered()
                 if reply.refuses:
                     self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
             return
         user = message.role == "user"
         text = own_words(message.text) if user else message.text
-        kind = asked.kind_of_words(text) if user else asked.Kind.NOTHING
-        if kind is asked.Kind.REQUEST:
+        if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
             self.next_step = ""
-        if kind in (asked.Kind.REQUEST, asked.Kind.ASSENT):
-            self._answered()
         cued = cues.possible(text) and not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
         pointing = point and may_point(text)
         announced: Cue | None = None  # a cue with its text on the next line or in a list
@@ -126,12 +121,6 @@ class Statements:
                 announced, taken = announced if item is not None else None, taken + 1
             else:
                 announced = announced if hinted and item is not None else None
-
-    def _answered(self) -> None:
-        """Close the agent's open questions and blockers, because the user has spoken."""
-        for question in self._asked:
-            self.blockers.discard(question)
-        self._asked.clear()
 
     def _sentences(self, line: str, message: Message, *, is_item: bool) -> Cue | None:
         """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
@@ -168,8 +157,6 @@ class Statements:
                 self.follow_ups.add(text)
             case Kind.BLOCKER:
                 self.blockers.add(text)
-                if message.role == "assistant":
-                    self._asked.append(text)
             case Kind.FACT if _NO_FACT.match(text):
                 return
         category = cues.category(cue, text)

@@ -92,7 +92,7 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
     """A forge's activity with its lines, and an error message when it could not be reached."""
     try:
         activity = forge.activity(since, now)
-        texts = _masked(services, [_line(one, now) for one in activity])
+        texts = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)
     except HoldfastError as error:
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
@@ -104,14 +104,6 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
 def _line(one: Activity, now: datetime) -> str:
     by = f" by {one.author}" if one.author else ""
     return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}: {one.text}".split())
-
-
-def _masked(services: Services, texts: list[str]) -> list[str]:
-    """Forge text with secrets masked; users write secrets into comments, too."""
-    masked = services.gate.outgoing("\n".join(texts), surface=Surface.REPORT).split("\n") if texts else []
-    if len(masked) == len(texts):
-        return masked
-    return [services.gate.outgoing(text, surface=Surface.REPORT) for text in texts]
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

@@ -23,8 +23,6 @@ _BATCH: Final = 64
 BUDGET_S: Final = 20.0
 #: Maximum number of characters that go into a vector.
 _CHARS: Final = 2_000
-#: Vectors compared with one multiplication, which bounds the memory.
-_TOGETHER: Final = 20_000
 #: Number of similarities passed to the ranking.
 _NEAREST: Final = 2_000
 
@@ -95,13 +93,8 @@ def _normal(vectors: Any) -> np.ndarray[Any, Any]:
 def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, float]:
     import numpy as np
 
-    cursor = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),))
-    ids: list[int] = []
-    parts = []
-    while rows := cursor.fetchmany(_TOGETHER):
-        ids += [one for one, _ in rows]
-        matrix = np.frombuffer(b"".join(data for _, data in rows), dtype=np.int8).reshape(len(rows), -1)
-        parts.append(matrix.astype(np.float32) @ asked)
+    found = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),)).fetchall()
+    ids = [one for one, _ in found]
     if not ids:
         if db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
             raise ModelFailed(
@@ -109,7 +102,8 @@ def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, 
                 next_step="Check `model`, or delete derived/search.sqlite in the private folder to rebuild them.",
             )
         return {}
-    near = np.concatenate(parts)
+    rows = np.frombuffer(b"".join(data for _, data in found), dtype=np.int8).reshape(len(ids), -1)
+    near = rows.astype(np.float32) @ asked
     middle, top = float(np.median(near)), float(near.max())
     best = np.argsort(-near)[:_NEAREST]
     spread = max(top - middle, 1e-9)

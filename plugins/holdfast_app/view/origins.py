@@ -108,22 +108,8 @@ def find(project: Project, wanted: str) -> list[Trace]:
     if not found:
         raise _missing(project, wanted)
     if len({_plain(text) for _, text in found}) == 1:
-        return [_trace(project, place) for place, _ in found[:_SAME]]
+        return [one for place, _ in found[:_SAME] for one in find(project, place)[:1]]
     return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
-
-
-def at(project: Project, place: str) -> Trace:
-    """The trace of ``document:line`` or of a fact's whole id. Raises: NotFound; Corrupt; Unavailable."""
-    if _PLACE.fullmatch(place) or _FACT.fullmatch(place):
-        return _trace(project, place)
-    raise NotFound(f"{place!a} is not a line of a document.", next_step="Follow a link of the page `Memory`.")
-
-
-def _trace(project: Project, place: str) -> Trace:
-    if _FACT.fullmatch(place):
-        return _facts(project, place)[0]
-    name, _, line = place.rpartition(":")
-    return _line(project, *_named(project, name, int(line)))
 
 
 # --- lines of documents ----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -174,7 +173,12 @@ def _recent(services: Services, book: _Book) -> tuple[str, ...]:
 
 def _write(services: Services, book: _Book) -> _Book:
     """Write everything due in one step. Entries for a full section keep waiting."""
-    due = _fitting(services, _due(book))
+    text = update.load(services)[FILES.index(Surface.PATTERNS)].text
+    found = sections.locate(text, _ANCHORS.values(), Surface.PATTERNS)
+    due = []
+    for kind, anchor in _ANCHORS.items():
+        room = sections.Limits().max_items - len(found[anchor].items)
+        due += [seen for seen in _due(book) if seen.kind == kind][: max(0, room)]
     entries: dict[str, list[CuratedEntry]] = {}
     for seen in due:
         entries.setdefault(_ANCHORS[Kind(seen.kind)], []).append(CuratedEntry(text=seen.text))
@@ -185,19 +189,6 @@ def _write(services: Services, book: _Book) -> _Book:
     book = evolve(book, sightings=done, writes=writes)
     _save(services, book)
     return book
-
-
-def _fitting(services: Services, due: Sequence[Sighting]) -> list[Sighting]:
-    text = update.load(services)[FILES.index(Surface.PATTERNS)].text
-    fitting = []
-    for seen in due:
-        entry = {_ANCHORS[Kind(seen.kind)]: [CuratedEntry(text=seen.text)]}
-        try:
-            text = sections.insert(text, entry, name=Surface.PATTERNS, limits=sections.Limits()).text
-        except Refused:
-            continue
-        fitting.append(seen)
-    return fitting
 
 
 def _lock(services: Services) -> durable.Lock:

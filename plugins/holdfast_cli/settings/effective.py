@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -43,36 +44,23 @@ def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
     that are not in force. Raises: ConfigError when a setting is invalid."""
     found = resolved.resolve(root, env)
     config = resolved.structured(found, env)
-    layers = (
-        (found.source, dict(_leaves(found.project))),
-        (settings.user_file_shown(env), dict(_leaves(found.user))),
-    )
-    in_env = settings.overrides(env)
     table = unstructure(config)
     table["storage"].update(table["storage"].pop("options"))
-    table["plugins"] = {
-        name: {"enabled": p.enabled, **({"deadline_s": p.deadline_s} if p.deadline_s is not None else {}), **p.settings}
-        for name in sorted({*config.plugins, *discovery.defaults()})
-        for p in (config.plugin(name),)
-    }
-    made = []
-    for key, value in _leaves(table):
-        if key in in_env:
-            where = "HOLDFAST_" + key.upper().replace(".", "__")
-        else:
-            where = next((name for name, leaves in layers if key in leaves), "default")
-        made.append(Setting(key=key, value=value, source=where))
+    table["plugins"] = {}
+    for name in sorted({*config.plugins, *discovery.defaults()}):
+        plugin = config.plugin(name)
+        deadline = {} if plugin.deadline_s is None else {"deadline_s": plugin.deadline_s}
+        table["plugins"][name] = {"enabled": plugin.enabled, **deadline, **plugin.settings}
+    sources = dict.fromkeys(dict(resolved.leaves(found.user)), settings.user_file_shown(env))
+    sources |= dict.fromkeys(dict(resolved.leaves(found.project)), found.source)
+    sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides(env)}
+    made = [
+        Setting(key=key, value=value, source=sources.get(key, "default"))
+        for key, value in resolved.leaves(table)
+        if value != {}
+    ]
     made += [Setting(key=k, value=v, source=found.source, in_force=False) for k, v in found.withheld.items()]
     return made
-
-
-def _leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        here = f"{path}.{key}" if path else key
-        if isinstance(value, Mapping):
-            yield from _leaves(value, here)
-        else:
-            yield here, value
 
 
 def change(root: str, key: str, value: object, *, user: bool = False) -> str:
@@ -86,7 +74,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     """
     from holdfast.config.serde import config_from
 
-    target, name = _file_of_user() if user else _file_of(root, key, value)
+    target, name = (settings.user_raw()[1], settings.user_file_shown()) if user else _file_of(root, key, value)
     keys = key.split(".")
     if not all(_BARE_KEY.fullmatch(part) for part in keys):
         raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
@@ -102,16 +90,16 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     settings.put(wish, keys, value)
     config_from(wish, f"{key} = {_toml(value)}")
     _check_names(wish, keys, value)
-    old = _read(target, name) if os.path.lexists(target) else HEADER
+    there = os.path.lexists(target)
+    old = Path(target).read_bytes().decode("utf-8") if there else HEADER
     new = _edited(old, ["tool", "holdfast", *keys] if name.endswith("pyproject.toml") else keys, value)
     if new is None:
+        table, _, last = key.rpartition(".")
+        where = f"under `[{table}]`" if table else "at the top"
         raise Refused(
             f"{name} cannot be changed without touching other parts of it.",
-            next_step=f"Add this line under `[{'.'.join(keys[:-1])}]` yourself: {keys[-1]} = {_toml(value)}"
-            if len(keys) > 1
-            else f"Add this line at the top yourself: {keys[-1]} = {_toml(value)}",
+            next_step=f"Add this line {where} yourself: {last} = {_toml(value)}",
         )
-    there = os.path.lexists(target)
     if new != old or not there:
         if not os.path.isdir(os.path.dirname(target)):
             durable.make_private_dir(os.path.dirname(target))
@@ -124,18 +112,13 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     return name
 
 
-def _file_of_user() -> tuple[str, str]:
-    return settings.user_raw()[1], settings.user_file_shown()
-
-
 def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
     """Path and name of the project's settings file, which may not exist yet."""
     path = settings.config_file(root)
-    if path is not None:
-        return path, os.path.relpath(path, root).replace(os.sep, "/")
-    intended = {"layout": {"preset": value}} if key == "layout.preset" else resolved.resolve(root).data
-    name = settings.new_config_file(intended)
-    return os.path.join(root, *name.split("/")), name
+    if path is None:
+        intended = {"layout": {"preset": value}} if key == "layout.preset" else resolved.resolve(root).data
+        path = os.path.join(root, *settings.new_config_file(intended).split("/"))
+    return path, os.path.relpath(path, root).replace(os.sep, "/")
 
 
 def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
@@ -200,13 +183,3 @@ def _toml(value: object) -> str:
     if isinstance(value, list):  # tomli_w spreads lists over several lines
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return tomli_w.dumps({"v": value}).removeprefix("v = ").rstrip("\n")
-
-
-def _read(path: str, name: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a regular file."
-        ) from error

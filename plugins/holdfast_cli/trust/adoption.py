@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from stat import S_ISDIR
 
 from attrs import frozen
 
@@ -25,7 +28,7 @@ _SESSIONS = "sessions"
 #: document and any position.
 _OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark"})
 #: Files and folders that are rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
-_REBUILT = ("agents", "heartbeats", KEY_FILE)
+_REBUILT = ("agents/", "heartbeats/", KEY_FILE)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 
 
@@ -86,31 +89,36 @@ def adopt(state: str, aside: str) -> Adopted:
     except OSError as error:
         raise durable.unavailable(error, aside, "read") from error
     for name in names:
+        is_needed = name not in _OF_ITS_PLACE and not name.endswith(_OF_ITS_PLACE_ENDS)
         try:
-            why = "" if _is_of_its_place(name) else _take(state, aside, name)
-            if why:
-                left.append((name, why))
-                continue
+            if is_needed:
+                _take(state, aside, name)
             with Folder(os.path.dirname(os.path.join(aside, name)), syncable=True) as folder:
                 folder.unlink(os.path.basename(name))
+        except _Left as error:
+            left.append((name, str(error)))
         except OSError as error:
             left.append((name, error.strerror or str(error)))
         except Unavailable as error:
             left.append((name, error.message))
         else:
-            if not _is_of_its_place(name):
-                taken.append(name)
-    _remove_empty(aside)
+            taken += [name] if is_needed else []
+    for path, _, _ in os.walk(aside, topdown=False):
+        with suppress(OSError):  # a file stays in it
+            os.rmdir(path)
     return Adopted(taken=tuple(taken), left=tuple(left))
 
 
-def _take(state: str, aside: str, name: str) -> str:
-    """Copy one file; returns the reason if it was not copied, otherwise an empty string. Raises: OSError,
-    Unavailable."""
+class _Left(Exception):
+    """A file is not copied, with the reason."""
+
+
+def _take(state: str, aside: str, name: str) -> None:
+    """Copy one file. Raises: _Left, OSError, Unavailable."""
     folder, base = os.path.split(os.path.join(aside, name))
     with Folder(folder) as opened:
         if opened.stat(base).st_nlink > 1:
-            return "It has several names (hard links)"
+            raise _Left("It has several names (hard links)")
     data = safeopen.read(os.path.join(aside, name), private=False)
     *parts, last = name.split("/")
     target = os.path.join(private.make(state, *parts), last)
@@ -122,8 +130,8 @@ def _take(state: str, aside: str, name: str) -> str:
         emergency_log.adopt(state, data)
     elif own is None:
         durable.replace(target, data)
-    elif own == data:
-        return ""
+    elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
+        return
     elif parts == [_SESSIONS] and last.endswith(".jsonl"):
         _add_session(state, os.path.join(aside, name), data)
     elif last.endswith(".jsonl"):
@@ -131,42 +139,26 @@ def _take(state: str, aside: str, name: str) -> str:
         lines = [line for line in data.splitlines() if line and line not in known]
         with private.lock(target):
             durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
-    elif not _is_rebuilt(name):
-        return "This user's state already has its own"
-    return ""
-
-
-def _is_rebuilt(name: str) -> bool:
-    """Whether the file is rebuilt on demand. The present state's own version is then used, and the other is not
-    needed."""
-    return any(name == one or name.startswith(f"{one}/") for one in _REBUILT)
+    else:
+        raise _Left("This user's state already has its own")
 
 
 def _add_session(state: str, path: str, data: bytes) -> None:
+    """Add the session under a new id, unless an interrupted run has added it. First lines differ, because they hold a
+    random number."""
     session_id = journal.session_id_of(path, private=False) or os.path.basename(path)
-    number = 1
-    while Journal(state, name := f"{session_id}-adopted-{number}").exists():
-        if _is_same(state, name, data):
+    for number in count(1):
+        added = Journal(state, f"{session_id}-adopted-{number}")
+        whole = rewriting.whole_lines(data, added.session_id)[0]
+        if not added.exists():
+            durable.replace(added.path, whole)
             return
-        number += 1
-    durable.replace(Journal(state, name).path, rewriting.whole_lines(data, name)[0])
-
-
-def _is_same(state: str, session_id: str, data: bytes) -> bool:
-    """Whether the session is :func:`adopt`'s result for ``data``. First lines differ, because they hold a random
-    number."""
-    own = safeopen.read(Journal(state, session_id).path)
-    return own.partition(b"\n")[2] == rewriting.whole_lines(data, session_id)[0].partition(b"\n")[2]
-
-
-def _is_of_its_place(name: str) -> bool:
-    return name in _OF_ITS_PLACE or name.endswith(_OF_ITS_PLACE_ENDS)
+        if safeopen.read(added.path).partition(b"\n")[2] == whole.partition(b"\n")[2]:
+            return
 
 
 def _files(base: str, inside: str) -> Iterator[str]:
     """Relative names of everything except folders, with slashes, sorted. Links are listed but never followed."""
-    from stat import S_ISDIR
-
     with Folder(os.path.join(base, inside) if inside else base) as folder:
         modes = [(name, folder.stat(name).st_mode) for name in folder.names()]
     for name, mode in modes:
@@ -178,16 +170,6 @@ def _files(base: str, inside: str) -> Iterator[str]:
 
 
 def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
-    return tuple(
-        name.removeprefix(f"{folder}/").removesuffix(end)
-        for name in names
-        if name.startswith(f"{folder}/") and name.endswith(end)
-    )
-
-
-def _remove_empty(folder: str) -> None:
-    for path, _, _ in os.walk(folder, topdown=False):
-        try:
-            os.rmdir(path)
-        except OSError:
-            continue
+    """The names of the files in ``folder`` that end so, without that end."""
+    found = [os.path.split(name) for name in names if name.endswith(end)]
+    return tuple(base.removesuffix(end) for above, base in found if above == folder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast_web.pages import documents, dreams, facts, overview, search, sessions, start, why, work
+from holdfast_web.pages import documents, dreams, facts, overview, search, sessions, start, work
 from holdfast_web.pages.request import Request
 
 __all__ = ["DETAILS", "LISTS", "Request"]
@@ -31,5 +31,5 @@ DETAILS: Final = {
     "dreams": dreams.show,
     "facts": facts.show,
     "sessions": sessions.show,
-    "why": why.show,
+    "why": documents.why,
 }

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.flush import notes as daily
+from holdfast_app.view import origins
 from holdfast_app.view.memory_lines import Origins, lines_of
 from holdfast_web.paging import page
 
@@ -39,7 +40,7 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
     layout = project.services.layout
-    origins = Origins(project)
+    known = Origins(project)
     documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
     chosen = request.choice("document", tuple(one.name for one in documents))
     document = next(one for one in documents if one.name == chosen)
@@ -52,7 +53,7 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
         title="Memory",
         documents=documents,
         document=document,
-        page=evolve(shown, items=[origins.dated(line) for line in shown.items]),
+        page=evolve(shown, items=[known.dated(line) for line in shown.items]),
         items=sum(line.kind == "item" for line in lines),
         archive=archive if archive in project.names() else "",
     )
@@ -95,3 +96,15 @@ def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
             break
         found[1 + text.count("\n", 0, at)] = renderer.part("stamp.html", block=block)
     return found
+
+
+def why(project: Project, renderer: Renderer, request: Request) -> str:
+    """The note lines, sessions and turns that ``document:line`` comes from. Raises: NotFound."""
+    trace = origins.find(project, request.argument)[0]
+    return renderer.page(
+        "why.html",
+        here="memory",
+        title="Where a line comes from",
+        trace=trace,
+        titles=project.titles({source.session for source in trace.sources if source.session}),
+    )

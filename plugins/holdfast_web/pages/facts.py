@@ -63,7 +63,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         project.memory.facts.get(wanted)  # raises, with the store's own next step
         raise NotFound(f"The fact {wanted} is withheld.", next_step=provenance.NEXT_STEP)
     texts = project.masked(*(one.content or "" for one in history))
-    trace = origins.at(project, wanted) if fact else None
+    trace = origins.find(project, wanted)[0] if fact else None
     return renderer.page(
         "fact.html",
         here="facts",

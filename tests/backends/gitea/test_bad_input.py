@@ -176,9 +176,6 @@ def store_token(gitea: FakeServer, spoil: Callable[[FakeServer], str]) -> str:
     return reading_token(gitea) if spoil is reading_token else gitea.token
 
 
-# --- people ---------------------------------------------------------------------------------------------------------
-
-
 # --- much ------------------------------------------------------------------------------------------------------------
 
 

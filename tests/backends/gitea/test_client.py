@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,10 +19,10 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
-from holdfast.errors import ConfigError, HoldfastError, NotFound
+from holdfast.errors import ConfigError
 from holdfast_gitea import marker
 from holdfast_gitea.wire.client import Gitea, Repo
-from holdfast_gitea.wire.faults import Absent, Closed, Passing
+from holdfast_gitea.wire.faults import Closed, Passing
 
 REPO = "agent/memory"
 BODY = marker.frame("A note.", "text", id="r1", kind="blk")
@@ -34,12 +34,6 @@ def gitea() -> Iterator[FakeServer]:
         running.make_repo(REPO)
         running.make_issue(REPO, "t")
         yield running
-
-
-@pytest.fixture
-def repo(gitea: FakeServer) -> Iterator[Repo]:
-    with Gitea(gitea.url, gitea.token, patience_s=1.0) as client:
-        yield client.repo(REPO)
 
 
 @pytest.fixture
@@ -55,108 +49,7 @@ def behind(gitea: FakeServer, proxy: FaultProxy) -> Iterator[Repo]:
         yield client.repo(REPO)
 
 
-# --- refusals -------------------------------------------------------------------------------------------------
-
-
-def locked(gitea: FakeServer) -> str:
-    gitea.make_repo("other/public", private=False, rights={"agent": "read"})
-    gitea.make_issue("other/public", "t", poster="other")
-    gitea.lock("other/public", 1)
-    return "other/public"
-
-
-def archived(gitea: FakeServer) -> str:
-    gitea.archive(REPO)
-    return REPO
-
-
-def renamed(gitea: FakeServer) -> str:
-    gitea.rename(REPO, "new")
-    return REPO
-
-
-def deleted(gitea: FakeServer) -> str:
-    gitea.delete_repo(REPO)
-    return REPO
-
-
-@pytest.mark.parametrize(
-    ("spoil", "kind", "message", "step"),
-    [
-        (locked, Closed, "locked", "Unlock"),
-        (archived, Closed, "archived", "Unarchive"),
-        (renamed, Closed, "agent/new", 'repository = "agent/new"'),
-        (deleted, Absent, "nothing there", "the repository's name"),
-    ],
-)
-def test_create_comment__server_refuses__says_what_to_do_after_one_try(
-    gitea: FakeServer, spoil: Callable[[FakeServer], str], kind: type[HoldfastError], message: str, step: str
-) -> None:
-    name = spoil(gitea)
-    with Gitea(gitea.url, gitea.token) as client, pytest.raises(kind) as caught:
-        client.repo(name).create_comment(1, "text")
-    assert message in caught.value.message
-    assert step in caught.value.next_step
-    assert [seen.method for seen in gitea.requests].count("POST") == 1
-
-
-def test_issue__missing__none_but_not_when_the_repository_is(gitea: FakeServer, repo: Repo) -> None:
-    assert repo.issue(7) is None
-    assert repo.comment(7) is None
-    gitea.delete_repo(REPO)
-    for ask in (lambda: repo.issue(1), lambda: repo.comment(1), lambda: repo.comments(1), repo.issues):
-        with pytest.raises(Absent):
-            ask()
-
-
-@pytest.mark.parametrize("version", ["1.26", "1.25", "forgejo"])
-def test_comments__missing_issue__not_found_at_once(version: str) -> None:
-    """Gitea answers 500, Forgejo 404."""
-    with FakeServer(version=version) as gitea, Gitea(gitea.url, gitea.token) as client:  # type: ignore[arg-type]
-        gitea.make_repo(REPO)
-        began = time.monotonic()
-        for ask in (
-            lambda: client.repo(REPO).comments(9),
-            lambda: client.repo(REPO).create_comment(9, "text"),
-            lambda: client.repo(REPO).publish(9, BODY, "r1"),
-            lambda: client.repo(REPO).edit_issue(9, state="closed"),
-        ):
-            with pytest.raises(NotFound, match="#9"):
-                ask()
-        assert time.monotonic() - began < 2
-
-
-# --- lists ----------------------------------------------------------------------------------------------------
-
-
-def test_activity__window_of_many_pages__each_comment_once(gitea: FakeServer, repo: Repo) -> None:
-    gitea.make_issue(REPO, "pull", pull=True)
-    made = [gitea.make_comment(REPO, 1 + n % 2, f"c{n}") for n in range(120)]
-    now = datetime.now(UTC)
-    found = repo.activity(now - timedelta(minutes=1), now + timedelta(minutes=1))
-    assert [one.id for one in found] == made
-    assert {one.issue for one in found} == {1, 2}
-    assert repo.activity(now + timedelta(hours=1), now + timedelta(hours=2)) == []
-
-
 # --- what is repeated -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.req("R142")
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-def test_publish__any_fault__there_once_when_replayed(
-    gitea: FakeServer, proxy: FaultProxy, behind: Repo, fault: Fault
-) -> None:
-    """0 lost, 0 duplicates: of comments with one id the first counts, and that is the one that was returned."""
-    proxy.spoil("POST", "/comments$", fault)
-    published = behind.publish(1, BODY, "r1")
-    proxy.heal()
-    again = behind.publish(1, BODY, "r1")
-    there = [(number, body) for number, body in gitea.comments(REPO, 1) if "id=r1" in body]
-    assert proxy.spoilt == [fault.name]
-    assert there[0] == (published.id, BODY)
-    assert again == published
-    assert len(there) <= 2
 
 
 @pytest.mark.parametrize("skew_s", [-86_400, 86_400])

@@ -231,15 +231,6 @@ def test_index__file_of_no_use__made_anew(
     assert json.loads(path.read_bytes())["format"] == 4
 
 
-def test_index__of_another_repository__is_not_used(gitea: FakeServer, store: GiteaBackend, tmp_path: Path) -> None:
-    store.write("MEMORY.md", "one\n")
-    gitea.make_repo("agent/other")
-    other = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository="agent/other", token=gitea.token)
-    assert other.read("MEMORY.md") is None
-    assert other.names() == []
-    other.close()
-
-
 def test_doctor__store_that_people_edited__says_what_and_where(
     gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

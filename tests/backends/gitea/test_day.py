@@ -70,64 +70,6 @@ def lines(memory: Holdfast, section: str) -> list[str]:
     return [line.text.removeprefix("2026-11-23 ") for line in memory.morning().sections[section]]
 
 
-def test_morning__a_day_with_every_kind_of_event__is_right_line_by_line(
-    gitea: FakeServer, opened: Opened, clock: Any
-) -> None:
-    memory = opened()
-    memory.morning()
-
-    def later() -> None:
-        clock.tick(minutes=1)
-
-    gitea.happen(REPO, 1, "assignees", "ana", assignee="ben")
-    later()
-    gitea.happen(REPO, 2, "review_request", "ana", assignee="olga")
-    gitea.happen(REPO, 2, "review_request", "ana", assignee="ben")
-    later()
-    gitea.happen(REPO, 1, "milestone", "ana", milestone="v2")
-    gitea.happen(REPO, 1, "label", "ana", label="blocked")
-    gitea.happen(REPO, 1, "label", "ana", label="bug")
-    later()
-    gitea.review(REPO, 2, "ben", "REQUEST_CHANGES", "Two things.", lines=2)
-    later()
-    gitea.happen(REPO, 1, "change_title", "ben", old_title="Deliver once", new_title="Deliver exactly once")
-    gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
-    later()
-    gitea.make_comment(REPO, 1, "@olga which key do we take?", poster="ben")
-    gitea.make_comment(REPO, 1, "`@olga ?` is a quotation", poster="ben")
-    later()
-    gitea.review(REPO, 2, "cleo", "APPROVED")
-    later()
-    gitea.happen(REPO, 2, "merge_pull", "ana")
-    gitea.happen(OTHER, 1, "close", "ben")
-    later()
-    gitea.happen(OTHER, 1, "reopen", "ana")
-    gitea.release(REPO, "v1.4", "ana")
-    flushed(memory, ("status", f"{REPO}#1", "in review"))
-    clock.tick(minutes=1)
-    assert lines(memory, "On the forge") == [
-        "14:30 acme/shop#1 issue by ana: assigned to ben: Deliver exactly once",
-        "14:32 acme/shop#1 issue by ana: milestone v2",
-        "14:32 acme/shop#1 issue by ana: label blocked added: Deliver exactly once",
-        "14:34 acme/shop#1 issue by ben: renamed from 'Deliver once' to 'Deliver exactly once'",
-        "14:34 acme/shop#1 comment by ben: I saw it, too",
-        "14:35 acme/shop#1 comment by ben: `@olga ?` is a quotation",
-        "14:31 acme/shop#2 review by ana: review requested from olga: Retry later",
-        "14:31 acme/shop#2 review by ana: review requested from ben: Retry later",
-        "14:33 acme/shop#2 review by ben: requested changes with 2 line comments: Two things.",
-        "14:36 acme/shop#2 review by cleo: approved at 0123456789",
-        "14:37 acme/shop#2 pull by ana: merged: Retry later",
-        "14:37 acme/tools#1 issue by ben: closed: Old tools",
-        "14:38 acme/tools#1 issue by ana: reopened: Old tools",
-        "14:38 acme/shop release by ana: released: v1.4",
-    ]
-    assert lines(memory, "What is needed from you") == ["14:35 acme/shop#1 comment by ben: @olga which key do we take?"]
-    assert lines(memory, "What is blocked") == [
-        "14:32 acme/shop#1 issue by ana: label blocked added: Deliver exactly once"
-    ]
-    assert all(line.pointer for found in memory.morning().sections.values() for line in found)
-
-
 def test_morning__a_review_is_requested_from_the_operator__waits_until_the_pull_request_ends(
     gitea: FakeServer, opened: Opened
 ) -> None:
@@ -136,17 +78,6 @@ def test_morning__a_review_is_requested_from_the_operator__waits_until_the_pull_
     assert line.endswith("review requested from olga: Retry later")
     gitea.happen(REPO, 2, "close", "ana")
     assert lines(opened(), "What is needed from you") == ["nothing"]
-
-
-def test_morning__four_hundred_comments_on_one_issue__one_line_with_the_count(
-    gitea: FakeServer, opened: Opened, clock: Any
-) -> None:
-    for number in range(400):
-        gitea.make_comment(REPO, 1, f"comment {number}", poster="ben" if number % 4 else "cleo")
-    gitea.make_comment(REPO, 1, "@olga what now?", poster="ben")
-    [line] = lines(opened(), "On the forge")
-    assert line.endswith("comment: 400 comments by ben (300), cleo (100); the last one: comment 399")
-    assert len(lines(opened(), "What is needed from you")) == 1
 
 
 @pytest.mark.parametrize(
@@ -172,16 +103,6 @@ def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_toge
     gitea.happen(REPO, 2, "merge_pull", "ana")
     gitea.happen(REPO, 1, "close", "ana")
     assert lines(memory, "What does not fit together") == ["nothing"]
-
-
-def test_morning__one_repository_of_two_is_gone__costs_its_own_lines_only(gitea: FakeServer, opened: Opened) -> None:
-    gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
-    gitea.delete_repo(OTHER)
-    memory = opened()
-    found = lines(memory, "On the forge")
-    assert any(line.endswith("comment by ben: I saw it, too") for line in found)
-    assert any("acme/tools repository: could not be read" in line for line in found)
-    assert memory.morning().remarks == ()
 
 
 def test_morning__the_token_may_not_read_reviews__the_rest_is_there(

@@ -11,7 +11,7 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
-from holdfast.errors import Corrupt, NotFound, Refused
+from holdfast.errors import Corrupt, Refused
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import deadline, sha256
 from holdfast.testing.base import make_block, make_fact
@@ -368,32 +368,6 @@ def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deleti
     owner.write("USER.md", "one\n")
     ana.write("USER.md", "two\n", sha256("one\n"))
     assert text_of(of("agent"), "USER.md") == "two\n"
-
-
-def test_invite__two_machines_of_the_owner_at_once__both_users_join(of: Of) -> None:
-    one, two = of("agent"), of("agent")
-    of("ana")
-    of("ben")
-    for store in (one, two):
-        store.names()
-    invitations.invite(one.log, "ana")
-    invitations.invite(two.log, "ben")
-    assert [m.login for m in invitations.listed(of("agent").log)] == ["ana", "ben"]
-
-
-def test_invite__again_and_unknown_users__changes_nothing_or_says_so(gitea: FakeServer, of: Of) -> None:
-    owner = of("agent")
-    of("ana")
-    first = invitations.invite(owner.log, "ana")
-    count = len(gitea.comments(REPO, the_list(gitea)))
-    assert invitations.invite(owner.log, "ANA") == first
-    assert len(gitea.comments(REPO, the_list(gitea))) == count
-    with pytest.raises(NotFound, match="no user"):
-        invitations.invite(owner.log, "nobody")
-    with pytest.raises(NotFound, match="was not invited"):
-        owner.revoke("nobody")
-    with pytest.raises(Refused, match="count anyway"):
-        invitations.invite(owner.log, "agent")
 
 
 def test_invite__revoked_and_invited_again__records_in_between_do_not_count(gitea: FakeServer, of: Of) -> None:

@@ -13,12 +13,12 @@ from tests.support.gitea.fake_server import FakeServer
 from holdfast.errors import Conflict
 from holdfast.models import AddOutcome
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import ABSENT, sha256
+from holdfast.storage import ABSENT, Add, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.facttable import Put, line_of
+from holdfast_gitea.facttable import line_of
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.models import Comment
 
@@ -142,21 +142,6 @@ def test_write__from_an_older_version__late_kept_and_reported(
     assert (found.outcome, "1 versions came later" in found.message) == (Outcome.OK, True)
 
 
-def test_append__after_another_machine_went_on_in_a_new_issue__follows(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
-    one, two = machine(), machine()
-    for n in range(4):
-        one.append(DAY, make_block(f"a{n}"), HEADER, f"a{n}")
-        assert two.read(DAY) == one.read(DAY)
-        two.append(DAY, make_block(f"b{n}"), HEADER, f"b{n}")
-    text = text_of(machine(), DAY)
-    wanted = [f"{who}{n}" for n in range(4) for who in "ab"]
-    assert text == HEADER + "".join(make_block(block_id) for block_id in wanted)
-    assert len([title for title in gitea.titles(REPO).values() if title.endswith(DAY)]) == 3
-
-
 @pytest.mark.req("R096")
 def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
     gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
@@ -174,7 +159,7 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
             two.log.load(title), "blk", make_block("other"), "A block was added.", block="b3RoZXI"
         ),
         "holdfast:facts": lambda title: two.log.post(
-            two.log.load(title), "ops", line_of(Put(fact=make_fact(7), limit=9)), "An operation.", language="json"
+            two.log.load(title), "ops", line_of(Add(fact=make_fact(7), limit=9)), "An operation.", language="json"
         ),
     }
     create = Repo.create_comment

@@ -75,22 +75,6 @@ def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_versio
         assert text_of(view) == "third\n"
 
 
-def test_write__another_machine_builds_on_the_slower_one__is_told_no_too(gitea: FakeServer, machine: Machine) -> None:
-    first, second, revision = _two(gitea, machine)
-    third = machine()
-    third.read("MEMORY.md")
-
-    def between() -> None:
-        second.write("MEMORY.md", "second\n", revision)
-
-    stalled(gitea, first, between)
-    with pytest.raises(Conflict):
-        first.write("MEMORY.md", "first\n", revision)
-    with pytest.raises(Conflict):
-        third.write("MEMORY.md", "third\n", revision)
-    assert text_of(machine()) == "second\n"
-
-
 def test_write__two_machines_begin_the_next_issue_at_once__the_first_version_there_is_read(
     gitea: FakeServer, machine: Machine
 ) -> None:

@@ -64,26 +64,6 @@ def test_fold__more_comes_after_it__what_was_accepted_stays_so(lines: list[tuple
     assert {r.id for r in whole.late} >= {r.id for r in part.late}
 
 
-@given(lines=LINES, again=st.lists(st.integers(0, 11), max_size=6))
-def test_fold__records_repeated_by_lost_answers__nothing_changes(
-    lines: list[tuple[str, str, str]], again: list[int]
-) -> None:
-    repeats = [lines[place % len(lines)] for place in again if lines]
-    assert replay([segment_of(lines + repeats)]) == replay([segment_of(lines)])
-
-
-@given(lines=LINES)
-def test_fold__conditional_records__each_follows_the_one_it_names(lines: list[tuple[str, str, str]]) -> None:
-    replayed = replay([segment_of(lines)])
-    head = ""
-    gaps = {r.id for r in replayed.gaps}
-    for one in replayed.accepted:
-        if one.kind in (VERSION, DELETED) and one.id not in gaps:
-            assert one.base == head
-        head = one.id
-    assert replayed.head == head
-
-
 def test_fold__log_goes_on__nothing_counts_in_the_old_issue_after_that() -> None:
     old = [
         record("r0", BLOCK, ""),

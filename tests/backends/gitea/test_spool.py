@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -21,7 +20,6 @@ from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Receipt
-from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_app.spool.kept import Spool
@@ -168,17 +166,6 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     assert away.notes().count(block_marker(first.flush_id)) == 1
 
 
-def test_flush__again_with_nothing_new_while_the_server_is_away__returns_the_kept_flush(away: Away) -> None:
-    away.take_away()
-    first = away.flush("one", "Words")
-    with Holdfast.open(away.project) as memory:
-        again = memory.session("one").flush()
-    assert again.repeated
-    assert again.spooled
-    assert again.flush_id == first.flush_id
-    assert len(away.waiting()) == 1
-
-
 def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_or_kept(away: Away) -> None:
     slow = Fault(name="slow", reaches=True, answering="truth", delay_s=9.0)
     away.spoil(slow)
@@ -294,26 +281,6 @@ def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: i
     assert away.notes().count(block_marker(receipt.flush_id)) == 1
     with Holdfast.open(away.project) as memory:
         assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
-
-
-def test_flush__server_away_and_disk_full__is_refused_with_both_reasons(
-    away: Away, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    away.take_away()
-    whole = durable.replace
-
-    def full(path: str, data: bytes, **more: bool) -> None:
-        if os.path.basename(path) == "spool.jsonl":
-            raise durable.unavailable(OSError(errno.ENOSPC, "No space left on device"), path, "write")
-        whole(path, data, **more)
-
-    monkeypatch.setattr(durable, "replace", full)
-    with pytest.raises(FlushRefused) as refused:
-        away.flush("one", "Words")
-    assert away.proxy.url in refused.value.message
-    assert "could not be kept on this machine either" in refused.value.message
-    with Holdfast.open(away.project) as memory:
-        assert memory.session("one").state == "unsafe"
 
 
 @pytest.mark.parametrize("damage", ["line", "file"])

@@ -129,24 +129,6 @@ def do_everything(store: GiteaBackend) -> None:
     store.delete("gone.md")
 
 
-@pytest.mark.req("R142")
-def test_write__server_dies_before_the_answer_and_comes_back__the_same_call_settles_it(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    with FaultProxy(gitea.url) as proxy:
-        store = machine(proxy.url, patience_s=0.1)
-        revision = store.write("MEMORY.md", "one\n")
-        proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
-        proxy.spoil("GET", "/comments$", FAULTS["502 before the write"], nth=2, times=99)
-        with pytest.raises(Unavailable) as caught:
-            store.write("MEMORY.md", "two\n", revision)
-        assert caught.value.next_step
-        proxy.heal()
-        assert text_of(store, "MEMORY.md") == "two\n"
-        assert store.write("MEMORY.md", "two\n") == store.read("MEMORY.md").revision  # type: ignore[union-attr]
-        assert len(gitea.bodies(REPO, numbers(gitea, "holdfast:doc:MEMORY.md")[0])) == 2
-
-
 def test_store__server_down__unavailable_soon_and_nothing_made(gitea: FakeServer, machine: Machine) -> None:
     store = machine(patience_s=0.2)
     gitea.down()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_commands import CALLS, COMMANDS
+from .test_commands import CALLS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -16,10 +16,6 @@ def rows(heading: str) -> dict[str, str]:
     """First cell -> second cell of the first table under a heading."""
     part = PAGE.split(heading, 1)[1].split("\n## ", 1)[0]
     return {m[1]: m[2] for m in re.finditer(r"^\| (`.+?) \| (.+) \|$", part, re.MULTILINE)}
-
-
-def test_page__table_of_commands__is_the_one_of_the_program():
-    assert {name.strip("`"): text for name, text in rows("# The command line").items()} == COMMANDS
 
 
 @pytest.mark.parametrize("command", CALLS)

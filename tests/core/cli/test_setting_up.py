@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import tomllib
 
 import pytest
 
-from holdfast.fs import private
 from holdfast_cli.settings import effective
 
 
@@ -50,15 +47,6 @@ def test_init__in_a_git_repository__private_folder_is_not_seen_by_git(run, proje
     assert seen.split() == ["??", "../holdfast.toml"] or seen.split() == ["??", "holdfast.toml"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")
-def test_private_folder__made__for_this_user_only(tmp_path):
-    state = str(tmp_path / "a/state")
-    private.make(state, "sessions")
-    assert os.stat(state).st_mode & 0o777 == 0o700
-    assert os.stat(os.path.join(state, ".gitignore")).st_mode & 0o777 == 0o600
-    assert private.ignores_itself(state)
-
-
 # config
 
 
@@ -71,12 +59,6 @@ def test_config__every_setting__with_where_it_comes_from(run, project, monkeypat
     assert rows["flush.strict_blocks"] == (3, "default")
     assert rows["plugins.offline.enabled"] == (False, "holdfast.toml")
     assert rows["plugins.curated.enabled"] == (True, "default")
-
-
-def test_config__one_key__prints_the_bare_value(run):
-    assert run("config", "flush.policy").out == "lenient\n"
-    assert run("config", "flush.strict_blocks").out == "3\n"
-    assert "flush.policy" in run("config", "flush").out
 
 
 def test_config__unknown_key__exit_2_and_names_the_near_one(run):

@@ -143,21 +143,6 @@ def test_flush__into_a_store_that_fails__is_refused_and_succeeds_after_the_repai
     assert notes_of(project).count("**Objective:** Fix the login test") == 1
 
 
-def test_settings__that_are_broken__are_told_and_count_again_once_repaired(talk: Talk, project: Path) -> None:
-    settings = project / "holdfast.toml"
-    settings.write_text("[storage\n")
-
-    async def scenario(client: Client) -> list[Any]:
-        broken = await client.call_tool("load", {})
-        settings.write_text("")
-        return [broken, await client.call_tool("load", {})]
-
-    broken, well = talk(scenario)
-    assert broken.is_error
-    assert "ConfigError: There is a mistake in line 1 of holdfast.toml (bad-toml)." in text(broken)
-    assert not well.is_error
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.req("R087", "R166")
 def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it_later(

@@ -73,11 +73,6 @@ def test_ending__task_list_not_done__is_open() -> None:
     assert end(ASK, ("assistant", done, "TodoWrite"), ("assistant", "The test is there.")) == (False, "none")
 
 
-def test_ending__submitted__is_closed() -> None:
-    said = (ASK, ("assistant", "submit", "submit"), ("tool", "diff --git", "submit"))
-    assert end(*said) == (False, "none")
-
-
 def test_ending__nothing_said__is_unknown() -> None:
     assert end() == (None, "")
     assert end(("user", "hi")) == (None, "")

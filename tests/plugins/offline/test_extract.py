@@ -489,20 +489,6 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     assert "Log an issue with the details please" in found.summary
 
 
-def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None:
-    asked = ("assistant", "Open question: which fix do you want, escaping or another type?")
-    assert extract(("user", "Look at the report."), asked).draft.blockers
-    answered = (("user", "Use another type for it."), ("assistant", "Done."))
-    later = extract(("user", "Look at the report."), asked, *answered)
-    assert later.draft.blockers is None
-
-
-def test_extract__blocker_of_the_agent__is_gone_when_the_user_speaks_again() -> None:
-    told = ("assistant", "Blocked: the build needs the new token.")
-    assert extract(("user", "Build it."), told).draft.blockers
-    assert not extract(("user", "Build it."), told, ("user", "It is set. Build the docs, too.")).draft.blockers
-
-
 def test_failing__broader_run_that_passes__settles_a_narrower_one() -> None:
     fails = run("go vet ./template/...", "vet: cannot use tmpl as Trusted", failed=True)
     assert failing(messages(*fails))

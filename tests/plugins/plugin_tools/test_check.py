@@ -45,7 +45,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request=None): return ()", "has a default for 'request'"),
         ("plugins", "import sys\nsys.exit(0)", "SystemExit"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return request.text[9]", "IndexError"),
-        ("plugins", "EXTRACTS_AT_ONCE = True\n" + HOOK + "@hookimpl\ndef on_extract(turns): return 3", "int"),
         ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "did not return a StorageBackend"),
         ("methods", "odd_module = 3", "is not a function"),
         ("commands", "SUMMARY = 'x'", "configure"),
@@ -82,14 +81,9 @@ def test_command__of_another_distribution_fails__names_the_distribution(
     assert "report its output to the authors of odd" in error
 
 
-def test_check__distribution_without_an_entry_point__is_told_to_add_one(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install("unrelated", "")
-    assert main(["plugin", "check", "odd"]) == 3
-    error = capsys.readouterr().err
-    assert "'odd' is installed, but it has no entry point for holdfast" in error
-    assert '[project.entry-points."holdfast.plugins"]' in error
+def test_check__distribution_without_an_entry_point__is_told_to_add_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "check", "pytest"]) == 3
+    assert '[project.entry-points."holdfast.plugins"]' in capsys.readouterr().err
 
 
 def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(

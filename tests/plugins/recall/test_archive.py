@@ -71,13 +71,6 @@ def test_sessions_show__archived_session__read_like_any_other(memory, project: P
     assert "Turns are kept for 30 days" in capsys.readouterr().err  # the project's own settings are the defaults
 
 
-def test_sessions_show__archived_session_goes_on__old_and_new_messages_once_each(memory) -> None:
-    from holdfast_app.sessions.lookup import messages
-
-    memory.session("old").add("user", "Again", message_id="o4")
-    assert [one["id"] for one in messages(memory, "old")] == ["o1", "o2", "o3", "o4"]
-
-
 def test_retention__killed_between_archive_and_removal__nothing_twice(memory, payload, clock, project: Path) -> None:
     session = memory.session("new")
     session.end(payload())

@@ -8,14 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.agents.test_real_clients import Model, _messages
 
 from holdfast import Holdfast, Payload
 from holdfast.models import CuratedDecision
@@ -30,42 +29,24 @@ ANSWER = "The osprey service listens on port 40417, because 8080 is taken"
 AGO = timedelta(weeks=3)
 
 
-class Model(BaseHTTPRequestHandler):
+class Searching(Model):
     """Calls the tool once where it is offered, and then ends the turn."""
 
-    results: list[str]
+    def __init__(self) -> None:
+        super().__init__()
+        self.results: list[str] = []
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if not self.path.startswith("/v1/messages") or "count_tokens" in self.path:
-            self._send(json.dumps({"input_tokens": 100}).encode(), "application/json")
-            return
-        results = [_text_of(block) for block in _blocks(body) if block.get("type") == "tool_result"]
+    def answer(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        rows = [row["content"] for row in body.get("messages", ()) if isinstance(row["content"], list)]
+        results = [_text_of(block) for row in rows for block in row if block.get("type") == "tool_result"]
         self.results += results
-        offered = any(tool.get("name") == TOOL for tool in body.get("tools", ()))
-        call = {"type": "tool_use", "id": "toolu_1", "name": TOOL, "input": {}}
-        events = (
-            _answer(call, json.dumps({"question": QUESTION}), "tool_use")
-            if offered and not results
-            else _answer({"type": "text", "text": ""}, "Port 40417.", "end_turn")
-        )
-        self._send(b"".join(events), "text/event-stream")
-
-    def _send(self, data: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing."""
-
-
-def _blocks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for message in body.get("messages", ()):
-        if isinstance(message["content"], list):
-            yield from message["content"]
+        events = _messages("Port 40417.", 10)
+        if any(tool.get("name") == TOOL for tool in body.get("tools", ())) and not results:
+            asked = json.dumps({"question": QUESTION})
+            events[1]["content_block"] = {"type": "tool_use", "id": "toolu_1", "name": TOOL, "input": {}}
+            events[2]["delta"] = {"type": "input_json_delta", "partial_json": asked}
+            events[4]["delta"]["stop_reason"] = "tool_use"
+        return events
 
 
 def _text_of(block: Mapping[str, Any]) -> str:
@@ -73,33 +54,11 @@ def _text_of(block: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
-def _answer(block: Mapping[str, Any], said: str, stop: str) -> Iterator[bytes]:
-    """A message with one block, as the Messages API streams it."""
-    delta = {"type": "input_json_delta", "partial_json": said} if block["type"] == "tool_use" else None
-    usage = {"input_tokens": 10, "output_tokens": 5}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": [], "usage": usage}
-    for event in (
-        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        {"type": "content_block_delta", "index": 0, "delta": delta or {"type": "text_delta", "text": said}},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
-        {"type": "message_stop"},
-    ):
-        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-
-
 @pytest.fixture
-def model() -> Iterator[tuple[str, list[str]]]:
-    """The model's address, and the results of tools that it got."""
-    results: list[str] = []
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("Scripted", (Model,), {"results": results}))
-    serving = threading.Thread(target=httpd.serve_forever, daemon=True)
-    serving.start()
-    yield f"http://127.0.0.1:{httpd.server_address[1]}", results
-    httpd.shutdown()
-    httpd.server_close()
-    serving.join()
+def model() -> Iterator[Searching]:
+    made = Searching()
+    yield made
+    made.close()
 
 
 def _weeks_ago(project: Path) -> None:
@@ -128,9 +87,8 @@ def _weeks_ago(project: Path) -> None:
 
 @pytest.mark.skipif(CLAUDE is None, reason="needs Claude Code on the PATH, as `claude`")
 def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(
-    project: Path, tmp_path: Path, model: tuple[str, list[str]]
+    project: Path, tmp_path: Path, model: Searching
 ) -> None:
-    url, results = model
     (project / "holdfast.toml").touch()
     _weeks_ago(project)
     program = str(Path(sys.executable).with_name("holdfast"))
@@ -139,7 +97,7 @@ def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(
     servers.write_text(json.dumps({"mcpServers": {"holdfast": server}}))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))}
     own = {
-        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_BASE_URL": model.url,
         "ANTHROPIC_API_KEY": "none",
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -158,7 +116,7 @@ def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert json.loads(ran.stdout)["result"] == "Port 40417."
-    (found, *_) = results
+    (found, *_) = model.results
     assert "name='then' place='m2'" in found
     assert ANSWER in found
     assert f"{datetime.now(UTC) - AGO:%Y-%m}" in found

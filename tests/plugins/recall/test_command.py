@@ -106,10 +106,6 @@ def test_search__session_named_by_uuid__short_id_and_first_words_once(unnamed) -
     assert lines[1] == "  began with: Please repair the gazebo roof"
 
 
-def test_search__beginning_of_a_session_id__only_that_session_is_searched(unnamed) -> None:
-    assert "pergola" not in unnamed("gazebo pergola", "--session", "5b7e1")
-
-
 def test_search__session_that_does_not_exist__an_error_instead_of_nothing_found(unnamed, capsys) -> None:
     assert main(("search", "gazebo", "--session", "nope")) == 1
     assert "There is no session 'nope'" in capsys.readouterr().err
@@ -120,14 +116,6 @@ def test_sessions_show__beginning_of_ids__the_session_around_that_message(unname
     shown = json.loads(capsys.readouterr().out)
     assert shown["session"] == _FIRST
     assert shown["messages"][0]["id"] == "0123456789abcdef"
-
-
-def test_sessions__session_named_by_uuid__listed_by_short_id_and_first_words(unnamed, capsys) -> None:
-    assert main(("sessions",)) == 0
-    assert re.search(r"5b7e1c2d .*Please repair the gazebo roof", capsys.readouterr().out)
-    assert main(("sessions", "--json")) == 0
-    listed = {one["id"]: one["title"] for one in json.loads(capsys.readouterr().out)["sessions"]}
-    assert listed[_SECOND] == "Paint the pergola"
 
 
 @pytest.mark.parametrize(

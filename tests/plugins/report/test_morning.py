@@ -107,15 +107,6 @@ def test_morning__secret_in_a_comment__is_masked(flushed, board):
     assert "say [gone] b" in text
 
 
-def test_morning__something_waits__asks_for_it(opened, board, payload):
-    board.trouble = board.is_down
-    memory = opened(board)
-    said(memory).flush(payload())
-    told = "Waiting: 1 to be published on owner/repo#12: The board is down. Wait for it."
-    assert told in [line.text for line in memory.morning().sections["What is needed from you"]]
-    assert told in str(memory.report())
-
-
 @pytest.mark.req("R160", "R177")
 def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_are_lost(flushed, project):
     before = flushed().morning()
@@ -233,10 +224,3 @@ def test_validate__note_is_older_than_notes_are_kept__is_no_finding(flushed, pro
     clock.tick(days=40)
     memory = flushed(retention=RetentionConfig(daily=days))
     assert len(memory.validate().errors) == findings
-
-
-@pytest.mark.parametrize(("days", "findings"), [(30, 0), (0, 1)])
-def test_validate__summary_is_older_than_summaries_are_kept__is_no_finding(flushed, project, clock, days, findings):
-    (project / SUMMARY).unlink()
-    clock.tick(days=40)
-    assert len(flushed(retention=RetentionConfig(trail=days)).validate().errors) == findings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
 from holdfast_app.workflow import observations, update
-from holdfast_app.workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
+from holdfast_app.workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
 
 FOLDER = ".opencode/context/01_memory"
 ALL = ["active_context", "patterns", "progress"]
@@ -113,11 +112,10 @@ def test_start__each_workflow__reads_the_three_in_order_and_returns_them(
     assert texts() == before
 
 
-@pytest.mark.req("R206", "R207", "R208", "R209", "R210", "R242")
-@pytest.mark.parametrize("name", WORKFLOWS)
-def test_start__without_the_files__is_an_error(opened: Callable[..., Holdfast], name: str) -> None:
+@pytest.mark.req("R242")
+def test_start__without_the_files__is_an_error(opened: Callable[..., Holdfast]) -> None:
     with pytest.raises(NotFound, match=r"active_context\.md is missing"):
-        opened().workflow(name).start()
+        opened().workflow("build").start()
 
 
 @pytest.mark.req("R190", "R226", "R242")
@@ -250,31 +248,6 @@ def test_end__same_update_again__is_answered_without_writing(
         memory().workflow("build").end(NOTHING, confirmed=["tests-passed"])
 
 
-def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = memory()
-    opened.workflow("build").start()
-    backend = type(opened.store.backend)
-    original = backend.write
-
-    def fails(self: StorageBackend, name: str, text: str, expected: str | None = None) -> str:
-        if name.endswith("progress.md"):
-            raise OSError("pulled the plug")
-        return original(self, name, text, expected)
-
-    monkeypatch.setattr(backend, "write", fails)
-    given = update_from(WHOLE)
-    with pytest.raises(OSError, match="pulled"):
-        opened.workflow("build").end(given, confirmed=["tests-passed"])
-    assert memory().workflow("build").is_open
-    monkeypatch.undo()
-    memory().workflow("build").end(given, confirmed=["tests-passed"])
-    after = texts()
-    assert under(after["active_context"], "## Decisions") == WHOLE["decisions"]
-    assert under(after["progress"], "## Deferred Items") == WHOLE["deferred_items"]
-
-
 KILLED = """
 import os, signal, sys
 from holdfast import Holdfast
@@ -376,10 +349,6 @@ def test_deliverable__with_or_without_proof__is_verified_or_deferred(
     assert ("it works" in str(under(progress, "## Evidence Links"))) is verified
     assert ("it works (not verified" in str(under(progress, "## Deferred Items"))) is not verified
     assert bool(done.deferred) is not verified
-
-
-def test_is_link__words__are_none() -> None:
-    assert [t for t in ("n/a", "none", "yes", "tests passed", "facade1 x", "", "done.") if is_link(t)] == []
 
 
 # FR-5, the gate, other layouts
@@ -571,21 +540,6 @@ def test_between_start_and_end__no_trigger__the_files_are_not_touched(
     assert texts() == before
 
 
-def test_capture__patterns_file_is_corrupt__is_counted_and_written_when_it_is_repaired(
-    memory: Callable[..., Holdfast], project: Path, gotchas: Callable[[], list[str]]
-) -> None:
-    opened = memory()
-    path = project / FOLDER / "patterns.md"
-    whole = path.read_bytes()
-    path.write_bytes(b"# gone\n")
-    with pytest.raises(Corrupt):
-        opened.capture("issue", "kept", critical=True)
-    path.write_bytes(whole)
-    opened.workflow("review").start()
-    opened.workflow("review").end(NOTHING, confirmed=["review-complete"])
-    assert gotchas() == ["kept"]
-
-
 def test_capture__section_is_full__waits_until_there_is_room(
     memory: Callable[..., Holdfast], project: Path, gotchas: Callable[[], list[str]]
 ) -> None:
@@ -596,14 +550,3 @@ def test_capture__section_is_full__waits_until_there_is_room(
     path.write_text(path.read_text().replace("- gotcha 7\n", ""))
     opened.update(MemoryUpdate())
     assert gotchas()[-1] == "late"
-
-
-def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
-    opened = memory()
-    opened.capture("issue", "x")
-    book = project / ".opencode/state/sightings.json"
-    assert json.loads(book.read_text())["sightings"]
-    book.write_bytes(b"{torn")
-    with pytest.raises(Corrupt, match=r"sightings\.json"):
-        opened.capture("issue", "x")
-    assert book.read_bytes() == b"{torn"

@@ -14,8 +14,6 @@ _SENTENCE: Final = re.compile(
     r"(?:\s+|(?<=[。！？]))"
     r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))"
 )
-#: Lines of a block joined at a time, because a list of short lines takes many times their bytes.
-_HELD: Final = 1_000
 
 
 def strip_marks(line: str) -> str:
@@ -29,14 +27,13 @@ def strip_marks(line: str) -> str:
 def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
     """(line, kind, level, text) of headings, items with what continues them, rows and paragraphs."""
     held: list[str] = []
-    joined = 0  # pieces of ``held`` at its start that are many lines each
     start, kind, level = 0, "", 0
     for line in Lines(text):
         said = line.text.lstrip("> ")
         is_row = line.kind == CODE or (line.kind == TEXT and said.startswith("|"))
         if held and (is_row or not said or line.kind != TEXT):
             yield start, kind, level, "\n".join(held)
-            held, joined = [], 0
+            held = []
         if line.kind == HEADING:
             yield line.number, "heading", line.level, line.text
         elif line.kind == ITEM:
@@ -47,9 +44,6 @@ def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
             if not held:
                 start, kind, level = line.number, "paragraph", 0
             held.append(said)
-            if len(held) - joined > _HELD:
-                held[joined:] = ["\n".join(held[joined:])]
-                joined += 1
     if held:
         yield start, kind, level, "\n".join(held)
 

@@ -34,7 +34,7 @@ logger = log("holdfast.dream")
 OPEN: Final = "grounding/unproven"
 #: Limit of lines for one dream, and for one question.
 MAX_LINES: Final = 80
-PORTION: Final = 8
+CHUNK: Final = 8
 #: Limit of a cited source line in characters, of a passage with the lines around it, and of those before and after it.
 CITED_CHARS: Final = 4_000
 PASSAGE_CHARS: Final = 1_200
@@ -94,7 +94,7 @@ class Opinion(NamedTuple):
     problem: str = ""
 
 
-class Sifted(NamedTuple):
+class Filtered(NamedTuple):
     """The ``text`` that passes, and the removed lines with their findings. ``proofs`` are the lines that only the judge
     accepted, with its quotations. ``problem``: see :class:`Opinion`."""
 
@@ -104,31 +104,31 @@ class Sifted(NamedTuple):
     problem: str = ""
 
 
-def sifted(
+def filtered(
     services: Services,
     plugin: str,
-    sift: Callable[[tuple[str, ...]], tuple[str, list[tuple[str, Finding]]]],
+    filter_lines: Callable[[tuple[str, ...]], tuple[str, list[tuple[str, Finding]]]],
     sources: Sequence[tuple[str, str]],
-) -> Sifted:
+) -> Filtered:
     """What the gate lets pass, after the judge admitted lines in words of their own.
 
-    ``sift`` passes the draft through the gate with the given lines admitted. Raises: as ``sift``.
+    ``filter_lines`` passes the draft through the gate with the given lines admitted. Raises: as ``filter_lines``.
     """
-    left, gone = sift(())
+    left, gone = filter_lines(())
     unproven = [line for line, finding in gone if finding.rule == OPEN]
     if not unproven:
-        return Sifted(left, gone)
+        return Filtered(left, gone)
     (said, denied), problem = consult(services, plugin, unproven, sources)
     if said:
-        left, gone = sift(tuple(said))
+        left, gone = filter_lines(tuple(said))
     kept = set(left.splitlines())
     proofs = [(line, said[line]) for line in unproven if line in said and line in kept]
     gone = [(line, rejection(plugin) if line in denied else finding) for line, finding in gone]
-    return Sifted(left, gone, proofs, problem)
+    return Filtered(left, gone, proofs, problem)
 
 
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Opinion:
-    """Ask ``plugin`` about the ``lines``, a portion at a time. The first failure ends it and is reported in the
+    """Ask ``plugin`` about the ``lines``, a chunk at a time. The first failure ends it and is reported in the
     result. Lines with a secret are not asked about. Never raises HoldfastError."""
     said: dict[str, str] = {}
     denied: set[str] = set()
@@ -142,12 +142,12 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
         shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
         clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
         cases = [case for line in clean if (case := _case(line, texts)) is not None][:MAX_LINES]
-        for at in range(0, len(cases), PORTION):
-            portion = cases[at : at + PORTION]
-            answer = ask(services, plugin, portion)
+        for at in range(0, len(cases), CHUNK):
+            chunk = cases[at : at + CHUNK]
+            answer = ask(services, plugin, chunk)
             said |= answer.said
             denied |= answer.denied
-            asked += len(portion)
+            asked += len(chunk)
     except HoldfastError as error:
         logger.warning("a judge failed: %s", type(error).__name__)
         problem = f"The judge could not be used: {error.message}"

@@ -114,11 +114,6 @@ _DONE: Final = Lazy(
     r"|here(?:['’]s| is| are))\b",
     re.IGNORECASE,
 )
-_SUBMITS: Final = Lazy(
-    r"(?:^|[\s:&;])(?:submit|finish|attempt_completion|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b[\s'\"]*(?:$|\n|:)"
-    r"|^(?:submit|finish|attempt_completion|task_complete|exit_plan)\b",
-    re.IGNORECASE,
-)
 _SENTENCE: Final = Lazy(r"(?<=[.!?:])[\"')\]*_`]*\s+(?=[A-Z0-9\"'`*(¿¡«]|I['’])|\n+")
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 _QUESTION: Final = Lazy(r"[?？]\W*$")
@@ -149,8 +144,6 @@ def of(messages: Sequence[Message]) -> Ending:
     if last.role == "user":
         return _unanswered(said, own_words(last.text))
     if last.role == "tool" or last.tool:
-        if any(m.tool and m.role == "assistant" and _SUBMITS.search(m.text[:4_000]) for m in said[-2:]):
-            return Ending(open=False, next_step=NONE)
         return _interrupted(said)
     return _answered(said, last, courtesy=courtesy)
 
