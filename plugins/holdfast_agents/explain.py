@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text import recall
@@ -11,7 +12,7 @@ from holdfast_cli.args import add_json, examples
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast_agents.preview import Loaded, Part, Start
+    from holdfast_agents.preview import Part, Start
     from holdfast_cli.terminal import Cell
 
 #: The help section that lists the command, and its line there.
@@ -33,6 +34,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from attrs import asdict
+
     from holdfast import Holdfast
     from holdfast_agents.preview import start
     from holdfast_app.view.project import Project
@@ -41,31 +44,14 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         found = start(Project(memory))
     if args.json:
-        parts = [
-            {
-                "name": part.name,
-                "title": part.title,
-                "why": part.why,
-                "tokens": part.tokens,
-                "cut": part.cut,
-                "lines": [_table(line) for line in part.lines],
-            }
-            for part in found.parts
-        ]
-        table = {"ok": True, "tokens": found.tokens, "text": found.text, "withheld": found.withheld, "parts": parts}
-        out.json({**table, "left_out": list(found.left_out)})
+        out.json({"ok": True, **asdict(found, value_serializer=_plain)})
         return 0
     _show(out, found)
     return 0
 
 
-def _table(line: Loaded) -> dict[str, object]:
-    return {
-        "text": line.text,
-        "tokens": line.tokens,
-        "source": line.source,
-        "at": line.at.isoformat() if line.at else None,
-    }
+def _plain(_instance: object, _attribute: object, value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _show(out: Term, found: Start) -> None:
