@@ -5,10 +5,6 @@ from __future__ import annotations
 from holdfast_cli.command import DEFAULT_SESSION, argument
 from holdfast_cli.problem import UsageError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
 _MAX_ID = 200
 
 
@@ -55,13 +51,3 @@ def positive(text: str) -> int:
 
 
 SESSION = argument("--session", metavar="ID", type=session_id, help=f"session id (default: {DEFAULT_SESSION})")
-
-
-def add_json(parser: ArgumentParser) -> None:
-    """``--json``."""
-    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
-
-
-def examples(*lines: str) -> str:
-    """A command's help epilog with these example lines."""
-    return "examples:\n" + "\n".join(f"  {line}" for line in lines)
