@@ -48,6 +48,3 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
 
     def where(self, name: str = "") -> str:
         return self._place.shown(name)
-
-    def close(self) -> None:
-        self._place.lock.close()

@@ -12,19 +12,18 @@ import os
 import threading
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.fs.torn import may_be_torn
 from holdfast.storage import FactOrder, Update, duplicate_of, id_taken, no_fact, storable, updated
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
 from holdfast_file.mark import Mark
-from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_at, read_bytes
+from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_bytes
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
@@ -49,7 +48,7 @@ class FactFile:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._mutex = threading.RLock()
+        self._mutex, self._pid = threading.RLock(), os.getpid()
         self._path = ""
         self._mark = os.path.join(place.private, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
@@ -59,14 +58,6 @@ class FactFile:
         self._unflushed = True
         # Set after a failed flush. The kernel may take lost bytes for written, so only a new file is safe.
         self._suspect = False
-        durable.tell_of_forks(self)
-
-    def after_fork(self) -> None:
-        """Run first in a forked child. A thread that was inside a call does not exist here, and may
-        have left memory half changed."""
-        self._mutex = threading.RLock()
-        self._waiting = None
-        self._forget()
 
     # --- the calls
 
@@ -158,6 +149,9 @@ class FactFile:
     @contextlib.contextmanager
     def _call(self) -> Iterator[None]:
         """One call. An interrupt (Ctrl-C) may leave memory half changed, so the next call reads the file again."""
+        if self._pid != os.getpid():  # a thread that was inside of a call is not in this fork, and left it half done
+            self._mutex, self._pid, self._waiting = threading.RLock(), os.getpid(), None
+            self._forget()
         with self._mutex:
             try:
                 yield
@@ -302,36 +296,32 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        try:
-            fd = safeopen.open_fd(self._path, os.O_RDONLY, private=False)
+        with durable.reporting(self._place.facts, "read"):
             try:
-                self._read(fd)
-            finally:
-                os.close(fd)
-        except FileNotFoundError:
-            self._forget()
-        except OSError as error:
-            raise durable.unavailable(error, self._place.facts, "read") from error
+                with safeopen.reader(self._path, private=False) as file:
+                    self._read(file)
+            except FileNotFoundError:
+                self._forget()
 
-    def _read(self, fd: int) -> None:
-        key = identity_of(os.fstat(fd))
-        if not self._continues(fd, key):
+    def _read(self, file: BinaryIO) -> None:
+        key = identity_of(os.fstat(file.fileno()))
+        if not self._continues(file, key):
             self._forget()
         if key != self._key:
             self._unflushed = True
             mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
-            with open(fd, "rb", closefd=False) as file:
-                file.seek(self._size)
-                self._take(file.read(), mark, key)
+            file.seek(self._size)
+            self._take(file.read(), mark, key)
         self._key = key
 
-    def _continues(self, fd: int, key: Identity) -> bool:
+    def _continues(self, file: BinaryIO, key: Identity) -> bool:
         old = self._key
         if old is None or old[:2] != key[:2] or key[SIZE] < self._size:
             return False
         if key[SIZE] == old[SIZE] and key[TIME:] != old[TIME:]:
             return False  # not an append
-        return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
+        file.seek(self._size - len(self._last))
+        return file.read(len(self._last)) == self._last
 
     def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
         """Apply the whole lines of the file ``key``. A torn line at the end, which was never acknowledged, is not read.
@@ -357,7 +347,7 @@ class FactFile:
         try:
             operation = decode(rest)
         except ValueError as error:
-            if not may_be_torn(rest, *BEGINNINGS):  # a person typed it
+            if not durable.may_be_torn(rest, *BEGINNINGS):  # a person typed it
                 raise self._corrupt(str(error)) from error
             now = self._identity()  # the mark may be that of a file that replaced this one meanwhile
             if self._size < mark.size and now is not None and now[:2] == key[:2]:

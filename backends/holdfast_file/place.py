@@ -22,24 +22,6 @@ identity_of: Callable[[os.stat_result], Identity] = attrgetter(
 _MOVE = "Move it away or restore the file from a copy, then try again."
 
 
-class _StoreLock(durable.KeptLock):
-    """The lock in the private folder of ``place``. That the folder is missing shows when the file cannot be opened: to
-    look first would cost every change a call for what hardly ever happens."""
-
-    def __init__(self, path: str, timeout_s: float, place: Place) -> None:
-        super().__init__(path, timeout_s)
-        self._place = place
-
-    def _open(self) -> int:
-        if self._place.private_is_known:
-            try:
-                return super()._open()
-            except FileNotFoundError:
-                pass
-        self._place.make_private()
-        return super()._open()
-
-
 class Place:
     """The store's folder under the project ``root``, its facts file, and its private folder.
 
@@ -54,9 +36,7 @@ class Place:
         inside = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
         self.private = os.path.join(self.folder, inside)
         self.intent = os.path.join(self.private, "append.intent")
-        #: One writer at a time among all threads and processes. Its file stays open between changes.
-        self.lock = _StoreLock(os.path.join(self.private, "store.lock"), timeout_s, self)
-        self.private_is_known = False  # whether the private folder was found, or made, where it has to be
+        self._timeout_s = timeout_s
         if os.path.commonpath((self.root, self.folder)) != self.root:
             raise Refused(
                 f"The store's folder {path!r} is outside of the project.",
@@ -119,6 +99,12 @@ class Place:
         """Whether a path without symbolic links is the root or below it."""
         return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
 
+    @property
+    def lock(self) -> durable.Lock:
+        """The lock for one writer at a time among all threads and processes. Makes the private folder that it is in."""
+        self.make_private()
+        return durable.lock(os.path.join(self.private, "store.lock"), timeout_s=self._timeout_s)
+
     def make_private(self) -> None:
         """Make the private folder if it is missing. Raises: Refused when a symbolic link takes it elsewhere."""
         if not self.holds(os.path.realpath(self.private)):
@@ -129,7 +115,6 @@ class Place:
         if not os.path.isdir(self.private):
             self.make_folder(os.path.dirname(self.private))
         private.make(self.private)
-        self.private_is_known = True
 
     def make_folder(self, folder: str) -> None:
         """Make ``folder``, and make every folder between the root and it durable.
@@ -146,12 +131,6 @@ class Place:
             durable.fsync_dir(folder)
 
 
-def read_at(fd: int, count: int, offset: int) -> bytes:
-    """At most ``count`` bytes from ``offset``."""
-    os.lseek(fd, offset, os.SEEK_SET)
-    return os.read(fd, count)
-
-
 def may_be_shared(found: os.stat_result) -> bool:
     """Whether :func:`is_shared` needs a closer look, from the status of the open file."""
     return found.st_nlink > 1 or (hasattr(os, "geteuid") and found.st_uid != os.geteuid())
@@ -160,10 +139,8 @@ def may_be_shared(found: os.stat_result) -> bool:
 def is_shared(path: str) -> bool:
     """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
     the other name."""
-    try:
+    with durable.reporting(path, "check"):
         return safeopen.is_shared(path)
-    except OSError as error:
-        raise durable.unavailable(error, path, "check") from error
 
 
 def read_bytes(path: str | os.PathLike[str], name: str, *, private: bool = False) -> bytes | None:
@@ -171,11 +148,10 @@ def read_bytes(path: str | os.PathLike[str], name: str, *, private: bool = False
 
     Raises: Corrupt, Unavailable.
     """
-    try:
-        return safeopen.read(path, private=private)
-    except FileNotFoundError:
-        return None
-    except (IsADirectoryError, NotADirectoryError) as error:
-        raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error
-    except OSError as error:
-        raise durable.unavailable(error, name, "read") from error
+    with durable.reporting(name, "read"):
+        try:
+            return safeopen.read(path, private=private)
+        except FileNotFoundError:
+            return None
+        except (IsADirectoryError, NotADirectoryError) as error:
+            raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.hooks import hookimpl
+from holdfast.api import hookimpl
 
 if TYPE_CHECKING:
     from holdfast.config.values import StorageConfig

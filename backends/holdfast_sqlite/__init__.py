@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.hooks import hookimpl
+from holdfast.api import hookimpl
 
 if TYPE_CHECKING:
     import os

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast_authoring.scaffold import KINDS, create
-from holdfast_cli.args import file_name
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
@@ -12,13 +11,10 @@ plugin = Command(
     "Manage",
     "for authors: write a new plugin, or check an installed one",
     argument("--kind", metavar="KIND", choices=KINDS, help=f"its purpose: {', '.join(KINDS)}", group="new"),
-    argument(
-        "--dir", metavar="DIR", type=file_name, default="", help="new folder (default: holdfast-NAME)", group="new"
-    ),
+    argument("--dir", metavar="DIR", default="", help="new folder (default: holdfast-NAME)", group="new"),
     argument(
         "--settings",
         metavar="FILE",
-        type=file_name,
         default="",
         help="TOML file with keys for the plugin's table",
         group="check",

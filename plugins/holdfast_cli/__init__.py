@@ -35,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     before, plugin.answer_stream = plugin.answer_stream, sys.stdout
     warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
     try:
-        code = _dispatch(_in_utf8(words))
+        _check(words)
+        code = _dispatch(words)
         _flush()
     except BrokenPipeError:
         from holdfast_cli.problem import discard
@@ -73,15 +74,14 @@ def _stand_in() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
 
 
-def _in_utf8(words: list[str]) -> list[str]:
-    """The words, decoded again where the locale could not. Raises: UsageError for a word that is not UTF-8."""
+def _check(words: list[str]) -> None:
+    """Raises: UsageError for a word that is not UTF-8."""
     try:
         "".join(words).encode()
     except UnicodeEncodeError:
-        from holdfast_cli.args import in_utf8
+        from holdfast_cli.command import check_utf8
 
-        return in_utf8(words)
-    return words
+        check_utf8(words)
 
 
 def _flush() -> None:

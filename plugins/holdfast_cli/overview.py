@@ -56,36 +56,31 @@ def overview(root: str | None) -> int:
             brief = memory.load()
         except HoldfastError as error:
             problem = error
-        due = list(_due(memory, now, brief)) if _begun(found, now) else []
-        known = list(_known(memory, now)) if _begun(found, now) else []
+        begun = found or bool(now.sessions)
+        due = list(_due(memory, now, brief)) if begun else []
+        known = list(_known(memory, now)) if begun else []
     about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet, so the defaults apply"
     out.say(f"  {out.dim('project ')}  {home_short(folder)}  {out.dim('(' + about + ')')}")
     out.say(f"  {out.dim('sessions')}  {state.counts(now)}")
     for label, text in known:
         out.say(f"  {out.dim(f'{label:<8}')}  {text}")
     for notice in now.notices:
-        out.say(out.wrapped(notice, first=f"\n{out.mark('warn')} ", rest="  "))
+        out.fill(notice, f"\n{out.mark('warn')} ", "  ")
     broken = [p for p in plugins if p.status in ("failed", "missing")]
     for plugin in broken:
         told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` shows more."
-        out.say(out.wrapped(told, first=f"\n{out.mark('fail')} ", rest="  "))
+        out.fill(told, f"\n{out.mark('fail')} ", "  ")
     state.say_unsafe(out, now)
     state.say_lost(out, now)
-    if brief is not None and brief.work:
-        _say_work(out, brief)
-    _say_due(out, due)
+    work = [(one.active_task or one.objective, one.next_action) for one in brief.work] if brief is not None else []
+    _say_list(out, "Where to resume", "dot", work, most=3)
+    _say_list(out, "To do", "dirty", due, most=_MOST)
     if problem is not None:
         out.stream.flush()
         tell(problem, as_json=False)
     out.say()
-    listed = _DAILY if _begun(found, now) else _FIRST
-    out.say(out.table([((command, "cyan"), text) for command, text in listed]))
+    out.say(out.table([((command, "cyan"), text) for command, text in (_DAILY if begun else _FIRST)]))
     return 0 if now.ok and problem is None and not broken else 1
-
-
-def _begun(is_set_up: bool, now: Status) -> bool:
-    """Whether the project is set up or in use."""
-    return is_set_up or bool(now.sessions)
 
 
 def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
@@ -125,21 +120,13 @@ def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[s
             yield "A dream is due, because the notes have new blocks", "holdfast dream"
 
 
-def _say_due(out: Term, due: Sequence[tuple[str, str]]) -> None:
-    if due:
-        out.say(f"\n  {out.bold('To do')}")
-    for text, command in due[:_MOST]:
-        out.say(f"  {out.mark('dirty')} {out.clip(text, out.width - 4)}")
-        out.say(f"    {out.dim('next:')} {out.clip(command, out.width - 10)}")
-    if len(due) > _MOST:
-        out.say(f"    {out.dim(f'and {len(due) - _MOST} more')}")
-
-
-def _say_work(out: Term, brief: Brief) -> None:
-    out.say(f"\n  {out.bold('Where to resume')}")
-    for work in brief.work[:3]:
-        out.say(f"  {out.mark('dot')} {out.clip(work.active_task or work.objective, out.width - 4)}")
-        if work.next_action:
-            out.say(f"    {out.dim('next:')} {out.clip(work.next_action, out.width - 10)}")
-    if len(brief.work) > 3:
-        out.say(f"    {out.dim(f'and {len(brief.work) - 3} more: holdfast load')}")
+def _say_list(out: Term, title: str, mark: str, items: Sequence[tuple[str, str]], *, most: int) -> None:
+    """Show the first items, each with its next step."""
+    if items:
+        out.say(f"\n  {out.bold(title)}")
+    for text, step in items[:most]:
+        out.say(f"  {out.mark(mark)} {out.clip(text, out.width - 4)}")
+        if step:
+            out.say(f"    {out.dim('next:')} {out.clip(step, out.width - 10)}")
+    if len(items) > most:
+        out.say(f"    {out.dim(f'and {len(items) - most} more')}")

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
-from holdfast_cli.args import file_name
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
@@ -41,9 +40,7 @@ def _option(name: str, text: str, **options: Any) -> Any:
 
 #: A flag for each field.
 ARGUMENTS = (
-    argument(
-        "--payload", metavar="FILE", type=file_name, help="JSON with the fields below; `-` waits for stdin", group=_FILE
-    ),
+    argument("--payload", metavar="FILE", help="JSON with the fields below; `-` waits for stdin", group=_FILE),
     _option("--objective", "the session's subject"),
     *(_option(f"--{name.replace('_', '-')}", text, action="append") for name, (_, text) in LISTS.items()),
     _option("--next-step", "the next step"),

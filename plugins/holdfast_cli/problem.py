@@ -96,7 +96,7 @@ def caution(notices: Iterable[str]) -> None:
 
     err = Term(sys.stderr)
     for notice in notices:
-        err.say(err.wrapped(notice, first=f"{err.mark('warn')} ", rest="  "))
+        err.note("warn", notice)
 
 
 def discard(stream: TextIO) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.text.humanize import count, size
+from holdfast.text.humanize import ago, count, size
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,34 +24,26 @@ def as_table(receipt: Receipt) -> dict[str, Any]:
 
 def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
     """Print it."""
-    from holdfast.text.humanize import ago
-
     session = out.bold(out.plain(receipt.session_id))
     if receipt.overridden:
         out.say(
             f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} continues by operator's override"
         )
-        out.say(out.wrapped(receipt.overridden, first="    reason: "))
+        out.fill(receipt.overridden, "    reason: ")
     elif receipt.repeated:
         when = ago(receipt.at, now)
         out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; no new messages since")
-    elif receipt.spooled:
-        out.say(f"{out.mark('warn')} session {session} is flushed ({receipt.reason}) to this machine")
     else:
-        out.say(f"{out.mark('ok')} session {session} is flushed ({receipt.reason}) and was read back")
+        where = "to this machine" if receipt.spooled else "and was read back"
+        mark = out.mark("warn" if receipt.spooled else "ok")
+        out.say(f"{mark} session {session} is flushed ({receipt.reason}) {where}")
     if receipt.flush_id:
         out.say(f"  {out.dim(receipt.flush_id + f' at {receipt.at:%Y-%m-%d %H:%M %Z}'.rstrip())}")
     if receipt.written:
+        ok = out.mark_cell("ok")
+        rows = [(ok, w.surface, w.name, size(w.size), (w.sha256[:DIGEST_CHARS], "dim")) for w in receipt.written]
         out.say()
-        out.say(
-            out.table(
-                [
-                    (out.mark_cell("ok"), w.surface, w.name, size(w.size), (w.sha256[:DIGEST_CHARS], "dim"))
-                    for w in receipt.written
-                ],
-                right=(3,),
-            )
-        )
+        out.say(out.table(rows, right=(3,)))
     for item in receipt.evidence:
         if item.pointer:
             out.say(f"  {out.mark('ok')}  {out.plain(item.target)}  {out.plain(item.pointer)}")
@@ -73,11 +65,8 @@ def _remarks(out: Term, receipt: Receipt) -> None:
         )
     if receipt.derived or receipt.not_found or remarks:
         out.say()
-    if receipt.derived:
-        names = ", ".join(name.replace("_", " ") for name in receipt.derived)
-        out.say(out.wrapped(names, first="  derived from the messages: ", rest="    "))
-    if receipt.not_found:
-        names = ", ".join(name.replace("_", " ") for name in receipt.not_found)
-        out.say(out.wrapped(names, first="  nothing was said about: ", rest="    "))
+    for label, names in (("derived from the messages", receipt.derived), ("nothing was said about", receipt.not_found)):
+        if names:
+            out.fill(", ".join(name.replace("_", " ") for name in names), f"  {label}: ", "    ")
     for remark in remarks:
-        out.say(out.wrapped(remark, first=f"  {out.mark('warn')} ", rest="    "))
+        out.note("warn", remark, indent="  ")

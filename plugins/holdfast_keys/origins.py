@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -112,11 +113,7 @@ def named_by_user(
     trusted (:mod:`holdfast.config.trust`). Unusable addresses and files that cannot be read name nothing.
     """
     env = os.environ if env is None else env
-    found: dict[str, None] = {}
-    for table in _tables_of_user(root, env):
-        for setting in settings:
-            _note(found, _at(table, setting))
-    return list(found)
+    return list(dict.fromkeys(one for table in _tables_of_user(root, env) for one in _named(table, settings)))
 
 
 def only_project_names(
@@ -128,14 +125,10 @@ def only_project_names(
     """
     from holdfast.config import settings as files
 
-    try:
+    with suppress(HoldfastError):
         table, _ = files.raw(os.fspath(root), env)
-    except HoldfastError:
-        return False
-    found: dict[str, None] = {}
-    for setting in settings:
-        _note(found, _at(table, setting))
-    return origin in found and origin not in named_by_user(settings, root, env)
+        return origin in _named(table, settings) and origin not in named_by_user(settings, root, env)
+    return False
 
 
 def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
@@ -144,34 +137,23 @@ def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Ite
 
     root = os.fspath(root)
     yield files.overrides(env)
-    try:
+    with suppress(HoldfastError):
         yield files.user_raw(env)[0]
-    except HoldfastError:
-        yield {}
     found = trust.record_of(root, env)
     if found is not None:
         yield found.settings
-    try:
+    with suppress(HoldfastError):
         asked = resolved.portable(root, env)
-    except HoldfastError:
-        return
-    if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):
-        yield asked
+        if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):
+            yield asked
 
 
-def _at(table: Mapping[str, Any], setting: str) -> object:
-    """A dotted key's value, written as one key or as nested tables."""
-    if setting in table:
-        return table[setting]
-    value: object = table
-    for part in setting.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
-def _note(found: dict[str, None], value: object) -> None:
-    if isinstance(value, str):
-        try:
-            found[of(value)] = None
-        except ConfigError:
-            return
+def _named(table: Mapping[str, Any], settings: Sequence[str]) -> Iterator[str]:
+    """The origins in a table of settings, whose dotted keys may be written as one key or as nested tables."""
+    for setting in settings:
+        value: object = table
+        for part in [setting] if setting in table else setting.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, str):
+            with suppress(ConfigError):
+                yield of(value)

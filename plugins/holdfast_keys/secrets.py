@@ -1,13 +1,14 @@
 """Keys for model providers and forges, from the environment or else the system's keyring, never from a file.
 
 A key belongs to the address it was set for, its origin (:mod:`holdfast_keys.origins`), and is sent nowhere else. The
-keyring holds one entry for each name, with its keys by origin. An empty origin means the provider's own address.
+keyring holds one entry for each name, with its keys by origin.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
@@ -106,7 +107,7 @@ def get(
         return env[variable].strip()
     keys = stored(name) if has_keyring() else {}
     wanted = origin or OWN_ORIGINS.get(name, "")
-    if wanted in keys and (wanted or name not in ADDRESS_SETTINGS):
+    if wanted in keys:
         return keys[wanted]
     if distrusted:
         raise AddressNotTrusted(
@@ -114,11 +115,9 @@ def get(
             next_step=f"Review them with `holdfast trust`, or set a key for that address: {command(name, origin)}.",
         )
     if keys:
-        others = ", ".join(sorted(filter(None, keys)))
+        others = ", ".join(sorted(keys))
         raise KeyNotSent(
-            f"The key for {name} in the keyring is not for {wanted or 'this address'}, but for {others}."
-            if others
-            else f"The key for {name} in the keyring was stored without the address that it is for.",
+            f"The key for {name} in the keyring is not for {wanted or 'this address'}, but for {others}.",
             next_step=f"Set one for this address: {command(name, origin)}.",
         )
     return None
@@ -139,16 +138,14 @@ def has_keyring() -> bool:
 
 
 def stored(name: str) -> dict[str, str]:
-    """The keys in the keyring, by origin. Raises: KeyringUnusable.
-
-    A key from an earlier version has no origin. It counts for the provider's own address, if known. Otherwise it
-    is under the empty origin.
-    """
-    keys = _stored(name)
-    old = _read(check_name(name))
-    if old:
-        keys.setdefault(OWN_ORIGINS.get(name, ""), old)
-    return keys
+    """The keys in the keyring, by origin. Raises: KeyringUnusable."""
+    with _talking() as keyring:
+        text = keyring.get_password(SERVICE, _entry(name))
+    try:
+        keys = untrusted.from_json(text or "{}")["keys"]
+        return {origin: key for origin, key in keys.items() if isinstance(key, str) and key}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def store(name: str, secret: str, origin: str = "") -> None:
@@ -158,12 +155,7 @@ def store(name: str, secret: str, origin: str = "") -> None:
     """
     if not secret.strip():
         raise BadValue("the key", "is blank")
-    keys = _stored(name)
-    origin = origin or OWN_ORIGINS.get(name, "")
-    keys[origin] = secret.strip()
-    _write(name, keys)
-    if origin == OWN_ORIGINS.get(name, origin):  # the key without an origin, which this one replaces
-        _delete(name)
+    _write(name, stored(name) | {origin or OWN_ORIGINS.get(name, ""): secret.strip()})
 
 
 def remove(name: str, origin: str | None = None) -> list[str]:
@@ -176,63 +168,40 @@ def remove(name: str, origin: str | None = None) -> list[str]:
     if not gone:
         what = f"for {name!r}" if origin is None else f"for {name!r} and {origin}"
         raise NotFound(f"The keyring holds no key {what}.", next_step="`holdfast auth status` shows the keys.")
-    left = {known: key for known, key in _stored(name).items() if known not in gone}
-    _write(name, left)
-    if OWN_ORIGINS.get(name, "") in gone:
-        _delete(name)
+    _write(name, {known: key for known, key in keys.items() if known not in gone})
     return gone
-
-
-def _entry(name: str) -> str:
-    """The user name of the entry with origins. It is not ``name``, which an earlier version would send as a key."""
-    return f"{check_name(name)} by address"
-
-
-def _stored(name: str) -> dict[str, str]:
-
-    try:
-        data = untrusted.from_json(_read(_entry(name)) or "{}")
-    except ValueError:
-        return {}
-    keys = data.get("keys") if isinstance(data, Mapping) else None
-    if not isinstance(keys, Mapping):
-        return {}
-    return {origin: key for origin, key in keys.items() if isinstance(key, str) and key}
 
 
 def _write(name: str, keys: Mapping[str, str]) -> None:
     import json
 
-    if not keys:
-        _delete(_entry(name))
-        return
+    with _talking() as keyring:
+        if keys:
+            keyring.set_password(SERVICE, _entry(name), json.dumps({"v": 1, "keys": keys}))
+        else:
+            keyring.delete_password(SERVICE, _entry(name))
+
+
+def _entry(name: str) -> str:
+    """The user name of the keyring's entry."""
+    return f"{check_name(name)} by address"
+
+
+@contextmanager
+def _talking() -> Iterator[ModuleType]:
+    """The library, when it has a real place to keep things. Raises: KeyringUnusable, also for its errors."""
     keyring = _keyring()
     try:
-        keyring.set_password(SERVICE, _entry(name), json.dumps({"v": 1, "keys": keys}))
+        yield keyring
     except keyring.errors.KeyringError as error:
-        raise _silent(error) from error
-
-
-def _read(username: str) -> str | None:
-    keyring = _keyring()
-    try:
-        value: str | None = keyring.get_password(SERVICE, username)
-    except keyring.errors.KeyringError as error:
-        raise _silent(error) from error
-    return value or None
-
-
-def _delete(username: str) -> None:
-    keyring = _keyring()
-    try:
-        if keyring.get_password(SERVICE, username) is not None:
-            keyring.delete_password(SERVICE, username)
-    except keyring.errors.KeyringError as error:
-        raise _silent(error) from error
+        raise KeyringUnusable(
+            f"The keyring failed ({type(error).__name__}).",
+            next_step="Unlock it, or set the key in the environment as `HOLDFAST_<NAME>_KEY`.",
+        ) from error
 
 
 def _keyring() -> ModuleType:
-    """The library, when it has a real place to keep things. Imported here: looking for one takes a while."""
+    """Imported here: looking for a keyring takes a while."""
     try:
         import keyring
         import keyring.errors
@@ -248,10 +217,3 @@ def _keyring() -> ModuleType:
             next_step="Set the key in the environment instead, as `HOLDFAST_<NAME>_KEY`.",
         )
     return keyring
-
-
-def _silent(error: Exception) -> KeyringUnusable:
-    return KeyringUnusable(
-        f"The keyring failed ({type(error).__name__}).",
-        next_step="Unlock it, or set the key in the environment as `HOLDFAST_<NAME>_KEY`.",
-    )

@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
+import webbrowser
 from typing import TYPE_CHECKING, Final
 
+from holdfast_cli.command import Call, Command, argument, flag, positive
+from holdfast_cli.problem import UsageError, not_installed
+from holdfast_cli.terminal import home_short
 from holdfast_memory import extra
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from holdfast_web.server import Server
-
-#: The command's help heading, and its summary line.
-HEADING = "Manage"
-SUMMARY = "show the memory in a browser, as a read-only page on this machine"
 
 _IDLE_MINUTES: Final = 30
 _HIGHEST_PORT: Final = 65_535
 
 
-def configure(parser: ArgumentParser) -> None:
-    from holdfast_cli.args import examples, positive
-
-    parser.add_argument("--port", metavar="N", type=positive, default=0, help="port (default: any free port)")
-    parser.add_argument("--no-open", action="store_true", help="only print the link; do not start a browser")
-    parser.add_argument(
+@Command(
+    "Manage",
+    "show the memory in a browser, as a read-only page on this machine",
+    argument("--port", metavar="N", type=positive, default=0, help="port (default: any free port)"),
+    flag("--no-open", "only print the link; do not start a browser"),
+    argument(
         "--idle",
         metavar="MINUTES",
         type=positive,
         default=_IDLE_MINUTES,
         help=f"stop after this time without a request (default: {_IDLE_MINUTES})",
-    )
-    parser.epilog = (
-        examples("holdfast web", "holdfast web --no-open --port 8123", "holdfast --root ~/work/shop web")
-        + "\n\nThe page is read-only and reachable only from this machine, with the printed link. Ctrl-C stops it."
-        f"\nNeeds two packages: {extra('web')}."
-    )
-
-
-def run(args: Namespace) -> int:
+    ),
+    examples=("holdfast web", "holdfast web --no-open --port 8123", "holdfast --root ~/work/shop web"),
+    notes="The page is read-only and reachable only from this machine, with the printed link. Ctrl-C stops it."
+    f"\nNeeds two packages: {extra('web')}.",
+    json=False,
+)
+def web(call: Call) -> int:
     """Serve until Ctrl-C or until idle. Raises: PluginLoadFailed when a package is missing; UsageError; Unavailable."""
-    from holdfast import Holdfast
-    from holdfast_cli.problem import UsageError, not_installed
-    from holdfast_cli.terminal import Term, home_short
-
+    args, out = call.args, call.out
     if args.port > _HIGHEST_PORT:
         raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")
     try:
@@ -51,8 +47,8 @@ def run(args: Namespace) -> int:
         from holdfast_web.site import Site
     except ImportError as error:
         raise not_installed(error, "web") from error
-    out = Term()
-    with Holdfast.open(args.root) as memory, Server("127.0.0.1", args.port, idle_s=args.idle * 60) as server:
+    memory = call.memory
+    with Server("127.0.0.1", args.port, idle_s=args.idle * 60) as server:
         server.site = Site(memory, port=server.server_port)
         link = server.site.access.link(server.host)
         out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
@@ -72,8 +68,6 @@ def _serve(server: Server) -> bool:
     The handler only sets a flag. Python drops a KeyboardInterrupt that arrives while a finalizer runs, and each
     finished request has some.
     """
-    import signal
-
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:  # started in the background by a shell
         server.run()
@@ -88,9 +82,6 @@ def _serve(server: Server) -> bool:
 
 def _open(link: str) -> None:
     """Start the default browser, in a thread, because a browser in the terminal would wait for this process."""
-    import contextlib
-    import threading
-    import webbrowser
 
     def start() -> None:
         with contextlib.suppress(webbrowser.Error, OSError):

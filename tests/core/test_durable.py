@@ -17,20 +17,6 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable
 
 
-def test_import__hot_path__nothing_heavy() -> None:
-    """What an agent event pays for: neither attrs nor contextlib, tempfile or pathlib come with it."""
-    code = "import sys; before = set(sys.modules); import holdfast.fs.durable; print(*set(sys.modules) - before)"
-    paths = os.pathsep.join(p for p in sys.path if p)
-    ran = subprocess.run(
-        [sys.executable, "-S", "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
-    assert not {"attr", "attrs", "contextlib", "tempfile", "pathlib", "logging"} & set(ran.stdout.split())
-
-
 def test_lock__threads__one_at_a_time(tmp_path: Path) -> None:
     assert most_inside(lambda: durable.lock(tmp_path / "lock")) == 1
 
@@ -113,12 +99,6 @@ def test_replace__old_and_new__whole_and_private(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new" * 1000
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_make_private_dir__nested_and_there_already__mode(tmp_path: Path) -> None:
-    durable.make_private_dir(tmp_path / "a" / "b" / "c")
-    durable.make_private_dir(tmp_path / "a" / "b" / "c")
-    assert [p.stat().st_mode & 0o777 for p in sorted(tmp_path.rglob("*"))] == [0o700] * 3
 
 
 def _use_file_as_folder(path: Path) -> None:

@@ -45,21 +45,6 @@ def test_open__link_at_any_part_of_the_way__refused(tmp_path: Path, part: str) -
     assert (tmp_path / "real" / "b" / "file").read_text() == "kept"
 
 
-def test_open__no_proc__walks_and_refuses_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safeopen, "_PROC", "/nowhere/")
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "file").write_text("read")
-    (tmp_path / "link").symlink_to("real")
-    assert safeopen.read(tmp_path / "real" / "file") == b"read"
-    with pytest.raises(OSError) as caught:
-        safeopen.read(tmp_path / "link" / "file")
-    assert caught.value.errno == errno.ELOOP
-    with pytest.raises(NotADirectoryError):
-        safeopen.read(tmp_path / "real" / "file" / "deeper")
-    with pytest.raises(FileNotFoundError):
-        safeopen.read(tmp_path / "missing" / "file")
-
-
 @pytest.mark.parametrize("kind", ["fifo", "device", "socket", "folder"])
 def test_open__not_a_regular_file__refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "file"

@@ -8,7 +8,8 @@ import pickle
 from datetime import UTC
 
 import pytest
-from hypothesis import given
+from attrs import evolve
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.layout import Layout
@@ -48,7 +49,7 @@ def test_settings__unknown_key__raises() -> None:
         (lambda: FlushConfig(strict_blocks=0), "must be >= 1, not 0"),
         (lambda: SessionConfig(idle_minutes=float("nan")), "must be > 0, not nan"),
         (lambda: PluginConfig(deadline_s=0), "must be > 0, not 0"),
-        (lambda: RetentionConfig().evolve(journal=-1), "must be >= 0, not -1"),
+        (lambda: evolve(RetentionConfig(), journal=-1), "must be >= 0, not -1"),
         (lambda: Config(zone="Mars"), "'Mars' is not a time zone"),
     ],
 )
@@ -59,7 +60,7 @@ def test_settings__unusable_value__raises(make: object, message: str) -> None:
 
 
 def test_evolve__some_keys__keeps_the_others() -> None:
-    changed = FlushConfig(strict_blocks=2).evolve(policy="strict")
+    changed = evolve(FlushConfig(strict_blocks=2), policy="strict")
     assert changed == FlushConfig(policy="strict", strict_blocks=2)
 
 
@@ -92,6 +93,7 @@ PAYLOAD = st.builds(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RECEIPT | PAYLOAD)
 def test_read__what_was_written__is_the_same_value(value: object) -> None:
     assert structure(json.loads(json.dumps(unstructure(value))), type(value), what="It") == value

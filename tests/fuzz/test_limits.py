@@ -85,21 +85,3 @@ TINY = {
     "facts that are dreamt": (".holdfast/memory/2*.md", 70_000, "- Fact: {}\n", True, _DREAM),
     "handoff": (".holdfast/continuity/active.md", 70_000, "- {}\n", False, (("load",),)),
 }
-
-
-@pytest.mark.parametrize("target", TINY)
-def test_a_document__of_one_word_items__costs_no_more_than_twenty_times_its_size(target: str, made: Project) -> None:
-    name, size, form, distinct, commands = TINY[target]
-    path = made.path(name)
-    items = _distinct(size, form) if distinct else form.format("a") * (size // len(form.format("a")))
-    text = (path.read_text(encoding="utf-8") if path.exists() else "# Memory\n\n") + items
-    for words in commands:
-        made.run(*words)  # what is imported and made once does not count
-        made.put_back()
-        path.write_text(text, encoding="utf-8")
-        try:
-            code, peak = made.measure(*words)
-        finally:
-            made.put_back()
-        assert code == 0, words
-        assert peak < _BASE + _FACTOR * len(text), (words, peak // len(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from holdfast.config.fields import allowed_by, described, help_of
+from holdfast.config.fields import described
 from holdfast.config.values import Config, PluginConfig
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -15,9 +15,9 @@ _HEAD = "| key | default | meaning | a project may set |\n|---|---|---|---|\n"
 def table() -> str:
     """The table as the settings' fields describe it."""
     lines = []
-    for key, field in {**described(Config), **described(PluginConfig, "plugins.NAME.")}.items():
-        default = "not set" if field.default is None else f"`{json.dumps(field.default)}`"
-        lines.append(f"| `{key}` | {default} | {help_of(field)} | {allowed_by(field).words} |\n")
+    for key, about in {**described(Config), **described(PluginConfig, "plugins.NAME.")}.items():
+        default = "not set" if about.default is None else f"`{json.dumps(about.default)}`"
+        lines.append(f"| `{key}` | {default} | {about.help} | {about.project.words} |\n")
     return _HEAD + "".join(lines)
 
 

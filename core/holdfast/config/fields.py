@@ -8,7 +8,7 @@ gate, delete data, or spend money. Every other value belongs to the user: see do
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import attrs
 
@@ -18,11 +18,10 @@ Check = Callable[[Any], None]
 #: The user's settings, in force without the project, by dotted key.
 Users = Mapping[str, Any]
 
-#: Metadata of a field that receives all keys of a table that have no field.
+#: The key of a field's metadata with its :class:`About`.
+ABOUT = "about"
+#: The key of the metadata of a field that receives all keys of a table that have no field.
 REST = "rest"
-#: Metadata of a field: a function that raises ValueError for an unusable value.
-CHECK = "check"
-_HELP, _PROJECT = "help", "project"
 
 
 class Allowed(NamedTuple):
@@ -39,30 +38,29 @@ NOTHING = Allowed("nothing", lambda value, users: False)
 ANYTHING = Allowed("any value", lambda value, users: True)
 
 
-class Settings:
-    """The base of settings tables, which are frozen attrs classes. Every key has a default."""
+class About(NamedTuple):
+    """All that is known of a setting: its default, its meaning, its check, and the values that a project may set."""
 
-    __slots__ = ()
-
-    def evolve(self, **changes: Any) -> Self:
-        """A copy with some values changed. Raises: as making one."""
-        made: Self = attrs.evolve(cast("Any", self), **changes)
-        return made
+    default: object
+    help: str
+    check: Check
+    project: Allowed
 
 
-def setting(default: T, help: str, *, check: Check | None = None, project: Allowed = NOTHING) -> T:  # noqa: A002
-    """A key with its default. ``help`` is its meaning; ``project`` are the values that a project may set."""
-    metadata: dict[str, Any] = {_HELP: help, _PROJECT: project}
-    validator = None
-    if check is not None:
-        metadata[CHECK] = check
-        validator = _validated
-    made: T = attrs.field(default=default, validator=validator, metadata=metadata)
+def setting(
+    default: T,
+    help: str,  # noqa: A002
+    *,
+    check: Check = lambda value: None,
+    project: Allowed = NOTHING,
+) -> T:
+    """A key with its default, in a frozen attrs class for its table. See :class:`About`."""
+    made: T = attrs.field(
+        default=default,
+        validator=lambda _, field, value: check(value),
+        metadata={ABOUT: About(default, help, check, project)},
+    )
     return made
-
-
-def _validated(_: object, field: attrs.Attribute[Any], value: object) -> None:
-    field.metadata[CHECK](value)
 
 
 def others() -> Mapping[str, object]:
@@ -71,24 +69,15 @@ def others() -> Mapping[str, object]:
     return made
 
 
-def described(cls: type[Settings], path: str = "") -> dict[str, attrs.Attribute[Any]]:
+def described(cls: Any, path: str = "") -> dict[str, About]:
     """The keys of a table and of the tables in it, dotted, in order."""
-    found: dict[str, attrs.Attribute[Any]] = {}
-    for field in attrs.fields(cast("Any", cls)):
-        if isinstance(field.default, Settings):
+    found: dict[str, About] = {}
+    for field in attrs.fields(cls):
+        if ABOUT in field.metadata:
+            found[path + field.name] = field.metadata[ABOUT]
+        elif attrs.has(type(field.default)):
             found.update(described(type(field.default), f"{path}{field.name}."))
-        elif _HELP in field.metadata:
-            found[path + field.name] = field
     return found
-
-
-def help_of(field: attrs.Attribute[Any]) -> str:
-    return str(field.metadata[_HELP])
-
-
-def allowed_by(field: attrs.Attribute[Any]) -> Allowed:
-    allowed: Allowed = field.metadata[_PROJECT]
-    return allowed
 
 
 # checks

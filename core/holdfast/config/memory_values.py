@@ -10,7 +10,6 @@ from attrs import frozen
 from holdfast.config.fields import (
     ANYTHING,
     Allowed,
-    Settings,
     at_least,
     between,
     more_than,
@@ -28,7 +27,7 @@ def _check_confidence(value: float) -> None:
 
 
 @frozen(kw_only=True)
-class FactsConfig(Settings):
+class FactsConfig:
     """``[facts]``: rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05
     and A08."""
 
@@ -71,7 +70,7 @@ class FactsConfig(Settings):
 
 
 @frozen(kw_only=True)
-class ExtractConfig(Settings):
+class ExtractConfig:
     """``[extract]``: when turns are extracted, and how failed extractions are retried. A project's bounds are low
     because each attempt may call a paid model. Source: R033, reading A19."""
 
@@ -97,7 +96,7 @@ class ExtractConfig(Settings):
 
 
 @frozen(kw_only=True)
-class PromptConfig(Settings):
+class PromptConfig:
     """``[prompt]``: the prompt block's size. Source: R067, reading A17."""
 
     max_tokens: int = setting(2000, "Maximum tokens in the prompt block.", check=at_least(0), project=between(0, 8_000))
@@ -109,7 +108,7 @@ class PromptConfig(Settings):
 
 
 @frozen(kw_only=True)
-class RetentionConfig(Settings):
+class RetentionConfig:
     """``[retention]``: days to keep each kind of data, counted from its own date. Only ``holdfast retention run``
     removes data. Source: R244."""
 
@@ -156,7 +155,7 @@ def _check_time(value: str) -> None:
 
 
 @frozen(kw_only=True)
-class DreamConfig(Settings):
+class DreamConfig:
     """``[dream]``: when and how the daily notes are consolidated into MEMORY.md."""
 
     lookback_days: int = setting(

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import tzinfo
 from functools import cache
-from typing import Any
 
-from attrs import Attribute, field, frozen
+from attrs import field, frozen
 
 from holdfast.config.fields import (
     ANYTHING,
-    CHECK,
     NOTHING,
+    About,
     Allowed,
-    Settings,
     Users,
-    allowed_by,
     at_least,
     between,
     described,
@@ -61,7 +58,7 @@ def _presets_own(key: str) -> Allowed:
 
 
 @frozen(kw_only=True)
-class StorageConfig(Settings):
+class StorageConfig:
     """``[storage]``: the store. ``options`` holds the table's other keys, for the backend to read."""
 
     backend: str = setting(
@@ -98,7 +95,7 @@ def _check_deadline(value: float | None) -> None:
 
 
 @frozen(kw_only=True)
-class PluginConfig(Settings):
+class PluginConfig:
     """A ``[plugins.NAME]`` table. ``settings`` holds its other keys, for the plugin to read."""
 
     enabled: bool = setting(
@@ -126,7 +123,7 @@ def _blocks(value: int, users: Users) -> bool:
 
 
 @frozen(kw_only=True)
-class FlushConfig(Settings):
+class FlushConfig:
     """``[flush]``: the treatment of missing payload fields."""
 
     policy: str = setting(
@@ -147,7 +144,7 @@ class FlushConfig(Settings):
 
 
 @frozen(kw_only=True)
-class IdentityConfig(Settings):
+class IdentityConfig:
     """``[identity]``: who and which machine a flush and a fact name."""
 
     record: bool | None = setting(
@@ -160,7 +157,7 @@ class IdentityConfig(Settings):
 
 
 @frozen(kw_only=True)
-class TrustConfig(Settings):
+class TrustConfig:
     """``[trust]``: whose commits count as seen."""
 
     authors: tuple[str, ...] = setting(
@@ -176,7 +173,7 @@ def _check_share(value: float) -> None:
 
 
 @frozen(kw_only=True)
-class SessionConfig(Settings):
+class SessionConfig:
     """``[session]``: when a session is trimmed, ends, or asks for a flush."""
 
     keep_last: int = setting(
@@ -220,7 +217,7 @@ def _check_zone(value: str) -> None:
 
 
 @frozen(kw_only=True)
-class Config(Settings):
+class Config:
     """All settings of holdfast.toml."""
 
     zone: str = setting(
@@ -263,23 +260,22 @@ class Config(Settings):
 
 
 @cache
-def table() -> Mapping[str, Attribute[Any]]:
-    """Every dotted key outside of ``[plugins]``, in order, with its field. A table passed on as a whole
+def table() -> Mapping[str, About]:
+    """Every dotted key outside of ``[plugins]``, in order, with what is known of it. A table passed on as a whole
     (``layout.documents``) is one key."""
     return described(Config)
 
 
 def allows(key: str, value: object, users: Users) -> bool | None:
     """Whether a project may set ``key`` to ``value`` without the user's trust; None for an unknown key."""
-    field = table().get(key)
-    if field is None:
+    about = table().get(key)
+    if about is None:
         return None
-    kind = type(field.default)
+    kind = type(about.default)
     if not (type(value) is kind or (kind is float and type(value) is int)):
         return False
     try:
-        if CHECK in field.metadata:
-            field.metadata[CHECK](value)
-        return allowed_by(field).fits(value, users)
+        about.check(value)
+        return about.project.fits(value, users)
     except (ValueError, TypeError):  # the user's own values are unchecked here
         return False

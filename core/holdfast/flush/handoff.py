@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
-from holdfast.models.value import Value
 from holdfast.text import ownlines, untrusted
 from holdfast.text.openwork import is_open
 from holdfast.text.plain import one_line
@@ -55,8 +54,8 @@ def _clips(texts: Iterable[str]) -> tuple[str, ...]:
     return (*items[: MAX_ITEMS - 1], f"… and {len(items) - MAX_ITEMS + 1} more in the daily note")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Work(Value):
+@frozen(kw_only=True)
+class Work:
     """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``at`` is the time of
     the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
     :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a

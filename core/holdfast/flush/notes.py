@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.models.value import Value
 from holdfast.storage import block_marker, tombstone
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
@@ -205,8 +204,8 @@ def _plain(text: str | None) -> str:
     return one_line(text or "")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Block(Value):
+@frozen(kw_only=True)
+class Block:
     """A block as read back: ``at`` is UTC."""
 
     id: str

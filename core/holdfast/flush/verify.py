@@ -20,7 +20,6 @@ from holdfast.facts.relation import same_key
 from holdfast.flush import curated, handoff, notes, work_log
 from holdfast.fs import paths, private
 from holdfast.models import Written
-from holdfast.models.value import Value
 from holdfast.storage import sha256_of
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _CURATED = (Surface.MEMORY, Surface.USER)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Proof(Value):
+@frozen(kw_only=True)
+class Proof:
     """``whole`` is stored as it was written, ``lost`` is not."""
 
     whole: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])

@@ -15,13 +15,12 @@ from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.flush.handoff import Work
 from holdfast.journal.journal import Journal
-from holdfast.models.value import Value
 
 KIND = "work"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Decision(Value):
+@frozen(kw_only=True)
+class Decision:
     """``open`` is the new state, ``work`` the previous entry, or None after a purge."""
 
     session: str

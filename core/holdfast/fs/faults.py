@@ -1,15 +1,18 @@
-"""Turn an operating system error into a sentence and a next step. Part of the hot path: imports nothing but ``os``."""
+"""Turn an operating system error into a sentence and a next step."""
 
 from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 
 from holdfast.errors import Unavailable
 from holdfast.fs.safeopen import UnsafeFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.fs.safeopen import PathArg
 
 _NEXT_STEPS = {
@@ -19,11 +22,9 @@ _NEXT_STEPS = {
     errno.EROFS: "Make the file system writable, then try again.",
     errno.EACCES: "Give this user write permission on the file and its folder, then try again.",
     errno.EPERM: "Check the owner and the attributes (`lsattr`) of the file and its folder, then try again.",
-    errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
-    errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
-    errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
     errno.ELOOP: "Replace the symbolic link with a real file or folder, then try again.",
     errno.EIO: "The disk reported an error: check it, then try again.",
+    errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
 }
@@ -48,6 +49,15 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
         f"Could not {doing} {name!r}: {reason}.",
         next_step=step,
     )
+
+
+@contextmanager
+def reporting(path: PathArg, doing: str) -> Iterator[None]:
+    """Raises: Unavailable for an OSError in the block, see :func:`unavailable`."""
+    try:
+        yield
+    except OSError as error:
+        raise unavailable(error, path, doing) from error
 
 
 def _in_the_way(path: str) -> str:

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISREG
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
+
+TYPE_CHECKING = False  # like typing's, without the import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Records which git index was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
 INDEX_SEEN = "git-index"
@@ -30,19 +35,14 @@ ASIDE = ".foreign-"
 _WAIT_S = 10.0
 _ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
 
-#: Folders whose mark this process has verified: device, inode and change time of their marks. A mark is written once,
-#: so these change only with the folder.
-_checked: dict[str, tuple[int, int, int]] = {}
-
 
 def make(state: str, *parts: str) -> str:
     """Create the private folder ``state`` (or a folder in it) if missing, mode 0700, and return its path.
 
     It gets a ``.gitignore`` with ``*`` and the mark before anything else is in it. A folder of other origin is put
-    aside first. If everything exists, this only checks the mark and the folder named in it, because hooks use
-    it at each event. Raises: Unavailable; ConfigError for a key that cannot be used.
+    aside first. Raises: Unavailable; ConfigError for a key that cannot be used.
     """
-    if not _is_checked(state) and not _is_marked(state):
+    if not _is_marked(state):
         _establish(state)
     return _folder_in(state, parts) if parts else state
 
@@ -63,22 +63,16 @@ def lock_path(path: str) -> str:
 
 def read(path: str) -> bytes | None:
     """A private file's bytes; None when it is missing. Raises: Unavailable."""
-    try:
+    with durable.reporting(path, "read"), suppress(FileNotFoundError, NotADirectoryError):
         return safeopen.read(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    return None
 
 
 def names(folder: str) -> list[str]:
     """Everything in a folder of the private folder, sorted; empty when it is missing. Raises: Unavailable."""
-    try:
+    with durable.reporting(folder, "list"), suppress(FileNotFoundError):
         return safeopen.names(folder)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    return []
 
 
 def check(state: str) -> None:
@@ -87,7 +81,7 @@ def check(state: str) -> None:
 
     Raises: Unavailable when it cannot be put aside; ConfigError for a key that cannot be used.
     """
-    if _is_checked(state) or not os.path.lexists(state) or _is_marked(state):
+    if not os.path.lexists(state) or _is_marked(state):
         return
     with _settling(state) as (parent, name):
         if not _is_marked(state) and not _is_blank(parent, name):
@@ -97,7 +91,7 @@ def check(state: str) -> None:
 
 def is_own(state: str) -> bool:
     """Whether the folder has this user's mark. Raises: Unavailable; ConfigError for a key that cannot be used."""
-    return _is_checked(state) or (os.path.lexists(os.path.join(state, MARK)) and _is_marked(state))
+    return os.path.lexists(os.path.join(state, MARK)) and _is_marked(state)
 
 
 def is_used(state: str) -> bool:
@@ -137,28 +131,13 @@ def put_aside_name(name: str) -> str:
     return f"{name}{ASIDE}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
 
 
-def _is_checked(state: str) -> bool:
-    known = _checked.get(state)
-    return known is not None and known == _identity(state)
-
-
-def _identity(state: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.lstat(os.path.join(state, ownership_mark.FILE))
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_ctime_ns
-
-
 def _is_marked(state: str) -> bool:
     """Whether the mark is valid. If so, also close the folder to others and make it ignore itself."""
-    before = _identity(state)
-    if not ownership_mark.is_valid(state) or before is None:
+    if not ownership_mark.is_valid(state):
         return False
     _close_to_others(os.path.abspath(state))
     if not ignores_itself(state):
         ignore(state)
-    _checked[state] = before
     return True
 
 
@@ -184,31 +163,17 @@ def _establish(state: str) -> None:
         _is_marked(state)
 
 
-class _settling:  # noqa: N801 - used like a function
-    """Lock and open the parent folder of ``state``, so that only a single process puts a foreign folder
-    aside."""
-
-    def __init__(self, state: str) -> None:
-        self._state = os.path.abspath(state)
-        self._lock = durable.FolderLock(os.path.dirname(self._state), _WAIT_S)
-
-    def __enter__(self) -> tuple[Folder, str]:
-        try:
-            self._parent = Folder(os.path.dirname(self._state), syncable=True)
-        except OSError as error:
-            raise durable.unavailable(error, os.path.dirname(self._state), "open the folder") from error
-        entered = False
-        try:
-            self._lock.__enter__()
-            entered = True
-        finally:
-            if not entered:
-                self._parent.close()
-        return self._parent, os.path.basename(self._state)
-
-    def __exit__(self, *exc: object) -> None:
-        self._parent.close()
-        self._lock.__exit__(None, None, None)
+@contextmanager
+def _settling(state: str) -> Iterator[tuple[Folder, str]]:
+    """Lock and open the parent folder of ``state``, so that only a single process puts a foreign folder aside. Raises:
+    Unavailable, also for an error in the block."""
+    above, name = os.path.split(os.path.abspath(state))
+    with (
+        durable.reporting(os.path.join(above, name), "look into"),
+        Folder(above, syncable=True) as parent,
+        durable.FolderLock(above, _WAIT_S),
+    ):
+        yield parent, name
 
 
 def _exists(parent: Folder, name: str) -> bool:
@@ -216,24 +181,19 @@ def _exists(parent: Folder, name: str) -> bool:
         parent.stat(name)
     except FileNotFoundError:
         return False
-    except OSError as error:
-        raise durable.unavailable(error, os.path.join(parent.path, name), "find") from error
     return True
 
 
 def _is_blank(parent: Folder, name: str) -> bool:
     """Whether the folder is this user's and contains only leftovers of a crash in :func:`_establish`."""
-    path = os.path.join(parent.path, name)
     try:
         found = parent.stat(name)
         if not S_ISDIR(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
             return False
-        with Folder(path) as folder:
+        with Folder(os.path.join(parent.path, name)) as folder:
             return all(_is_own_leaving(folder, one) for one in folder.names())
     except FileNotFoundError:
         return True
-    except OSError as error:
-        raise durable.unavailable(error, path, "look into") from error
 
 
 def _is_own_leaving(folder: Folder, name: str) -> bool:
@@ -252,37 +212,23 @@ def _put_aside(parent: Folder, name: str) -> None:
             f"The private folder {name!r} is not this user's on this machine and cannot be put aside: {reason}.",
             next_step="Rename it, or give this user write permission on its parent folder, then try again.",
         ) from error
-    try:  # so that git does not offer it; not possible in another user's folder
-        with Folder(os.path.join(parent.path, aside)) as folder:
-            if _IGNORE not in folder.names():
-                fd = folder.open(_IGNORE, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-                try:
-                    os.write(fd, _TO_IGNORE)
-                finally:
-                    os.close(fd)
-    except OSError:
-        pass
+    path = os.path.join(parent.path, aside, _IGNORE)
+    with suppress(Unavailable):  # so that git does not offer it; not possible in another user's folder
+        if not os.path.lexists(path):
+            durable.append(path, _TO_IGNORE, flush=False)
 
 
 def _take_back(parent: Folder, name: str) -> None:
     """Rename this user's own state back after another account put it aside."""
     for aside in reversed([one for one in parent.names() if one.startswith(name + ASIDE)]):
         if ownership_mark.is_valid(os.path.join(parent.path, aside)):
-            try:
-                parent.rename(aside, name)
-                parent.sync()
-            except OSError as error:
-                raise durable.unavailable(error, aside, "take back") from error
+            parent.rename(aside, name)
+            parent.sync()
             return
 
 
 def _folder_in(state: str, parts: tuple[str, ...]) -> str:
     folder = os.path.join(state, *parts)
-    try:
-        if S_IMODE(os.lstat(folder).st_mode) == 0o700 and os.path.isdir(folder):
-            return folder
-    except OSError:
-        pass
     durable.make_private_dir(folder)
     _close_to_others(folder)
     return folder
@@ -290,9 +236,6 @@ def _folder_in(state: str, parts: tuple[str, ...]) -> str:
 
 def _close_to_others(path: str) -> None:
     above, name = os.path.split(path)
-    try:
-        with Folder(above) as parent:
-            if S_IMODE(parent.stat(name).st_mode) != 0o700:
-                parent.chmod(name, 0o700)
-    except OSError as error:
-        raise durable.unavailable(error, path, "close to others") from error
+    with durable.reporting(path, "close to others"), Folder(above) as parent:
+        if S_IMODE(parent.stat(name).st_mode) != 0o700:
+            parent.chmod(name, 0o700)

@@ -28,11 +28,8 @@ _FILE_FLAGS: int = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOC
 _FOLDER_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 #: Opens a folder without permission to list it, where the system supports that.
 _PASSING: int = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
-#: macOS: refuses a link anywhere in a path, in one call.
-_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
 _BY_DESCRIPTOR = sys.platform != "win32"
 _WRITES = os.O_WRONLY | os.O_RDWR
-_PROC = "/proc/self/fd/"
 
 
 class UnsafeFile(OSError):
@@ -74,10 +71,7 @@ class Folder:
 
     def open(self, name: str, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
         """A descriptor of the regular file ``name``; see :func:`open_fd`. ``O_TRUNC`` acts after the checks."""
-        if self.fd >= 0:
-            fd = os.open(name, flags & ~os.O_TRUNC | _FILE_FLAGS, mode, dir_fd=self.fd)
-        else:
-            fd = os.open(self._at(name), flags & ~os.O_TRUNC | _FILE_FLAGS, mode)
+        fd = os.open(self._at(name), flags & ~os.O_TRUNC | _FILE_FLAGS, mode, dir_fd=self._dir)
         try:
             self._check(fd, name, flags, mode, private)
             if flags & os.O_TRUNC:
@@ -89,9 +83,7 @@ class Folder:
 
     def stat(self, name: str) -> os.stat_result:
         """The name's own status, never that of a link's target."""
-        if self.fd >= 0:
-            return os.stat(name, dir_fd=self.fd, follow_symlinks=False)
-        return os.lstat(self._at(name))
+        return os.stat(self._at(name), dir_fd=self._dir, follow_symlinks=False)
 
     def names(self) -> list[str]:
         """Everything in the folder, sorted."""
@@ -105,10 +97,7 @@ class Folder:
 
     def make(self, name: str, mode: int = 0o700) -> None:
         """Make a folder in this one. Raises: OSError."""
-        if self.fd >= 0:
-            os.mkdir(name, mode, dir_fd=self.fd)
-        else:
-            os.mkdir(self._at(name), mode)
+        os.mkdir(self._at(name), mode, dir_fd=self._dir)
 
     def chmod(self, name: str, mode: int) -> None:
         """Set a subfolder's mode."""
@@ -126,31 +115,19 @@ class Folder:
 
     def replace(self, old: str, new: str) -> None:
         """Rename within the folder, replacing a file with the new name."""
-        if self.fd >= 0:
-            os.replace(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
-        else:
-            os.replace(self._at(old), self._at(new))
+        os.replace(self._at(old), self._at(new), src_dir_fd=self._dir, dst_dir_fd=self._dir)
 
     def rename(self, old: str, new: str) -> None:
         """Rename within the folder."""
-        if self.fd >= 0:
-            os.rename(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
-        else:
-            os.rename(self._at(old), self._at(new))
+        os.rename(self._at(old), self._at(new), src_dir_fd=self._dir, dst_dir_fd=self._dir)
 
     def take(self, name: str, other: Folder, old: str) -> None:
         """Move ``old`` out of another folder to ``name`` in this one."""
-        if self.fd >= 0:
-            os.rename(old, name, src_dir_fd=other.fd, dst_dir_fd=self.fd)
-        else:
-            os.rename(other._at(old), self._at(name))
+        os.rename(other._at(old), self._at(name), src_dir_fd=other._dir, dst_dir_fd=self._dir)
 
     def unlink(self, name: str) -> None:
         """Remove a file, or a link itself."""
-        if self.fd >= 0:
-            os.unlink(name, dir_fd=self.fd)
-        else:
-            os.unlink(self._at(name))
+        os.unlink(self._at(name), dir_fd=self._dir)
 
     def sync(self) -> None:
         """Make its names durable. Raises: OSError."""
@@ -162,34 +139,28 @@ class Folder:
             if error.errno != errno.EINVAL:  # network file systems without support answer this
                 raise
 
+    @property
+    def _dir(self) -> int | None:
+        return self.fd if self.fd >= 0 else None
+
     def _at(self, name: str) -> str:
-        return os.path.join(self.path, name)
+        return name if self.fd >= 0 else os.path.join(self.path, name)
 
     def _check(self, fd: int, name: str, flags: int, mode: int, private: bool) -> None:
-        found = os.fstat(fd)
+        found, path = os.fstat(fd), os.path.join(self.path, name)
+        if S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if not S_ISREG(found.st_mode):
-            is_folder = S_ISDIR(found.st_mode)
-            raise (
-                IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self._at(name))
-                if is_folder
-                else _no_file(self._at(name))
-            )
+            step = "Move it away or restore the file from a copy, then try again."
+            raise UnsafeFile(errno.EINVAL, "It is not a regular file", path, step)
         if not private:
             return
         if found.st_nlink > 1:
-            raise UnsafeFile(
-                errno.EMLINK,
-                "It has several names (hard links)",
-                self._at(name),
-                "Replace it with a separate copy, then try again.",
-            )
+            step = "Replace it with a separate copy, then try again."
+            raise UnsafeFile(errno.EMLINK, "It has several names (hard links)", path, step)
         if not self._is_ours(found):
-            raise UnsafeFile(
-                errno.EPERM,
-                "It belongs to another user",
-                self._at(name),
-                "Run this as that user, or give the file to this user (`chown`), then try again.",
-            )
+            step = "Run this as that user, or give the file to this user (`chown`), then try again."
+            raise UnsafeFile(errno.EPERM, "It belongs to another user", path, step)
         if flags & _WRITES and self.fd >= 0:
             now = S_IMODE(found.st_mode)
             wanted = now & mode | mode & 0o600  # a umask removes nothing from the user, but may from others
@@ -258,36 +229,8 @@ def is_shared(path: PathArg) -> bool:
         return parent.is_shared(parent.stat(name))
 
 
-def _no_file(path: str) -> UnsafeFile:
-    return UnsafeFile(
-        errno.EINVAL,
-        "It is not a regular file",
-        path,
-        "Move it away or restore the file from a copy, then try again.",
-    )
-
-
 def _walked(path: str, flags: int) -> int:
     """A descriptor of the folder ``path`` (absolute, without ``.`` and ``..``)."""
-    if _NOFOLLOW_ANY:
-        return os.open(path, flags | _NOFOLLOW_ANY)
-    if sys.platform == "linux":
-        try:
-            fd = os.open(path, flags)
-        except NotADirectoryError:
-            return _step_by_step(path, flags)  # it detects links
-        try:
-            # The kernel's own name for the opened file differs if there was a link in the path. This takes a third of
-            # the time of walking.
-            if os.readlink(f"{_PROC}{fd}") == path:
-                return fd
-        except OSError:
-            pass  # no /proc
-        os.close(fd)
-    return _step_by_step(path, flags)
-
-
-def _step_by_step(path: str, flags: int) -> int:
     parts = [part for part in path.split(os.sep) if part]
     fd = os.open(os.sep, flags if not parts else _PASSING)
     for number, part in enumerate(parts, start=1):

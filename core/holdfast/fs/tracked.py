@@ -1,7 +1,7 @@
 """Find git-tracked files in the private folder. A pull can bring them, so they are put aside like a foreign folder.
 
-The folder ignores itself, so git tracks such a file only after a forced add. The index is searched if it changed since
-the last check. Only a match starts git.
+The folder ignores itself, so git tracks such a file only after a forced add. git is asked when its index changed since
+the last check.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.fs.safeopen import Folder
 
 _TIMEOUT_S = 20.0
-_MOST = 1 << 30  # bytes of an index
 _LINE = 4096  # bytes of a `.git` file
-_COMPRESSES = b"\0\0\0\4"  # the index version that shortens names
 
 
 def check(root: str, state: str) -> list[str]:
@@ -36,7 +34,7 @@ def check(root: str, state: str) -> list[str]:
     except OSError:
         pass
     prefix = os.path.relpath(state, top).replace(os.sep, "/") + "/"
-    names = _names(top, prefix) if _may_hold(index, prefix) else []
+    names = _names(top, prefix)
     moved = [name for name in names if name != ".gitignore" and _is_there(state, name)]
     if moved:
         _put_aside(state, moved)
@@ -63,16 +61,6 @@ def _identity(index: str) -> str:
     except OSError:
         return ""
     return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
-
-
-def _may_hold(index: str, prefix: str) -> bool:
-    """Whether the index may name a file below ``prefix``, judging only from its bytes."""
-    try:
-        data = safeopen.read(index, _MOST, private=False)
-    except OSError:
-        return True
-    # Shortened names, and names in a linked index file, are not visible here.
-    return data[4:8] == _COMPRESSES or b"link" in data or prefix.encode() in data
 
 
 def _names(top: str, prefix: str) -> list[str]:
@@ -102,13 +90,11 @@ def _put_aside(state: str, names: list[str]) -> None:
 
 
 def _move(source: str, target: str) -> None:
-    try:
-        with (
-            Folder(os.path.dirname(source), syncable=True) as old,
-            Folder(os.path.dirname(target), syncable=True) as new,
-        ):
-            new.take(os.path.basename(target), old, os.path.basename(source))
-            new.sync()
-            old.sync()
-    except OSError as error:
-        raise durable.unavailable(error, source, "put aside") from error
+    with (
+        durable.reporting(source, "put aside"),
+        Folder(os.path.dirname(source), syncable=True) as old,
+        Folder(os.path.dirname(target), syncable=True) as new,
+    ):
+        new.take(os.path.basename(target), old, os.path.basename(source))
+        new.sync()
+        old.sync()

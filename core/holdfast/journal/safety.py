@@ -36,7 +36,6 @@ from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log
 from holdfast.journal.journal import file_stem, session_id_of
-from holdfast.models.value import Value
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 
@@ -49,8 +48,8 @@ class State(StrEnum):
     UNSAFE = "unsafe"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Stated(Value):
+@frozen(kw_only=True)
+class Stated:
     """A stated payload not yet stored. ``digest`` is its JSON's digest; ``payload`` holds the redacted fields, or
     is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true once an
     operator overrode it."""
@@ -62,8 +61,8 @@ class Stated(Value):
     waived: bool = False
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Marker(Value):
+@frozen(kw_only=True)
+class Marker:
     """Why a session is UNSAFE. ``key`` identifies the content to be flushed; ``pending`` is that flush, redacted.
 
     ``blocked`` counts refusals by strict policy; ``attempts`` counts all tries; ``at`` is ISO-8601. ``stated`` are the

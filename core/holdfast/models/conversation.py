@@ -7,11 +7,9 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from holdfast.models.value import Value
 
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Message(Value):
+@frozen(kw_only=True)
+class Message:
     """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
 
     ``tokens`` is the configured counter's count for ``text``. ``tool`` names the tool of a call (role
@@ -27,8 +25,8 @@ class Message(Value):
     failed: bool = False
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Turn(Value):
+@frozen(kw_only=True)
+class Turn:
     """A user message with all replies by the assistant and its tools, in order."""
 
     messages: tuple[Message, ...] = field(converter=tuple[Message, ...])

@@ -8,11 +8,10 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from holdfast.models.checks import items, made, must_be_text
-from holdfast.models.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class CuratedEntry(Value):
+@frozen(kw_only=True)
+class CuratedEntry:
     """One permanent line for curated memory; ``replaces`` names the line that it corrects, if any."""
 
     text: str = field(validator=must_be_text)
@@ -22,7 +21,7 @@ class CuratedEntry(Value):
 CuratedLines: TypeAlias = Sequence[CuratedEntry | str | Mapping[str, str]]
 
 
-def _entries(value: object, name: str) -> tuple[CuratedEntry, ...]:
+def _entries(value: CuratedLines, name: str) -> tuple[CuratedEntry, ...]:
     return tuple(
         CuratedEntry(text=v) if isinstance(v, str) else made(CuratedEntry, v, f"{name}[{number}]")
         for number, v in enumerate(items(value, name))
@@ -37,8 +36,8 @@ def _user(value: CuratedLines) -> tuple[CuratedEntry, ...]:
     return _entries(value, "user")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class CuratedDecision(Value):
+@frozen(kw_only=True)
+class CuratedDecision:
     """The explicit decision about MEMORY.md and USER.md. Without entries it is ``none``. An entry may be given as a
     string or as a mapping with ``text`` and ``replaces``."""
 

@@ -6,11 +6,10 @@ from attrs import field, frozen
 
 from holdfast.models.checks import strings
 from holdfast.models.payload import Payload
-from holdfast.models.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class FactCandidate(Value):
+@frozen(kw_only=True)
+class FactCandidate:
     """An extractor's proposal; not yet checked, deduplicated or stored."""
 
     content: str
@@ -19,8 +18,8 @@ class FactCandidate(Value):
     source: str = ""
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Profile(Value):
+@frozen(kw_only=True)
+class Profile:
     """The user and recent activity, a few sentences each; empty where nothing is known. Source: R063, R064."""
 
     work: str = ""
@@ -31,8 +30,8 @@ class Profile(Value):
     background: str = ""
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Extraction(Value):
+@frozen(kw_only=True)
+class Extraction:
     """The result of ``on_extract``: a summary, candidate facts, and the payload fields it found (others None).
 
     ``profile`` holds new information about the user; core merges it into the stored profile. ``retire`` lists the ids

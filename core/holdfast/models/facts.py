@@ -8,7 +8,6 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from holdfast.models.checks import strings
-from holdfast.models.value import Value
 
 
 class Category(StrEnum):
@@ -22,8 +21,8 @@ class Category(StrEnum):
     CORRECTION = "correction"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Fact(Value):
+@frozen(kw_only=True)
+class Fact:
     """A stored fact. ``id`` is ``fact_`` + 8 hex digits; ``created_at`` is UTC; ``confidence`` 0.0 to 1.0."""
 
     id: str
@@ -43,8 +42,8 @@ class AddOutcome(StrEnum):
     REFUSED = "refused"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class AddResult(Value):
+@frozen(kw_only=True)
+class AddResult:
     """``fact`` is the stored fact (added) or the existing one (duplicate); ``evicted`` the ids removed to make room;
     ``replaced`` the ids of older values of the same thing, now in the log."""
 

@@ -6,16 +6,14 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from holdfast.models.value import Value
-
 
 class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Finding(Value):
+@frozen(kw_only=True)
+class Finding:
     """A validator's finding.
 
     With ``span`` (start, end: character offsets into the request's text) and ``replacement``, core masks the span.

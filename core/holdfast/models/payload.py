@@ -22,7 +22,6 @@ from holdfast.models.checks import (
     tuple_or_same,
 )
 from holdfast.models.curated import CuratedDecision, CuratedLines
-from holdfast.models.value import Value
 
 
 class MutationKind(StrEnum):
@@ -42,8 +41,8 @@ def _kind(value: str) -> MutationKind:
         raise BadValue("kind", f"cannot be {value!r}", next_step=f"Use one of: {', '.join(MutationKind)}.") from error
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class StateMutation(Value):
+@frozen(kw_only=True)
+class StateMutation:
     """A change of queue, review or delivery state; ``target`` is like ``owner/repo#12``."""
 
     kind: MutationKind = field(converter=_kind)
@@ -51,8 +50,8 @@ class StateMutation(Value):
     summary: str = field(validator=must_be_text)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class HandoffFields(Value):
+@frozen(kw_only=True)
+class HandoffFields:
     """The four fields that another agent needs to continue. ``none`` is allowed, blank is not."""
 
     active_task: str = field(validator=must_be_text)
@@ -89,8 +88,8 @@ def _mutations(
     return tuple(made(StateMutation, v, f"{name}[{number}]") for number, v in enumerate(items(value, name)))
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Payload(Value):
+@frozen(kw_only=True)
+class Payload:
     """Content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
     ``derived`` names the fields that core filled in from drafts or messages, and in an extractor's draft those that

@@ -7,11 +7,10 @@ from datetime import datetime
 from attrs import field, frozen
 
 from holdfast.models.checks import strings
-from holdfast.models.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Written(Value):
+@frozen(kw_only=True)
+class Written:
     """Proof that one document was written and read back: hex digest of the bytes read, and size in bytes."""
 
     surface: str
@@ -21,8 +20,8 @@ class Written(Value):
     size: int
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Evidence(Value):
+@frozen(kw_only=True)
+class Evidence:
     """A publication by an ``on_flush`` implementation. Core compares ``published`` with ``read_back``, which the
     plugin must have fetched again from the place of publication; ``pointer`` is a URL or a relative path.
 
@@ -37,8 +36,8 @@ class Evidence(Value):
     note: str = ""
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Receipt(Value):
+@frozen(kw_only=True)
+class Receipt:
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
 
     ``summary`` is the daily block's text; ``repeated`` is true when an earlier, still valid flush's receipt is

@@ -19,7 +19,6 @@ from holdfast.fs import paths, private
 from holdfast.journal import journal, pastgate, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
-from holdfast.models.value import Value
 from holdfast.session.context import Context
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class SessionStatus(Value):
+@frozen(kw_only=True)
+class SessionStatus:
     """One session. ``state`` is safe, dirty or unsafe. An unreadable session is unsafe, with the reason in ``error``.
 
     ``unflushed_*`` count messages since the last flush, ``context_*`` those in context. ``last_turn_at`` and
@@ -52,8 +51,8 @@ class SessionStatus(Value):
     next_step: str = ""
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Status(Value):
+@frozen(kw_only=True)
+class Status:
     """A project at one moment. ``sessions`` is sorted with unsafe first, next dirty, last safe, each by id. ``waiting``
     lists unpublished items, oldest first; ``spooled`` the flushes that only this machine has. ``notices`` are
     sentences about project settings that are not in force, and about sessions compacted past the gate.

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from holdfast.testing.machine import fact_machine as fact_machine
     from holdfast.testing.optional import OptionalContract as OptionalContract
     from holdfast.testing.processes import ProcessContract as ProcessContract
-    from holdfast.testing.storage import StorageContract as StorageContract
+    from holdfast.testing.processes import StorageContract as StorageContract
 
 _WHERE = {
     "DocumentContract": "documents",
     "FactContract": "facts",
     "OptionalContract": "optional",
     "ProcessContract": "processes",
-    "StorageContract": "storage",
+    "StorageContract": "processes",
     "fact_machine": "machine",
 }
 __all__ = list(_WHERE)
@@ -46,7 +46,7 @@ __all__ = list(_WHERE)
 if "pytest" in sys.modules:  # not in the worker processes, which do without
     import pytest
 
-    pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("base", *_WHERE.values())))
+    pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("base", *set(_WHERE.values()))))
 
 
 def __getattr__(name: str) -> object:

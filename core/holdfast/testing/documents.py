@@ -183,14 +183,6 @@ class DocumentContract(ContractBase):
             assert document.text == start + ("" if start.endswith("\n") else "\n") + block
             assert document.revision == revision
 
-    def test_a3_append__last_line_or_header_open__newline_first(self, store: StorageBackend) -> None:
-        """A3"""
-        store.append("x.md", make_block("one"), "# Title", "one")
-        assert text_of(store, "x.md") == "# Title\n" + make_block("one")
-        store.write("y.md", "typed by hand")
-        store.append("y.md", make_block("one"), "# Title", "one")
-        assert text_of(store, "y.md") == "typed by hand\n" + make_block("one")
-
     def test_a4_append__same_id_again__nothing_written(self, store: StorageBackend, reopen: Open) -> None:
         """A4"""
         store.append(DAY, make_block("one"), HEADER, "one")

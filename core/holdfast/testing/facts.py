@@ -75,13 +75,6 @@ class FactContract(ContractBase):
         assert store.add_fact(new, 1).outcome is AddOutcome.DUPLICATE
         assert list(store.facts()) == [old]
 
-    @pytest.mark.parametrize(("first", "second"), [("two words", "two  words"), ("x\u00b2", "x2")])
-    def test_f2_add__other_key__both_stored(self, store: StorageBackend, first: str, second: str) -> None:
-        """F2: inner blanks and compatibility forms make strings differ."""
-        store.add_fact(make_fact(1, first), LIMIT)
-        assert store.add_fact(make_fact(2, second), LIMIT).outcome is AddOutcome.ADDED
-        assert len(list(store.facts())) == 2
-
     def test_f3_add__id_taken__conflict(self, store: StorageBackend) -> None:
         """F3"""
         store.add_fact(make_fact(1, "one"), LIMIT)
@@ -103,14 +96,6 @@ class FactContract(ContractBase):
             assert len(list(store.facts())) == 4
         assert gone == [ranked[i].id for i in (1, 3, 2, 0)]
 
-    def test_f4_add__weaker_than_all__enters_and_is_next_to_leave(self, store: StorageBackend) -> None:
-        """F4"""
-        for number in (1, 2):
-            store.add_fact(make_fact(number, confidence=0.9), 2)
-        assert store.add_fact(make_fact(3, confidence=0.1), 2).evicted == ("fact_00000001",)
-        assert store.add_fact(make_fact(4, confidence=0.1), 2).evicted == ("fact_00000003",)
-        assert ids(store) == ["fact_00000002", "fact_00000004"]
-
     def test_f4_add__equal_confidence__oldest_then_first_inserted_leaves(self, store: StorageBackend) -> None:
         """F4"""
         at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -118,16 +103,6 @@ class FactContract(ContractBase):
             store.add_fact(attrs.evolve(make_fact(number), created_at=at - timedelta(hours=age_h)), 4)
         left = [store.add_fact(make_fact(n, confidence=0.9), 4).evicted for n in (5, 6, 7, 8)]
         assert left == [("fact_00000002",), ("fact_00000003",), ("fact_00000004",), ("fact_00000001",)]
-
-    def test_f4_add__confidence_updated__rank_follows(self, store: StorageBackend) -> None:
-        """F4, F7"""
-        for number, confidence in ((1, 0.2), (2, 0.4), (3, 0.6)):
-            store.add_fact(make_fact(number, confidence=confidence), 3)
-        store.add_fact(make_fact(4, confidence=0.9), 3)
-        update_fact(store, "fact_00000002", confidence=1.0)
-        update_fact(store, "fact_00000004", confidence=0.0)
-        assert store.add_fact(make_fact(5), 3).evicted == ("fact_00000004",)
-        assert store.add_fact(make_fact(6), 3).evicted == ("fact_00000003",)
 
     def test_f5_add__limit_lowered__comes_down_at_once(self, store: StorageBackend, reopen: Open) -> None:
         """F5"""

@@ -113,12 +113,6 @@ class FactMachine(RuleBasedStateMachine):
             content = form(list(self.model.facts.values())[known].content).strip()
             self.create(which, attrs.evolve(fact, content=content or fact.content))
 
-    @rule(which=st.integers(0, 1), batch=st.lists(strategies.facts(), max_size=12))
-    def import_batch(self, which: int, batch: list[Fact]) -> None:
-        """Many at once, more than fit."""
-        for fact in batch:
-            self.create(which, fact)
-
     @rule(
         which=st.integers(0, 1),
         fact_id=strategies.ids(),

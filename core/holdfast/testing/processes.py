@@ -10,7 +10,9 @@ from pathlib import Path
 from holdfast.models import AddOutcome
 from holdfast.storage import StorageBackend
 from holdfast.testing.base import ContractBase, Open, Workers, add_call, append_call, make_block, make_fact, run
-from holdfast.testing.documents import DAY, HEADER, text_of
+from holdfast.testing.documents import DAY, HEADER, DocumentContract, text_of
+from holdfast.testing.facts import FactContract
+from holdfast.testing.optional import OptionalContract
 
 _BLOCK = re.compile(r"\n## 14:30\n<!-- holdfast:block id=(\w+) -->\n(.*)\n")
 
@@ -127,3 +129,8 @@ class ProcessContract(ContractBase):
         assert blocks_of(text_of(store, DAY)) == ["one"]
         assert (again.outcome, again.fact) == (AddOutcome.DUPLICATE, fact)
         assert list(store.facts()) == [fact]
+
+
+class StorageContract(DocumentContract, FactContract, OptionalContract, ProcessContract):
+    """Every clause: documents and appends, facts, optional capabilities, errors, processes. Set ``factory``; see
+    :mod:`holdfast.testing`."""

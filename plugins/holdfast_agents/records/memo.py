@@ -15,7 +15,6 @@ from attrs import asdict, field, fields, frozen
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
-from holdfast.models.value import Value
 from holdfast.text import untrusted
 
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ def _strings(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(str(v) for v in values)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Memo(Value):
+@frozen(kw_only=True)
+class Memo:
     """``transcript`` was read up to byte ``offset``. ``head`` distinguishes it from a file that replaced it.
 
     ``journal`` is a digest of the journal's first line. No message journalled by a hook after ``matched_to`` has been

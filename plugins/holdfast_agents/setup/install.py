@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from holdfast_cli.args import add_json, examples
+from attrs import evolve
+
+from holdfast_agents.setup import placing
+from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed
+from holdfast_agents.setup.clients import where as where_in
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
@@ -18,98 +22,78 @@ if TYPE_CHECKING:
     from holdfast_agents.setup.placing import Done
     from holdfast_agents.setup.where import Needed, Where
 
-#: The help section that lists the command, and its line there.
-HEADING = "Guard a client"
-SUMMARY = "add holdfast's hooks to Claude Code, opencode or Codex"
-
-
-def configure(parser: ArgumentParser) -> None:
-    add_arguments(parser)
-    parser.add_argument(
-        "--print", dest="show", action="store_true", help="print the files and their content; write nothing"
-    )
-    parser.add_argument(
-        "--model",
-        action="store_true",
-        help="also run this client as holdfast's model, in all of this user's projects; needs no API key",
-    )
-    parser.add_argument("--plugin-dir", metavar="DIR", help="claude-code: create a plugin directory in DIR instead")
-    add_json(parser)
-    parser.epilog = (
-        examples(
-            "holdfast install claude-code",
-            "holdfast install opencode --print",
-            "holdfast install codex --scope user",
-            "holdfast install claude-code --model",
-            "holdfast install claude-code --plugin-dir holdfast-plugin",
-        )
-        + "\n\nExisting settings stay byte for byte, and a backup is kept next to each changed file."
-        "\nInstalling again changes nothing. `holdfast doctor` shows whether the hooks run."
-    )
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the client and the scope."""
-    from holdfast_agents.setup.clients import CLIENTS, SCOPES
-
-    parser.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
-    parser.add_argument(
+#: The client and the scope.
+WHERE = (
+    argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
+    argument(
         "--scope",
         choices=SCOPES,
         default="project",
         help="this project, shared through git, or all of this user's projects (default: project)",
-    )
+    ),
+)
 
 
-def run(args: Namespace) -> int:
-    from attrs import evolve
-
-    from holdfast_agents.setup import placing
-    from holdfast_agents.setup.clients import CLIENTS, needed
-
-    where = evolve(where_of(args), server=_can_serve())
+@Command(
+    "Guard a client",
+    "add holdfast's hooks to Claude Code, opencode or Codex",
+    *WHERE,
+    flag("--print", "print the files and their content; write nothing"),
+    flag("--model", "also run this client as holdfast's model, in all of this user's projects; needs no API key"),
+    argument("--plugin-dir", metavar="DIR", help="claude-code: create a plugin directory in DIR instead"),
+    examples=(
+        "holdfast install claude-code",
+        "holdfast install opencode --print",
+        "holdfast install codex --scope user",
+        "holdfast install claude-code --model",
+        "holdfast install claude-code --plugin-dir holdfast-plugin",
+    ),
+    notes="Existing settings stay byte for byte, and a backup is kept next to each changed file."
+    "\nInstalling again changes nothing. `holdfast doctor` shows whether the hooks run.",
+)
+def install(call: Call) -> Answer:
+    """Put the hooks into the client's settings, and set the project up."""
+    args = call.args
+    where = evolve(where_of(call), server=_can_serve())
     as_plugin = args.plugin_dir is not None
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
-    wanted = _plugin(args, where) if as_plugin else needed(args.client, where)
-    out = Term()
-    if args.show:
-        return _show(out, wanted, as_json=args.json, model=args.model)
+    wanted = _plugin(call, where) if as_plugin else needed(args.client, where)
+    if args.print:
+        return _printed(wanted, model=args.model)
     done = placing.put_in(wanted.places)
     model = _switch_on(where.root, args.client) if args.model else None
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
     by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
     if not as_plugin:
         by_hand = [*_missing_program(where), *by_hand, *_next_steps(where)]
-    if args.json:
-        files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
-        told = [{"message": message, "next_step": step} for message, step in notices]
-        answer = {"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told}
-        out.json(answer | ({"model": model} if model else {}))
-        return 0
-    name, place = CLIENTS[args.client], out.bold(home_short(where.root) if where.in_project else "all your projects")
-    changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
-    headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"
-    out.say(f"{out.mark('ok')} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
-    say_files(out, done, [(file, "made", "") for file in made])
-    if model:
-        setting = f"`{model['key']} = true` in {model['file']}"
-        sentence = f"{name} is the model for facts and dreams in all your projects: {setting}."
-        out.say(out.wrapped(f"{sentence} It uses your login and its quota.", first=f"{out.mark('ok')} ", rest="  "))
-    for message, step in notices:
-        out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
-    out.say("\nremaining manual steps:")
-    for number, text in enumerate(by_hand, start=1):
-        out.say(out.wrapped(text, first=f"  {number}. "))
-    return 0
+
+    def show(out: Term) -> None:
+        name = CLIENTS[args.client]
+        place = out.bold(home_short(where.root) if where.in_project else "all your projects")
+        changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
+        headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"
+        out.say(f"{out.mark('ok')} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
+        say_files(out, done, [(file, "made", "") for file in made])
+        if model:
+            setting = f"`{model['key']} = true` in {model['file']}"
+            sentence = f"{name} is the model for facts and dreams in all your projects: {setting}."
+            out.note("ok", f"{sentence} It uses your login and its quota.")
+        for message, step in notices:
+            out.note("warn", f"{message} {step}")
+        out.say("\nremaining manual steps:")
+        for number, text in enumerate(by_hand, start=1):
+            out.fill(text, f"  {number}. ")
+
+    files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
+    told = [{"message": message, "next_step": step} for message, step in notices]
+    table: dict[str, Any] = {**named(call, where), "files": files, "by_hand": by_hand, "notices": told}
+    return Answer(table | ({"model": model} if model else {}), show)
 
 
-def where_of(args: Namespace) -> Where:
+def where_of(call: Call) -> Where:
     """The place named by the arguments. Raises: ConfigError."""
-    from holdfast.config import settings
-    from holdfast_agents.setup.clients import where
-
-    return where(settings.find_root(args.root), args.scope)
+    return where_in(call.root, call.args.scope)
 
 
 def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -128,9 +112,9 @@ def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
     return [{"path": file.place.shown, "fate": file.fate.value, "backup": file.backup} for file in done]
 
 
-def named(args: Namespace, where: Where) -> dict[str, str]:
+def named(call: Call, where: Where) -> dict[str, str]:
     """The client, scope and root as JSON data."""
-    return {"client": args.client, "scope": where.scope, "root": where.root}
+    return {"client": call.args.client, "scope": where.scope, "root": where.root}
 
 
 def _can_serve() -> bool:
@@ -194,30 +178,31 @@ def _switch_on(root: str, client: str) -> dict[str, str]:
     return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
 
 
-def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
+def _printed(wanted: Needed, *, model: bool) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
     if model:
         from holdfast.config import settings
 
         text = f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
         files.append((settings.user_file_shown(), "your own settings", text))
-    if as_json:
-        tables = [{"path": shown, "text": text} for shown, _, text in files]
-        out.json({"ok": True, "client": wanted.client, "files": tables, "by_hand": list(wanted.by_hand)})
-        return 0
-    for shown, what, text in files:
-        out.say(f"{out.bold(home_short(shown))}  {out.dim(what)}")
-        out.exact(f"\n{text.rstrip()}\n\n")
-    return 0
+
+    def show(out: Term) -> None:
+        for shown, what, text in files:
+            out.say(f"{out.bold(home_short(shown))}  {out.dim(what)}")
+            out.exact(f"\n{text.rstrip()}\n\n")
+
+    tables = [{"path": shown, "text": text} for shown, _, text in files]
+    return Answer({"client": wanted.client, "files": tables, "by_hand": wanted.by_hand}, show)
 
 
-def _plugin(args: Namespace, where: Where) -> Needed:
+def _plugin(call: Call, where: Where) -> Needed:
     """The plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
     from holdfast.text import untrusted
     from holdfast_agents import clientfiles
     from holdfast_agents.setup.claude_code import CLIENT, MANIFEST, PLUGIN, plugin
     from holdfast_agents.setup.where import Needed
 
+    args = call.args
     if args.client != CLIENT:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
     if args.model:

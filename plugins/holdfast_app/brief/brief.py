@@ -23,7 +23,6 @@ from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.models.value import Value
 from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
@@ -63,8 +62,8 @@ _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Brief(Value):
+@frozen(kw_only=True)
+class Brief:
     """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
     text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
     data that a quick check found missing.

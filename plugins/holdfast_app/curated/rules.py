@@ -66,7 +66,6 @@ _DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{w.DAYS},?\s+)?(?:{_DATE}|(?:{w.MONTHS})
 _RANGE = _re(rf"\s*(?:-|–|—|to|until|through|and)\s*(?:{_DATE}|{_CLOCK})")
 _STAMP = _re(_STAMP_END)
 _STANDING_DATE = _re(rf"\b(?:{w.STANDING_DATE})\b")
-_ACTION_FIRST = _re(rf"\W*(?:{_DID})")
 _NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
 _CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
@@ -92,14 +91,12 @@ _SESSION_FIRST = _re(
     r"|(?:re-?)?ran\s+(?:`|the\s|pytest|npm|make|cargo|go\s)|(?:committed|pushed)\s+`?(?=[a-f]*\d)[0-9a-f]{7,40}\b"
     r"|(?:currently|right now|at the moment),?\s+(?:debugging|investigating|fixing|rebasing|looking into|working on)\b"
 )
-_TALLY = _re(r"(?<![\w.])\d+ (?:tests? )?(?:failed|passed)\b")
 _REASONED = _re(rf"\b(?:because|so that|in order to|(?:in|since|until|from|by|before) (?:\w+ )?{_YEAR})\b")
 _DID_THEN = _re(
     rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b(?:\s+{_DATE}|.*?\b(?:on|at)\s+(?:{w.WEEKDAYS}\b|{_DATE}|{_CLOCK}))"
 )
 _DID_TRAILING = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b.*[\[(](?:on\s+)?{_DATE}[\])]\W*$")
 _DID_FIRST = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS}|{w.LOOSE_ACTIONS})\b")
-_WE_DID_FIRST = _re(rf"{_WE}\s+{_ADVERBS}{_PAST}\b")
 _SOME_DAY = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\b(?!['’-])")
 _DAY_LAST = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\W*$")
 _HAPPENED = _re(r"\b(?:was|were|has been|have been|failed|broke|crashed|went|came|got)\b")
@@ -114,7 +111,7 @@ def chronology(text: Text) -> str:
     if (first := _DATE_FIRST.match(line)) and not (_RANGE.match(line, first.end())):
         rest = line[first.end() :]
         if first[1] or _STAMP.match(rest) or (":" in first[0] and not _NOT_NARRATED.match(rest)):
-            if _ACTION_FIRST.match(rest) or not _STANDING_DATE.search(rest):
+            if not _STANDING_DATE.search(rest):
                 return "is stamped with a date like a diary entry"
         elif _NARRATED.match(rest):
             return _ONE_DAY
@@ -122,7 +119,7 @@ def chronology(text: Text) -> str:
         (first := _CLOCK_FIRST.match(line))
         and (end := _CLOCK_ENDS.match(line, first.end()))
         and not _RANGE.match(line, first.end())
-        and (_ACTION_FIRST.match(line, end.end()) or not _SCHEDULE.search(line, end.end()))
+        and not _SCHEDULE.search(line, end.end())
     ):
         return "is stamped with a time like a diary entry"
     if (first := _PAST_DAY_FIRST.match(line)) and not _NOT_NARRATED.match(line, first.end()):
@@ -131,7 +128,7 @@ def chronology(text: Text) -> str:
         return _ONE_DAY
     if _NUMBERED_FIRST.match(line) or _SEQUENCE_FIRST.match(line):
         return _ONE_SESSION
-    if _TALLY.search(line) or (_SESSION_FIRST.match(line) and not _REASONED.search(line)):
+    if _SESSION_FIRST.match(line) and not _REASONED.search(line):
         return _ONE_SESSION
     return _day_at_end(line)
 
@@ -140,7 +137,7 @@ def _day_at_end(line: str) -> str:
     """Matches "Deployed v2 today" and "The build broke last night", but not "Lists the jobs that failed last night"."""
     if not (day := _SOME_DAY.search(line)):
         return ""
-    if (_DID_FIRST.match(line) or _WE_DID_FIRST.match(line)) and not _DESCRIBED.search(line, 0, day.start()):
+    if _DID_FIRST.match(line) and not _DESCRIBED.search(line, 0, day.start()):
         return _ONE_DAY
     if (day := _DAY_LAST.search(line)) and not _DESCRIBED.search(line, 0, day.start()):
         return "describes an event of one day" if _HAPPENED.search(line, 0, day.start()) else ""
@@ -166,7 +163,6 @@ _ROLE_TAG = _re(r"(?:\[(?:user|assistant|human|tool|system)\]|<(?:user|assistant
 _BRACKETED_CLOCK = _re(rf"[\[(]{_CLOCK}{_ZONE}[\])]")
 _ABOUT_SPEAKER = _re(rf"(?:{w.STATES})\b|\w+/\w+$|\d+ years?\b")
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}(?: \([^)]{1,60}\))?")
-_INTERJECTION = _re(rf"(?:{w.INTERJECTIONS})\b")
 
 
 def transcript(text: Text) -> str:
@@ -176,7 +172,7 @@ def transcript(text: Text) -> str:
         return "is a raw line of a session"
     if speaker := _SPEAKER.match(line):
         rest = line[speaker.end() :]
-        named = _NAME.fullmatch(rest) and not rest.endswith((".", "!")) and not _INTERJECTION.match(rest)
+        named = _NAME.fullmatch(rest) and not rest.endswith((".", "!"))
         # "User: prefers tabs" and "Operator: Ada Lovelace" are facts about a person, not quotes.
         if not named and not _ABOUT_SPEAKER.match(rest):
             return "is a raw line of a session"

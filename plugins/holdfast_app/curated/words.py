@@ -90,12 +90,6 @@ STATES: Final = (
     "always|answers|asks|dislikes|expects|has|hates|is|knows|likes|lives|needs|never|owns|prefers?|reads|replies"
     "|responds|runs|speaks|trusts|uses|values|wants|works|writes"
 )
-#: One-word answers after "User:", where a name would be a standing fact.
-INTERJECTIONS: Final = (
-    "yes|yep|yeah|no|nope|ok|okay|sure|thanks|thank|please|hi|hello|hey|stop|continue|done|fine|great|good|nice|go|wait"
-    "|right|correct|wrong|perfect|run|fix|try|retry|commit|push|merge|deploy|undo|help"
-)
-
 #: Spans of time that depend on the reader's day, after "this", "last" or "next".
 SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint"
 UNITS: Final = "(?:second|minute|hour|day|week|month)s?"

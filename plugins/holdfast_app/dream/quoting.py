@@ -15,23 +15,20 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.facts.relation import Known
 from holdfast_app.dream.grounding import Grounded, ground
-from holdfast_app.dream.grounding.blocks import blocks, sentences, strip_marks
+from holdfast_app.dream.grounding.blocks import blocks, strip_marks
 from holdfast_app.dream.grounding.sources import words
 from holdfast_app.dream.memorytext import Item
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
 
-#: Maximum length of a quotation, and of an item or paragraph to quote from, in characters.
-MAX_CHARS: Final = 300
-_FROM_CHARS: Final = 2_000
+#: Maximum length of a quotation, in characters.
+MAX_CHARS: Final = 500
 #: Maximum number of source lines quoted for one draft line.
 _MOST: Final = 2
 #: Minimum share of a draft line's words that a first and a further source line must have. An invention may be about
 #: nothing in the sources.
 _LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (0.35, 0.3)}
-#: Words of up to this many letters are in most sentences.
-_SMALL: Final = 3
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact"])
 _LASTING: Final = frozenset(["Decision", "Fact"])
@@ -88,27 +85,10 @@ def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterator[s
         adds = words(block) & wanted - said
         if support.score < (more if count else first) or count == _MOST or (count and not adds):
             continue
-        if quoted := _shortened(block, wanted):
+        if block:
             said |= adds
             count += 1
-            yield quoted
-
-
-def _shortened(block: str, wanted: set[str]) -> str:
-    """The block, or the shortest run of its sentences that has most of the ``wanted`` words. Empty if too long."""
-    if len(block) <= MAX_CHARS:
-        return block
-    telling = {word for word in wanted if len(word) > _SMALL or not word.isascii()}
-    parts = [(start, start + len(text), words(text) & telling) for start, text in sentences(block)]
-    best = (0, 0, "")
-    for at, (start, _, _) in enumerate(parts):
-        said = set[str]()
-        for _, end, here in parts[at:]:
-            if end - start > MAX_CHARS:
-                break
-            said |= here
-            best = max(best, (len(said), start - end, block[start:end]), key=lambda run: run[:2])
-    return best[2]
+            yield block
 
 
 def _statements(text: str) -> dict[int, str]:
@@ -122,6 +102,6 @@ def _statements(text: str) -> dict[int, str]:
         is_state = kind == "paragraph" and ":**" in said  # as in a daily note: "**Objective:** Add a retry"
         is_label = said.startswith("**") and (is_state or said.endswith("**"))
         is_passing = is_label or label in _PASSING or "[REDACTED" in said
-        if says and not is_passing and len(said) <= _FROM_CHARS:
+        if says and not is_passing and len(said) <= MAX_CHARS:
             found.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))
     return found

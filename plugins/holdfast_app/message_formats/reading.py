@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
 from attrs import define, evolve, field, frozen
 
 from holdfast.models import Message
-from holdfast.models.value import Value
 from holdfast_app.message_formats.excerpts import MAX_SAID_CHARS, clean, clip
 from holdfast_app.message_formats.leaves import STRUCTURE, call_text, has_words, readable, result_text
 from holdfast_app.message_formats.summaries import SUMMARY
@@ -23,8 +22,8 @@ THINKING: Final = "thinking"
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Transcript(Value):
+@frozen(kw_only=True)
+class Transcript:
     """A client's recorded conversation, oldest first.
 
     Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. A call's
@@ -104,12 +103,9 @@ class Reading:
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Record the conversation's working directory; anything except a non-empty string is ignored."""
-        if session_id != self.session_id:
-            self.session_id = clean(session_id) or self.session_id
-        if cwd != self._cwd:
-            self._cwd = clean(cwd) or self._cwd
-        if branch != self.branch:
-            self.branch = clean(branch) or self.branch
+        self.session_id = clean(session_id) or self.session_id
+        self._cwd = clean(cwd) or self._cwd
+        self.branch = clean(branch) or self.branch
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
@@ -232,12 +228,6 @@ def row_key(given: object, position: int, *content: str) -> str:
 def mapping(value: object) -> Mapping[str, object]:
     """``value`` if it is a JSON object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def objects(value: object) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in ``value`` if it is an array; other elements are skipped."""
-    if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))
 
 
 def is_moment(stamp: object) -> bool:

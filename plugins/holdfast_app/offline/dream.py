@@ -27,16 +27,41 @@ _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def dream(sources: DreamSources) -> DreamDraft:
-    """The memory updated with new statements from the notes."""
+    """The memory updated with new statements from the notes. An older statement does not replace a newer one."""
     old = memorytext.read(sources.memory, prose_is_item=True)
-    memory = _Growing({same_key(text): at for text, at in sources.confirmed})
+    times = {same_key(text): at for text, at in sources.confirmed}
+    items: dict[str, Item] = {}
+    known = Known[str]()
     for item in old.items:
-        memory.keep(item)
-    for at, said in deque(_said(sources.notes), MOST_STATEMENTS):
-        memory.hear(said, at)
+        if items.setdefault(same_key(item.text), item) is item:
+            known.add(same_key(item.text), item.text)
+    repeated = len(old.items) - len(items)
+    added = replaced = 0
+    for at, item in deque(_said(sources.notes), MOST_STATEMENTS):
+        key = same_key(item.text)
+        rivals = [k for k, found in known.related(item.text) if found is Relation.REPLACES]
+        older = {k for k in rivals if times.get(k, _EVER) <= at}
+        if key not in items:
+            if len(older) < len(rivals):
+                continue
+            if older:  # in place, under the same heading
+                place = next(k for k in items if k in older)
+                there = Item(text=item.text, heading=items[place].heading)
+                items = {key if k == place else k: there if k == place else one for k, one in items.items()}
+            else:
+                items[key] = item
+                added += 1
+            known.add(key, item.text)
+        times[key] = max(at, times.get(key, at))
+        for one in older:
+            items.pop(one, None)
+            known.remove(one)
+        replaced += len(older)
+    headings = list(dict.fromkeys(item.heading for item in items.values()))
+    grouped = sorted(items.values(), key=lambda item: headings.index(item.heading))
     return DreamDraft(
-        memory=Memory(title=old.title, items=_grouped(memory.items())).render(),
-        diary=_notice(len(sources.notes), memory.added, memory.repeated, memory.replaced),
+        memory=Memory(title=old.title, items=grouped).render(),
+        diary=_notice(len(sources.notes), added, repeated, replaced),
     )
 
 
@@ -50,66 +75,6 @@ def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Ite
                 for said in block.items(label):
                     for item in memorytext.read(f"- {said}").items:  # in the form in which it will be read back
                         yield at, Item(text=item.text, heading=heading)
-
-
-class _Growing:
-    """Memory items, to which statements are added or which they confirm or replace."""
-
-    def __init__(self, confirmed: dict[str, datetime]) -> None:
-        self._items: dict[str, Item] = {}
-        self._ranks: dict[str, int] = {}
-        self._at = confirmed
-        self._known = Known[str]()
-        self.added = self.repeated = self.replaced = 0
-
-    def items(self) -> list[Item]:
-        return [self._items[key] for key in sorted(self._items, key=self._ranks.__getitem__)]
-
-    def keep(self, item: Item) -> None:
-        """Add an item of the old memory, unless it repeats an earlier item."""
-        key = same_key(item.text)
-        if key in self._items:
-            self.repeated += 1
-        else:
-            self._put(key, item, len(self._ranks))
-
-    def hear(self, item: Item, at: datetime) -> None:
-        """Add a statement made ``at`` a time. Older statements do not replace newer ones."""
-        key = same_key(item.text)
-        older = [k for k, found in self._known.related(item.text) if found is Relation.REPLACES]
-        if key in self._items:
-            self._at[key] = max(at, self._time(key))
-        elif any(self._time(k) > at for k in older):
-            return
-        gone = [k for k in older if self._time(k) <= at]
-        if key not in self._items:
-            self._at[key] = at
-            if gone:  # replace in place, under the same heading
-                first = min(gone, key=self._ranks.__getitem__)
-                self._put(key, Item(text=item.text, heading=self._items[first].heading), self._ranks[first])
-            else:
-                self._put(key, item, len(self._ranks))
-                self.added += 1
-        for old in gone:
-            del self._items[old]
-            self._known.remove(old)
-            self.replaced += 1
-
-    def _time(self, key: str) -> datetime:
-        return self._at.get(key, _EVER)
-
-    def _put(self, key: str, item: Item, place: int) -> None:
-        self._items[key] = item
-        self._ranks[key] = place
-        self._known.add(key, item.text)
-
-
-def _grouped(items: Iterable[Item]) -> list[Item]:
-    """Items grouped by heading, in order of each heading's first appearance."""
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        groups.setdefault(item.heading, []).append(item)
-    return [item for group in groups.values() for item in group]
 
 
 def _notice(read_notes: int, added: int, repeated: int, replaced: int) -> str:

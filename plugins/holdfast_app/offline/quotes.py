@@ -71,8 +71,6 @@ _LIMITS: Final = Lazy(
     re.IGNORECASE,
 )
 _TABLE_RULE: Final = Lazy(r"(?=.[^|]*\|)[\s:|-]+\Z")
-_CODE: Final = Lazy(r"`[^`]+`")
-_FEW_WORDS: Final = 3
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 #: Not the tags by which a line is known as an instruction to an agent.
 _TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z_-]{2,40}(?: [^<>]{0,100})?>")
@@ -101,7 +99,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
         if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
             continue
-        if plain.endswith(":") and len(plain) < 120 and not _says_more(line):
+        if plain.endswith(":") and len(plain) < 120:
             continue
         if not user and (_OFFERS.match(plain) or _ABOUT_TO.match(plain) or (named and not _NAMES.search(line))):
             continue
@@ -112,12 +110,6 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         if len(found) >= _MAX_LINES:
             break
     return found
-
-
-def _says_more(line: str) -> bool:
-    """Whether a line is meaningful even without the list or code after it, because it names code among other words."""
-    code = list(_CODE.finditer(line))
-    return bool(code) and max(len(line[: code[-1].start()].split()), len(line[code[0].end() :].split())) >= _FEW_WORDS
 
 
 def _units(text: str) -> Iterator[str]:

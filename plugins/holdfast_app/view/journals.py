@@ -33,8 +33,6 @@ FIELDS: Final = (
     ("needs_operator", "Needed from you"),
     ("artifacts", "Proof"),
 )
-#: Characters of a session's first message that are read for its title.
-_OPENING: Final = 400
 
 
 @frozen(kw_only=True)
@@ -114,15 +112,6 @@ class Journals:
     def incidents(self, session: str) -> list[Incident]:
         """A session's refused flushes and overrides, oldest first. Raises: Unavailable."""
         return list(_incidents(Journal(self._services.state, session)))
-
-    def opening(self, session: str) -> str:
-        """The first words of a session's user, as stored: mask them before they are shown. Empty when unknown."""
-        try:
-            messages = Journal(self._services.state, session).of_kinds("message")
-            found = next((entry.record["text"] for entry in messages if entry.record["role"] == "user"), "")
-        except (HoldfastError, ValueError):
-            return ""
-        return str(found)[:_OPENING]
 
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
         """The state (stored, replaced or missing) of each document in the receipt, in order, and

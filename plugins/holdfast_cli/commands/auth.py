@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast_cli.ask import can_ask
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
@@ -116,15 +116,12 @@ class _Row(NamedTuple):
     name: str
     where: str = ""
     origin: str = ""
-    next_step: str = ""
 
     def cells(self, out: Term) -> tuple[Cell, ...]:
         sent = f"for {_shown(self.origin)}" if self.where else ""
-        if self.next_step:
-            sent = "without its server, so it is not sent"
-        elif self.where.startswith("environment") and not self.origin:
+        if self.where.startswith("environment") and not self.origin:
             sent = "for the server that the settings name"
-        mark = "warn" if self.next_step else "ok" if self.where else "dot"
+        mark = "ok" if self.where else "dot"
         return out.mark_cell(mark), self.name, self.where or ("not set", "dim"), sent
 
 
@@ -140,9 +137,7 @@ def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[_Row]:
             yield _Row(name, f"environment: {variable}", ", ".join(dict.fromkeys(named)))
         keys = secrets.stored(name) if usable else {}
         for origin in sorted(keys):
-            lost = not origin and name in secrets.ADDRESS_SETTINGS
-            step = f"`holdfast auth set {name} --origin URL` sets the server it is for." if lost else ""
-            yield _Row(name, "keyring", origin, step)
+            yield _Row(name, "keyring", origin)
         if not variable and not keys:
             yield _Row(name)
 
@@ -156,15 +151,8 @@ def _status(call: Call) -> Answer:
 
     def show(out: Term) -> None:
         out.say(out.table([row.cells(out) for row in rows]))
-        for row in rows:
-            if row.next_step:
-                out.say(f"next: {row.next_step}")
         if not usable:
             out.say("This machine has no usable keyring. Set keys in the environment.")
 
-    keys = [
-        {"name": row.name, "where": row.where or None, "origin": row.origin or None}
-        | ({"next_step": row.next_step} if row.next_step else {})
-        for row in rows
-    ]
+    keys = [{"name": row.name, "where": row.where or None, "origin": row.origin or None} for row in rows]
     return Answer({"keyring": usable, "keys": keys}, show)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.text.humanize import count
 from holdfast_cli import payload_args, receipt
-from holdfast_cli.args import SESSION, file_name
-from holdfast_cli.command import DEFAULT_SESSION, Answer, Call, Command, argument
+from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.session_lookup import how_to_give, require_session, require_source
 from holdfast_cli.terminal import Term
@@ -34,7 +33,6 @@ _CHUNK = 250
     argument(
         "--transcript",
         metavar="FILE",
-        type=file_name,
         help="first journal a client's recorded session (Claude Code, Codex, opencode)",
     ),
     *payload_args.ARGUMENTS,

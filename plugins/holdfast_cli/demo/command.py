@@ -21,7 +21,6 @@ from holdfast.plugin import nested
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transcripts import read
 from holdfast_cli import receipt
-from holdfast_cli.args import file_name
 from holdfast_cli.command import Call, Command, argument
 from holdfast_cli.dream import shown
 
@@ -42,7 +41,7 @@ KEEP = 4
 @Command(
     "Get started",
     "see the promise kept in a few seconds, in a new folder",
-    argument("--dir", metavar="DIR", type=file_name, help="folder for the demo project (must not exist yet)"),
+    argument("--dir", metavar="DIR", help="folder for the demo project (must not exist yet)"),
     examples=("holdfast demo", "holdfast demo --dir try-holdfast"),
     json=False,
 )

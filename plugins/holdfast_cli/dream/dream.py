@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast_cli.args import file_name
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.dream import shown
 from holdfast_cli.problem import UsageError
@@ -31,9 +30,7 @@ _PIECES = 20
     flag("--force", "dream of the same notes again, and allow large losses"),
     flag("--undo", "restore MEMORY.md from before the last dream or undo"),
     flag("--log", "list every run, including skipped and failed ones"),
-    argument(
-        "--from", dest="file", metavar="FILE", type=file_name, help="new text for `review edit`, instead of $EDITOR"
-    ),
+    argument("--from", dest="file", metavar="FILE", help="new text for `review edit`, instead of $EDITOR"),
     examples=(
         "holdfast dream --dry-run",
         "holdfast dream --lookback-days 7",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.text.humanize import ago, count, some
-from holdfast_cli.args import file_name
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.facts.remember import as_table as outcome
 from holdfast_cli.problem import UsageError
@@ -22,7 +21,7 @@ _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused"
 @Command(
     "Save",
     "extract facts from a recorded conversation",
-    argument("--transcript", metavar="FILE", type=file_name, help="a client's recorded session, or a list of messages"),
+    argument("--transcript", metavar="FILE", help="a client's recorded session, or a list of messages"),
     flag("--queued", "retry turns whose extraction failed"),
     flag("--turns", "extract the ended turns of every session not yet extracted"),
     flag("--log", "list the abandoned turns (they are not retried), with the reasons"),

@@ -12,8 +12,7 @@ from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
-from holdfast_cli.args import file_name, positive
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.facts.remember import confidence, kind
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_file, text_of
@@ -195,7 +194,7 @@ def _import(call: Call) -> Answer:
     """Store rows from a file. Exit code 1 when rows were skipped."""
     from holdfast_app.facts.store.factfile import read_rows
 
-    name, memory, bar = file_name(call.names[0]), call.memory, call.bar
+    name, memory, bar = call.names[0], call.memory, call.bar
     rows = list(read_rows(read_file(name), name))
     before = _ids(memory)
     try:

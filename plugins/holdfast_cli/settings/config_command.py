@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.text.humanize import count, nearest
-from holdfast_cli.args import add_json, examples
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
+from holdfast_cli.settings import effective
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast_cli.settings.effective import Setting
 
 
@@ -23,99 +26,84 @@ _SECRET = ("token", "secret", "password", "api_key")
 #: Settings whose change can affect stored facts and documents. For all others no store is opened.
 _OF_THE_STORE = ("storage.backend", "facts.max_facts")
 
-#: The help heading for the command, and its summary line.
-HEADING = "Manage"
-SUMMARY = "show the settings in force with their sources; change one"
 
-
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy")
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file")
-    parser.add_argument("--user", action="store_true", help="write to your own settings, which apply to every project")
-    add_json(parser)
-    parser.epilog = examples(
+@Command(
+    "Manage",
+    "show the settings in force with their sources; change one",
+    argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy"),
+    argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file"),
+    flag("--user", "write to your own settings, which apply to every project"),
+    examples=(
         "holdfast config",
         "holdfast config flush.policy",
         "holdfast config flush.policy strict",
         "holdfast config plugins.offline.enabled false",
         "holdfast config --user plugins.openai.model MODEL",
-    )
-
-
-def run(args: Namespace) -> int:
-    """The command for people: it quotes a mistake in the project's file, which other commands only locate."""
+    ),
+)
+def config(call: Call) -> Answer:
+    """For people: it quotes a mistake in the project's file, which other commands only locate."""
     try:
-        return _run(args)
+        return _listed(call) if call.args.value is None else _set(call)
     except ConfigError as error:
         raise error.for_people() from None
 
 
-def _run(args: Namespace) -> int:
-    from holdfast.config import settings
-    from holdfast_cli.settings import effective
-
-    root = settings.find_root(args.root)
-    out = Term()
-    if args.value is not None:
-        return _set(out, root, args)
+def _listed(call: Call) -> Answer:
+    args = call.args
     if args.user:
         raise UsageError(
             "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
         )
-    found = [_masked(setting) for setting in effective.effective(root)]
-    if args.key is not None:
-        chosen = [s for s in found if s.key == args.key or s.key.startswith(args.key + ".")]
-        if not chosen:
-            raise _unknown(args.key, found)
-        exact = [s for s in chosen if s.key == args.key]
-        if not args.json and exact == [s for s in chosen if s.in_force or s in exact] and exact[0].in_force:
-            out.say(_text(exact[0].value))
-            _say_withheld(Term(sys.stderr), exact[1:])
-            return 0
-        found = chosen
-    if args.json:
-        rows = [{"key": s.key, "value": s.value, "source": s.source, "in_force": s.in_force} for s in found]
-        out.json({"ok": True, "settings": rows})
-        return 0
-    head = ("setting", "value", "from")
-    out.say(out.table([(s.key, _cell(s), (s.source, _style(s))) for s in found if s.in_force], head=head))
-    _say_withheld(out, [s for s in found if not s.in_force])
-    return 0
+    found = [_masked(setting) for setting in effective.effective(call.root)]
+    chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
+    if not chosen:
+        raise _unknown(args.key, found)
+    withheld = [s for s in chosen if not s.in_force]
+
+    def show(out: Term) -> None:
+        valid = [s for s in chosen if s.in_force]
+        if [s.key for s in valid] == [args.key]:
+            out.say(_text(valid[0].value))
+            _say_withheld(Term(sys.stderr), withheld)
+            return
+        out.say(out.table([(s.key, _cell(s), (s.source, _style(s))) for s in valid], head=("setting", "value", "from")))
+        _say_withheld(out, withheld)
+
+    rows = [{"key": s.key, "value": s.value, "source": s.source, "in_force": s.in_force} for s in chosen]
+    return Answer({"settings": rows}, show)
 
 
-def _say_withheld(out: Term, withheld: list[Setting]) -> None:
+def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
     if not withheld:
         return
     out.say()
-    out.say(out.wrapped("not in force, because you have not trusted this project:", first=f"{out.mark('warn')} "))
+    out.note("warn", "not in force, because you have not trusted this project:")
     out.say(out.table([(s.key, _text(s.value), (s.source, "dim")) for s in withheld]))
     out.say(f"\n  next: {out.style('holdfast trust', 'cyan')}")
 
 
-def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.config import settings
-    from holdfast_cli.settings import effective
-
-    value = settings.toml_value(args.value)
-    before = _stored(root) if args.key in _OF_THE_STORE else None
-    name = effective.change(root, args.key, value, user=args.user)
+def _set(call: Call) -> Answer:
+    root, key = call.root, call.args.key
+    value = settings.toml_value(call.args.value)
+    before = _stored(root) if key in _OF_THE_STORE else None
+    name = effective.change(root, key, value, user=call.args.user)
     warnings = [] if before is None else list(_surprises(before, _stored(root)))
-    now = next((s for s in reversed(effective.effective(root)) if s.key == args.key), None)
+    now = next((s for s in reversed(effective.effective(root)) if s.key == key), None)
     if now is not None and not now.in_force:
         warnings.append(
             "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
         )
     elif now is not None and now.value != value:
         warnings.append(f"{now.source} overrides it here: {_text(now.value)} is in force.")
-    if args.json:
-        in_force = now is not None and now.in_force and now.value == value
-        table = {"key": args.key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}
-        out.json({"ok": True, **table})
-        return 0
-    out.say(f"{out.mark('ok')} {out.plain(args.key)} = {out.plain(_text(value))}  {out.dim('in ' + name)}")
-    for warning in warnings:
-        out.say(out.wrapped(warning, first=f"{out.mark('warn')} ", rest="  "))
-    return 0
+
+    def show(out: Term) -> None:
+        out.say(f"{out.mark('ok')} {out.plain(key)} = {out.plain(_text(value))}  {out.dim('in ' + name)}")
+        for warning in warnings:
+            out.note("warn", warning)
+
+    in_force = now is not None and now.in_force and now.value == value
+    return Answer({"key": key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}, show)
 
 
 class _Stored(NamedTuple):

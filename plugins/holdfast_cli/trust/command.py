@@ -5,65 +5,58 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.text.humanize import count
-from holdfast_cli.args import add_json, examples
-from holdfast_cli.ask import confirmed
+from holdfast_cli.command import Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term, home_short
 from holdfast_cli.trust import reasons
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Mapping
 
     from holdfast.config.resolved import Resolved
-
-#: The command's help heading, and its summary line.
-HEADING = "Manage"
-SUMMARY = "review the settings in this project's files and trust them; list, revoke"
 
 _NEXT = "Read them, then run `holdfast trust --yes`."
 _SECRET = ("token", "secret", "password", "api_key")
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="trust the project without asking")
-    parser.add_argument("--list", action="store_true", help="list the trusted projects")
-    parser.add_argument(
+@Command(
+    "Manage",
+    "review the settings in this project's files and trust them; list, revoke",
+    flag("--yes", "trust the project without asking"),
+    flag("--list", "list the trusted projects"),
+    argument(
         "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
-    )
-    parser.add_argument("--digest", action="store_true", help="print the digest for HOLDFAST_TRUST, as CI needs it")
-    parser.add_argument(
-        "--adopt-state", action="store_true", help="show and take over private state that was put aside here"
-    )
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
-        + "\n\nA cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
-        "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
-        "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
-        "\nyour agents get it after you have seen it here."
-        "\nExit code 1 when trust is needed and was not given."
-    )
+    ),
+    flag("--digest", "print the digest for HOLDFAST_TRUST, as CI needs it"),
+    flag("--adopt-state", "show and take over private state that was put aside here"),
+    examples=("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke"),
+    notes="A cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
+    "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
+    "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
+    "\nyour agents get it after you have seen it here."
+    "\nExit code 1 when trust is needed and was not given.",
+)
+def trust_command(call: Call) -> int:
+    """Give, take back or show the user's trust."""
+    from holdfast.config import resolved, trust
 
-
-def run(args: Namespace) -> int:
-    from holdfast.config import resolved, settings, trust
-
+    args, out = call.args, call.out
     if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
         raise UsageError(
             "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
         )
-    out = Term()
     if args.list:
         return _list(out, as_json=args.json)
     if args.revoke is not None:  # a removed project can be named too
-        named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else settings.find_root(args.root)
+        named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
         return _revoke(out, named, as_json=args.json)
-    root = settings.find_root(args.root)
+    root = call.root
     if args.adopt_state:
         from holdfast_cli.trust import adopt_command
 

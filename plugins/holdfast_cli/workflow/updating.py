@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Action
 from typing import TYPE_CHECKING, Any
 
-from holdfast_cli.args import file_name
 from holdfast_cli.command import Argument, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_json
@@ -63,7 +62,6 @@ ARGUMENTS = (
         "--from",
         dest="source",
         metavar="FILE",
-        type=file_name,
         help="the update as JSON, `-` for stdin",
         group=_ENTRIES,
     ),

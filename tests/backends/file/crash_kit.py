@@ -116,12 +116,17 @@ class Os:
             return real
 
         def counted(*args: Any, **named: Any) -> Any:
+            if name == "open" and not args[1] & (os.O_WRONLY | os.O_RDWR):  # a look, as on the way to a folder
+                return self.on_look(partial(real, **named), args)
             self.calls += 1
             return self.on_call(name, partial(real, **named), args)
 
         return counted
 
     def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        return real(*args)
+
+    def on_look(self, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         return real(*args)
 
     def installed_in(self) -> Iterator[tuple[Any, str, Any]]:
@@ -243,6 +248,13 @@ class DiskOs(Os):
         result = real(*args)
         getattr(self, f"_{name}")(result, *self._absolute(name, args, getattr(real, "keywords", {})))
         self.cut_power()
+        return result
+
+    def on_look(self, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if 0 <= self.kill_at <= self.calls:
+            raise Killed
+        result = real(*args)
+        self._open(result, *self._absolute("open", args, getattr(real, "keywords", {})))
         return result
 
     def _absolute(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

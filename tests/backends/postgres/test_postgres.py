@@ -7,10 +7,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, Cluster
@@ -20,7 +18,7 @@ from tests.backends.postgres.proxy import Proxy
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import Add, Append, Document, Remove, Write, block_marker, delete_fact, get_fact, update_fact
+from holdfast.storage import Add, Append, Remove, Write, block_marker, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_postgres.address import Address
 from holdfast_postgres.backend import PostgresBackend, from_options
@@ -45,32 +43,6 @@ def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledge
     found = direct.read("memory/2026-11-01.md")
     assert found is not None
     assert found.text.count("holdfast:block") == 20
-
-
-@pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
-@pytest.mark.parametrize("change", ["write", "delete"])
-def test_change__connection_cut_at_every_protocol_message__made_once_and_acknowledged(
-    change: str, answers: bool, cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
-    """The second try of such a change finds its own work, and does not take it for another process's."""
-    store = opened(cluster, f"{change}/{answers}", port=proxy.port)
-    revision = store.write("c.md", "-", None)
-    for message in range(60):
-        fact, before = make_fact(message), proxy.cut
-        store.add_fact(fact, 1000)
-        proxy.cut_at(message, answers=answers)
-        if change == "write":
-            revision = store.write("c.md", f"text {message}", revision)
-        else:
-            assert delete_fact(store, fact.id) == fact
-        if proxy.cut == before:  # it has fewer messages
-            break
-    proxy.cut_at(-1, answers=answers)
-    assert message > 1
-    assert store.read("c.md") == Document(
-        name="c.md", text=f"text {message}" if change == "write" else "-", revision=revision
-    )
-    assert len(list(store.facts())) == (message + 1 if change == "write" else 0)
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
@@ -389,37 +361,6 @@ def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(clu
     assert [check.message for check in told if check.outcome is Outcome.WARN] == [
         "The role 'postgres' bypasses row security, so it reads and writes every namespace."
     ]
-
-
-def test_migrate__to_postgres_and_back__same_documents_and_facts(cluster: Cluster, tmp_path: Path) -> None:
-    settings = f'[storage]\nserver = "{cluster.url()}"\nnamespace = "{tmp_path.name}/migrated"\n'
-    environment = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HOLDFAST_HOME": str(tmp_path / "home")}
-
-    def holdfast(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *words],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    (tmp_path / "holdfast.toml").write_text(settings)
-    holdfast("trust", "--yes")
-    holdfast("remember", "The build runs on Debian.")
-    facts = holdfast("facts", "list", "--json")
-    holdfast("migrate", "--to", "postgres")
-    (tmp_path / "holdfast.toml").write_text(settings.replace("[storage]", '[storage]\nbackend = "postgres"'))
-    holdfast("trust", "--yes")
-    assert holdfast("facts", "list", "--json") == facts
-    holdfast("remember", "The server is in Bonn.")
-    both = holdfast("facts", "list", "--json")
-    holdfast("migrate", "--to", "sqlite")
-    (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
-    assert holdfast("facts", "list", "--json") == both
 
 
 @pytest.mark.parametrize(

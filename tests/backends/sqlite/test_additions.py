@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import pytest
 
 from holdfast.errors import NotFound
 from holdfast.models import AddOutcome
-from holdfast.storage import Add, delete_fact, get_fact, update_fact
+from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend
 from holdfast_sqlite.opening import PAGE_BYTES
@@ -32,21 +31,6 @@ def test_add__more_than_the_log_holds__merged_and_gone_on_with(project: Path) ->
         assert store.add_fact(make_fact(number + 1), 5000).outcome is AddOutcome.ADDED
         assert len(list(store.facts())) == number + 2
         assert [fact.id for fact in store.facts()] == [make_fact(n).id for n in range(number + 2)]
-
-
-def test_add__among_many__writes_five_small_pages_and_a_duplicate_none(project: Path) -> None:
-    log = project / ".holdfast" / "holdfast.db-wal"
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.commit([Add(make_fact(number, confidence=number % 50 / 50), 1000) for number in range(500)])
-        written = []
-        for number in range(500, 530):
-            before = os.stat(log).st_size
-            store.add_fact(make_fact(number, confidence=number % 50 / 50), 1000)
-            written.append((os.stat(log).st_size - before) / _FRAME)
-        assert sorted(written)[15] == 5  # of the table and of its four indexes; more when one is split
-        before = os.stat(log).st_size
-        assert store.add_fact(make_fact(99), 1000).outcome is AddOutcome.DUPLICATE
-        assert os.stat(log).st_size == before
 
 
 @pytest.mark.req("R048")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable, Unsupported
@@ -19,7 +18,6 @@ from holdfast.models import AddOutcome
 from holdfast.storage import Add, FactOrder, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
-from holdfast_sqlite.opening import PAGE_BYTES
 
 pytestmark = pytest.mark.req("R045", "R096")
 
@@ -73,32 +71,12 @@ def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Pa
     check_refused(project, database, Corrupt, "holdfast.db")
 
 
-@pytest.mark.parametrize("part", [0.1, 0.3, 0.9])
-def test_open__truncated__corrupt_and_untouched(project: Path, database: Path, part: float) -> None:
-    pages = database.stat().st_size // PAGE_BYTES
-    os.truncate(database, int(pages * part) * PAGE_BYTES)
-    check_refused(project, database, Corrupt, "damaged")
-
-
-def test_open__another_programs_database__corrupt_and_untouched(project: Path, database: Path) -> None:
-    database.unlink()
-    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("CREATE TABLE facts (seq)")
-    check_refused(project, database, Corrupt, "not a holdfast store")
-
-
 def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     check_refused(project, database, Unsupported, "schema 99")
-
-
-def test_open__folder_in_its_place__corrupt(project: Path, database: Path) -> None:
-    database.unlink()
-    database.mkdir()
-    check_refused(project, database, Corrupt, "not a regular file")
 
 
 def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, database: Path) -> None:
@@ -188,50 +166,6 @@ def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_b
         assert len(synced) == 1
 
 
-@pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
-@pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
-def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
-    project: Path, stored: str | None, header: str
-) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        if stored is not None:
-            store.write(DAY, stored)
-        store.append(DAY, make_block("two"), header, "two")
-        document = store.read(DAY)
-    before = stored or header
-    assert document is not None
-    assert document.text == before + ("\n" if before and not before.endswith("\n") else "") + make_block("two")
-
-
-def test_open_store__file_removed__is_a_new_store(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 40
-        for path in database.parent.iterdir():
-            path.unlink()
-        assert len(list(store.facts())) == 0
-        assert not list(database.parent.iterdir())
-        assert store.add_fact(make_fact(1), 100).outcome is AddOutcome.ADDED
-        with contextlib.closing(SqliteBackend(project)) as other:
-            assert list(other.facts()) == [make_fact(1)]
-
-
-@pytest.mark.parametrize("which", ["file", "folder"])
-def test_open__symbolic_link_out_of_the_root__refused(
-    project: Path, database: Path, tmp_path: Path, which: str
-) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    if which == "file":
-        shutil.move(database, outside)
-        database.symlink_to(outside / "holdfast.db")
-    else:
-        shutil.move(database, outside)
-        database.parent.rmdir()
-        database.parent.symlink_to(outside)
-    check_refused(project, database, Refused, "link")
-    assert sorted(p.name for p in outside.iterdir()) == ["holdfast.db"]
-
-
 @pytest.mark.parametrize(
     ("path", "file"),
     [
@@ -254,28 +188,6 @@ def test_create__file_mode__only_for_its_owner(project: Path, database: Path) ->
         modes = {p.name: oct(p.stat().st_mode & 0o777) for p in database.parent.iterdir()}
         assert modes == dict.fromkeys(("holdfast.db", "holdfast.db-wal", "holdfast.db-shm"), "0o600")
         assert database.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_add__count_says_more_facts_than_there_are__all_others_leave_and_it_ends(project: Path, database: Path) -> None:
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE state SET gone = -1000")
-        connection.commit()
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(store.add_fact(make_fact(90), 100).evicted) == 40
-        assert [fact.id for fact in store.facts()] == [make_fact(90).id]
-
-
-def test_open__cut_to_nothing__the_log_beside_it_stays(project: Path) -> None:
-    folder = project / ".holdfast"
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(1), 10)
-        log = (folder / "holdfast.db-wal").read_bytes()
-        assert log
-        shutil.copytree(folder, project / "copy")
-    os.truncate(project / "copy" / "holdfast.db", 0)
-    with contextlib.closing(SqliteBackend(project, path="copy")) as store, pytest.raises(Corrupt, match="empty"):
-        len(list(store.facts()))
-    assert (project / "copy" / "holdfast.db-wal").read_bytes() == log
 
 
 def test_change__file_replaced_meanwhile__conflict_and_nothing_of_it_kept(project: Path, database: Path) -> None:
@@ -318,23 +230,3 @@ def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(
         assert len(list(store.facts())) == 40
         assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
         assert len(list(store.facts())) == 41
-
-
-def test_compact__count_says_more_facts_than_there_are__counts_them(project: Path, database: Path) -> None:
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE state SET gone = -1000")
-        connection.commit()
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.compact()
-        assert len(list(store.facts())) == 40
-        assert store.add_fact(make_fact(90), 100).evicted == ()
-
-
-@pytest.mark.parametrize("confidence", [float("nan"), float("inf"), float("-inf")])
-def test_add__confidence_is_not_a_finite_number__value_error_and_nothing_stored(
-    project: Path, confidence: float
-) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        with pytest.raises(ValueError, match="finite"):
-            store.add_fact(attrs.evolve(make_fact(1), confidence=confidence), 5)
-        assert len(list(store.facts())) == 0

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from holdfast.errors import Unavailable
 from holdfast.models import AddOutcome
-from holdfast.storage import Add, delete_fact, get_fact
-from holdfast.testing.base import Workers, add_call, append_call, make_block, make_fact, run
+from holdfast.storage import get_fact
+from holdfast.testing.base import Workers, add_call, append_call, make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
 
 FACTORY = "holdfast_sqlite.backend:SqliteBackend"
@@ -67,19 +61,6 @@ def test_writers__killed_again_and_again__what_was_acknowledged_is_there(project
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-@pytest.mark.req("R052")
-def test_add__same_fact_from_many_processes__one_fact(project: Path) -> None:
-    spelled = (str.lower, str.upper, str.title)
-    scripts = [[add_call(make_fact(w * 100 + n, spelled[w](f"shared {n}"))) for n in range(8)] for w in range(3)]
-    answers = run(FACTORY, project, scripts)
-    outcomes = [worker[n]["ok"]["outcome"] for n in range(8) for worker in answers]
-    assert outcomes.count(AddOutcome.ADDED) == 8
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 8
-        kept = {fact.id for fact in store.facts()}
-        assert {a["ok"]["duplicate_of"] for worker in answers for a in worker} - {None} <= kept
-
-
 @pytest.mark.req("R096")
 def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> None:
     with contextlib.closing(SqliteBackend(project, lock_timeout_s=0.2)) as store:
@@ -94,28 +75,6 @@ def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> 
             assert get_fact(store, "fact_00000001") == make_fact(1), "a reader does not wait"
             other.execute("ROLLBACK")
         assert store.add_fact(make_fact(2), 10).outcome is AddOutcome.ADDED
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_fork__store_open_in_both__each_its_own_connection(project: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(1), 100)
-        child = os.fork()
-        if child == 0:
-            failed = 1
-            try:
-                for number in range(100, 120):
-                    store.add_fact(make_fact(number), 100)
-                failed = 0 if len(list(store.facts())) >= 21 else 1
-                store.close()
-            finally:
-                os._exit(failed)
-        for number in range(200, 220):
-            store.add_fact(make_fact(number), 100)
-        assert os.waitpid(child, 0)[1] == 0
-        assert len(list(store.facts())) == 41
-        assert len(list(store.facts())) == 41
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -141,32 +100,6 @@ def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and
         assert store.add_fact(make_fact(2), 100).outcome is AddOutcome.ADDED
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize(("call", "opens"), [(SqliteBackend.facts, 1), (SqliteBackend.close, 0)])
-def test_fork__first_call_in_the_child__never_closes_the_parents_connection(
-    project: Path, call: Callable[[SqliteBackend], object], opens: int
-) -> None:
-    def open_connections() -> int:
-        gc.collect()
-        found = [one for one in gc.get_objects() if isinstance(one, sqlite3.Connection)]
-        return sum(one.execute("SELECT 1").fetchone() == (1,) for one in found)  # a closed one raises
-
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(1), 100)
-        child = os.fork()
-        if child == 0:
-            failed = 1
-            try:
-                before = open_connections()
-                call(store)
-                failed = int(open_connections() != before + opens)
-            finally:
-                os._exit(failed)
-        assert os.waitpid(child, 0)[1] == 0
-        assert len(list(store.facts())) == 1
-
-
 def test_threads__one_store__every_fact_once(project: Path) -> None:
     results: list[AddOutcome] = []
     with contextlib.closing(SqliteBackend(project)) as store:
@@ -186,34 +119,3 @@ def test_threads__one_store__every_fact_once(project: Path) -> None:
         document = store.read(DAY)
         assert document is not None
         assert document.text.count("holdfast:block") == 15
-
-
-@pytest.mark.req("R045")
-def test_add__answered__survives_a_kill_without_close(project: Path) -> None:
-    code = f"""
-        import os, signal
-        from holdfast.testing.base import make_fact
-        from {FACTORY.split(":")[0]} import SqliteBackend
-        store = SqliteBackend({str(project)!r})
-        store.write("MEMORY.md", "text")
-        store.add_fact(make_fact(1), 10)
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
-    assert done.returncode == -signal.SIGKILL
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert store.add_fact(make_fact(1), 10).outcome is AddOutcome.DUPLICATE
-        assert store.names() == ["MEMORY.md"]
-
-
-def test_facts__more_than_fit_at_once__as_of_the_call(project: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.commit([Add(make_fact(number), 2000) for number in range(1200)])
-        listing, abandoned = store.facts(), store.facts()
-        next(abandoned)
-        del abandoned
-        delete_fact(store, make_fact(700).id)
-        store.add_fact(make_fact(5000), 2000)
-        assert [fact.id for fact in listing] == [make_fact(n).id for n in range(1200)]
-        assert len(list(store.facts())) == 1200

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import ConfigError, Corrupt, Refused
-from holdfast.storage import Add, FactOrder, Remove, delete_fact
+from holdfast.storage import Add, Remove, delete_fact
 from holdfast.testing.base import make_fact
-from holdfast_sqlite import opening
 from holdfast_sqlite.backend import SqliteBackend, from_options
 
 
@@ -36,17 +35,6 @@ def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project: 
         assert len(list(store.facts())) == 0
         assert store.add_fact(make_fact(9), 1).evicted == ()
         assert len(list(store.facts())) == 1
-
-
-@pytest.mark.req("R060")
-def test_eviction__times_out_of_order__oldest_leaves(project: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        for number in range(4):  # each older than the one before
-            store.add_fact(make_fact(number, age_s=2 * number), 4)
-        assert store.add_fact(make_fact(5), 4).evicted == ("fact_00000003",)
-        assert store.add_fact(make_fact(6), 3).evicted == ("fact_00000002", "fact_00000001")
-        assert [fact.id for fact in store.facts(FactOrder.CONFIDENCE)] == [make_fact(n).id for n in (0, 5, 6)]
-        assert store.add_fact(make_fact(7), 3).evicted == ("fact_00000000",)
 
 
 @pytest.mark.req("R048")
@@ -142,16 +130,6 @@ def test_write__trigger_made_while_the_store_is_open__corrupt_and_it_never_runs(
     change(database, "DROP TRIGGER t")
     with contextlib.closing(SqliteBackend(project)) as store:
         assert len(list(store.facts())) == 4
-
-
-def test_connection__a_trigger__cannot_run(database: Path) -> None:
-    """On every Python, whatever let the trigger in."""
-    change(database, *ATTACKS["trigger"])
-    row = "SELECT 9, '', x'00', content, category, 0.5, 1, source FROM facts LIMIT 1"
-    with contextlib.closing(opening._opened(str(database), "mode=rw", 1)) as sql:
-        with contextlib.suppress(sqlite3.OperationalError):  # before 3.12 the statement fails instead
-            sql.execute(f"INSERT INTO facts {row}")
-        assert sql.execute("SELECT count(*) FROM facts").fetchone()[0] >= 3
 
 
 def test_open__rollback_journal_beside_it__refused_and_untouched(project: Path, database: Path) -> None:

@@ -18,8 +18,6 @@ COMMAND = [sys.executable, "-m", "holdfast"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as arguments, /dev/full and SIGINT are POSIX")
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
-NARROW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-
 
 def start(*words: str | bytes, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
@@ -63,26 +61,6 @@ def test_argument__not_utf8__refused_before_anything_happens(project, words):
         rb"holdfast: The argument 'gr\udcfcn' is not UTF-8; nothing was done." + b"\n  next: "
     )
     assert list(project.iterdir()) == []
-
-
-def test_argument__utf8_in_a_locale_that_is_not__stored_as_given(project):
-    assert start("remember", "grüße 日本".encode(), cwd=project, env=NARROW).returncode == 0
-    assert contents(project) == ["grüße 日本"]
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["facts", "import"], '{"content": "a", "category": "goal", "confidence": 1}'),
-        (["flush", "--payload"], '{"objective": "a", "next_step": "b", "curated": "none"}'),
-        (["flush", "--transcript"], '[{"role": "user", "content": "a"}]'),
-    ],
-)
-def test_argument__a_file_in_a_locale_that_is_not_utf8__is_found(project, words, text):
-    start("add", "user", "a", cwd=project)
-    (project / "grün.json").write_text(text)
-    done = start(*words, "grün.json".encode(), cwd=project, env=NARROW)
-    assert done.returncode == 0, done.stderr
 
 
 # --- output that nobody takes
@@ -175,14 +153,3 @@ def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, r
     assert json.loads(out)["error"]["exit_code"] == 130
     assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
     assert contents(project) == []
-
-
-def test_interrupt__migrate__says_what_is_in_use_and_goes_on_when_run_again(project, rows):
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\n")
-    assert start("facts", "import", str(rows), cwd=project).returncode == 0
-    begun = begin("migrate", "--to", "sqlite", cwd=project, until=(project / ".holdfast/state/migrate.lock").exists)
-    code, out, err = interrupt(begun)
-    assert (code, out) == (130, "")
-    assert err.startswith("holdfast: Interrupted; the file store is untouched and still in use;")
-    again = start("migrate", "--to", "sqlite", "--json", cwd=project)
-    assert json.loads(again.stdout)["facts"] == 4000

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.config.layout import PRESETS
 from holdfast_app.workflow.three import ANCHORS, FILES
 
 if TYPE_CHECKING:
@@ -106,15 +105,6 @@ def test_init__partial_files__adds_only_what_is_missing(three: Run, project: Pat
     assert three("validate").code == 0
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
-@pytest.mark.req("R236")
-def test_validate__initial_state_of_each_layout__passes(run: Run, preset: str) -> None:
-    assert run("init", "--layout", preset).code == 0
-    assert run("validate", "--strict").code == 0
-    assert run("init", "--three-files").code == 0
-    assert run("validate", "--strict", "--json").json["findings"] == []
-
-
 # workflow, update, capture
 
 
@@ -166,8 +156,8 @@ def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: 
     assert "- e (not verified: no evidence)" in (project / FOLDER / "progress.md").read_text()
 
 
-@pytest.mark.parametrize("command", [("update",), ("workflow", "end", "build", "--tests-passed", *NO_CHANGE)])
-def test_update__two_deliverables__each_with_its_own_proof(three: Run, project: Path, command: tuple[str, ...]) -> None:
+def test_update__two_deliverables__each_with_its_own_proof(three: Run, project: Path) -> None:
+    command = ("workflow", "end", "build", "--tests-passed", *NO_CHANGE)
     three("workflow", "start", "build")
     proof = ("--command", "pytest a", "--exit-status", "0")
     result = three(*command, "--focus", "x", "--deliverable", "A", *proof, "--deliverable", "B", "--json")
@@ -200,12 +190,9 @@ def test_update__print_command__is_the_text_of_memory_update(three: Run) -> None
     ("words", "stdin"),
     [
         (("--evidence", "x"), ""),
-        (("--deliverable", "a", "--evidence", "#1", "--evidence", "#2"), ""),
         (("--from", "no-such-file"), ""),
         (("--from", "-"), "{"),
-        (("--from", "-"), "[]"),
         (("--from", "-"), '{"decisions": "x"}'),
-        (("--from", "-"), '{"nonsense": []}'),
     ],
 )
 def test_update__bad_input__exits_2(three: Run, words: tuple[str, ...], stdin: str) -> None:
@@ -247,9 +234,9 @@ def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three: Ru
 
 
 @pytest.mark.req("R190")
-def test_validate__document_of_fifty_megabytes__is_told_and_not_waited_for(three: Run, project: Path) -> None:
+def test_validate__document_over_the_limit__is_told_and_nothing_is_done(three: Run, project: Path) -> None:
     with (project / FOLDER / "patterns.md").open("ab") as file:
-        file.write(b"- an ordinary line of fifty characters, or nearly so\n" * 1_000_000)
+        file.write(b"- an ordinary line of fifty characters, or nearly so\n" * 100_000)
     result = three("validate", "--json")
     assert (result.code, [f["rule"] for f in result.json["findings"]]) == (1, ["document/size"])
     assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
@@ -282,9 +269,9 @@ def test_validate__fix__shows_the_difference_and_adds_only_anchors(three: Run, p
     assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
 
 
-@pytest.mark.parametrize("name", ["context/01_memory/patterns.md", f"{FOLDER}/patterns.md", f"./{FOLDER}/patterns.md"])
-def test_validate__name_or_path__is_the_same_document(three: Run, name: str) -> None:
-    assert three("validate", name, "--json").json["checked"] == ["context/01_memory/patterns.md"]
+def test_validate__path__is_the_document(three: Run) -> None:
+    checked = three("validate", f"./{FOLDER}/patterns.md", "--json").json["checked"]
+    assert checked == ["context/01_memory/patterns.md"]
 
 
 @pytest.mark.req("R192")

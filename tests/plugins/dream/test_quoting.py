@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,7 @@ def test_dream__invention_about_nothing_in_the_notes__quotes_nothing(
     [
         "Next step: Elif reviews what Jonas writes",
         "Blocker: Elif reviews what Jonas writes",
-        "Elif reviews what Jonas writes" + " and more of it" * 30,
+        "Elif reviews what Jonas writes" + " and more of it" * 40,
         "Elif reviews what Jonas writes with [REDACTED:token:ab12]",
         "**Elif reviews what Jonas writes**",
     ],
@@ -120,23 +119,3 @@ def test_quotations__line_merged_from_two__quotes_both() -> None:
     note = "- Cars pay 62 EUR on the ferry.\n- Dogs travel free on the ferry.\n- Tea is served at noon.\n"
     (found,) = quotations(["- On the ferry all cars pay 62 EUR and dogs travel free"], [(NOTE, note)]).values()
     assert set(found) <= {"Cars pay 62 EUR on the ferry.", "Dogs travel free on the ferry."}
-
-
-def test_quotations__long_paragraph__only_its_sentences_about_the_line_are_quoted() -> None:
-    note = (
-        "A long day at the printer. The proofs of the atlas have been read by Prof. Ilves. She found 12 wrong captions;"
-        " they are repaired now. Lunch was late. The paper for the cover was ordered on Monday, and nobody is sure that"
-        " it will be enough, since the last order was 40 sheets short. We talked about the shelves, with no result."
-    )
-    assert len(note) > 300
-    (found,) = quotations(["- Prof. Ilves read the proofs and always finds 12 wrong captions"], [(NOTE, note)]).values()
-    assert found == (
-        "The proofs of the atlas have been read by Prof. Ilves. She found 12 wrong captions; they are repaired now.",
-    )
-
-
-def test_quotations__paragraph_of_many_sentences__takes_linear_time() -> None:
-    note = "".join(f"The pump {n} is red. " for n in range(90))
-    started = time.process_time()
-    quotations([f"- The pump {n} is always blue" for n in range(90)], [(NOTE, note)])
-    assert time.process_time() - started < 5

@@ -255,7 +255,7 @@ def test_session__answer_is_added__extraction_is_started_only_with_the_setting(
     assert len(started) == 1, "a client's hook starts it itself, at the end of its work"
 
 
-def test_run__another_process_works__leaves_a_wish_that_the_other_one_sees(opened: Open) -> None:
+def test_run__another_process_works__that_one_takes_the_new_turn_too(opened: Open) -> None:
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")

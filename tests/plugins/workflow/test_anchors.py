@@ -41,32 +41,6 @@ def test_check__initial_text__has_neither_errors_nor_warnings(surface: Surface) 
     assert judge(initial(surface), surface) == []
 
 
-#: Written out as document 004 gives them, so that a change in the code's own list is noticed.
-REQUIRED = [
-    pytest.param("active_context", "## Current Focus", marks=pytest.mark.req("R194")),
-    pytest.param("active_context", "## Decisions", marks=pytest.mark.req("R195")),
-    pytest.param("active_context", "## Open Questions", marks=pytest.mark.req("R196")),
-    pytest.param("active_context", "## Next Steps", marks=pytest.mark.req("R197")),
-    pytest.param("patterns", "## Conventions", marks=pytest.mark.req("R198")),
-    pytest.param("patterns", "## Gotchas", marks=pytest.mark.req("R199")),
-    pytest.param("patterns", "## Approved Practices", marks=pytest.mark.req("R200")),
-    pytest.param("progress", "## Verified Deliverables", marks=pytest.mark.req("R201")),
-    pytest.param("progress", "## Evidence Links", marks=pytest.mark.req("R202")),
-    pytest.param("progress", "## Deferred Items", marks=pytest.mark.req("R203")),
-]
-
-
-@pytest.mark.req("R190", "R227")
-@pytest.mark.parametrize(("name", "anchor"), REQUIRED)
-def test_check__anchor_removed__is_one_error_naming_file_and_anchor(name: str, anchor: str) -> None:
-    surface = Surface(name)
-    assert f"\n{anchor}\n" in initial(surface)
-    text = initial(surface).replace(f"{anchor}\n\n- None yet\n", "")
-    (finding,) = Anchors(context=Context({})).on_validate(ValidationRequest(surface, f"a/{surface}.md", text))
-    assert (finding.rule, str(finding.severity), finding.name) == ("anchors/missing", "error", f"a/{surface}.md")
-    assert anchor in finding.message
-
-
 MISSING = ("missing", None, "error")
 
 

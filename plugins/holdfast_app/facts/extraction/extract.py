@@ -18,7 +18,6 @@ from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.flush import extraction as extractors
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
-from holdfast.models.value import Value
 from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
@@ -44,8 +43,8 @@ _KNOWN: Final = 30
 _WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Judged(Value):
+@frozen(kw_only=True)
+class Judged:
     """A candidate, the plugin that proposed it, and its outcome."""
 
     plugin: str
@@ -53,8 +52,8 @@ class Judged(Value):
     result: AddResult
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class ExtractResult(Value):
+@frozen(kw_only=True)
+class ExtractResult:
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
     to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
     will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
@@ -196,7 +195,7 @@ def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
 
 def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
     kept = {
-        name: "" if isinstance(text, str) and not hostile.without_instructions([text], said) else text
+        name: "" if isinstance(text, str) and not hostile.may_stay(text, said) else text
         for name, text in asdict(learnt).items()
     }
     return Profile(**kept)

@@ -1,19 +1,17 @@
 """Turn-by-turn extraction, ``[extract] when = "turn"``: ended turns go from the journals to the queue, then to the
 extractors.
 
-A separate process does this (:mod:`holdfast.journal.background`), never an agent's hook. Only one works at a time. A
-second process leaves a request, which makes the first check again before it ends.
+A separate process does this (:mod:`holdfast.journal.background`), never an agent's hook. Only one works at a time.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.fs import durable, private
+from holdfast.fs import private
 from holdfast.journal import background, journal
 from holdfast.text.lazy import log
 from holdfast_app.facts.extraction import backlog, extract
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 logger = log(__name__)
 
-_WISH: Final = "extract-wish"
 _WORK: Final = "extract-work"
 
 
@@ -35,23 +32,21 @@ def run(services: Services) -> extract.ExtractResult:
     """Extract every ended turn not yet extracted, and everything else due in the queue.
 
     A failure ends the run, because the next piece would most likely fail too. The rest waits. Returns an empty result
-    while another process works, which then checks again. Raises: Unavailable.
+    while another process works, which looks for new turns after each piece. Raises: Unavailable.
     """
     private.make(services.state)
-    wish = services.private(_WISH)
-    durable.replace(wish, b"")
     result = extract.ExtractResult()
-    while os.path.exists(wish):
-        with ExitStack() as working:
-            try:
-                working.enter_context(private.lock(services.private(_WORK), timeout_s=0.0))
-            except Unavailable:
-                return result  # the other process checks for the request after releasing the lock
-            durable.remove(wish)
-            result += _once(services)
-        if result.failures:
-            break
-    return result
+    with ExitStack() as working:
+        try:
+            working.enter_context(private.lock(services.private(_WORK), timeout_s=0.0))
+        except Unavailable:
+            return result
+        while True:
+            collect(services)
+            step = backlog.work_off(services)
+            result += step
+            if step.failures or not step.retried:
+                return result
 
 
 def everything(services: Services) -> extract.ExtractResult:
@@ -59,16 +54,6 @@ def everything(services: Services) -> extract.ExtractResult:
     if services.config.extract.when == background.TURN:
         collect(services)
     return backlog.work_off(services, limit=MAX_ITEMS, even_if_not_due=True)
-
-
-def _once(services: Services) -> extract.ExtractResult:
-    collect(services)
-    result = extract.ExtractResult()
-    while True:
-        step = backlog.work_off(services)
-        result += step
-        if step.failures or not step.retried:
-            return result
 
 
 def collect(services: Services) -> None:
