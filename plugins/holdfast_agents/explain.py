@@ -2,56 +2,35 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text import recall
 from holdfast.text.humanize import count
-from holdfast_cli.args import add_json, examples
-from holdfast_cli.terminal import Term
+from holdfast_agents.preview import start
+from holdfast_app.view.project import Project
+from holdfast_cli.command import Answer, Call, Command
+from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
     from holdfast_agents.preview import Part, Start
-    from holdfast_cli.terminal import Cell
-
-#: The help section that lists the command, and its line there.
-HEADING = "Inspect"
-SUMMARY = "show an agent's next brief, each line with source, date and cost"
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28
 _BAR: Final = 10
 
 
-def configure(parser: ArgumentParser) -> None:
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast explain", "holdfast explain --json")
-        + "\n\nThis is the text that the clients' hooks give to a new session, at most 9,000 characters."
-        "\n`holdfast why LINE` shows where a line comes from."
-    )
-
-
-def run(args: Namespace) -> int:
-    from attrs import asdict
-
-    from holdfast import Holdfast
-    from holdfast_agents.preview import start
-    from holdfast_app.view.project import Project
-
-    out = Term()
-    with Holdfast.open(args.root) as memory:
-        found = start(Project(memory))
-    if args.json:
-        out.json({"ok": True, **asdict(found, value_serializer=_plain)})
-        return 0
-    _show(out, found)
-    return 0
-
-
-def _plain(_instance: object, _attribute: object, value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value
+@Command(
+    "Inspect",
+    "show an agent's next brief, each line with source, date and cost",
+    examples=("holdfast explain", "holdfast explain --json"),
+    notes="This is the text that the clients' hooks give to a new session, at most 9,000 characters."
+    "\n`holdfast why LINE` shows where a line comes from.",
+)
+def explain(call: Call) -> Answer:
+    """The next brief and its parts."""
+    found = start(Project(call.memory))
+    keys = ("tokens", "text", "withheld", "parts", "left_out")
+    return Answer({key: getattr(found, key) for key in keys}, lambda out: _show(out, found))
 
 
 def _show(out: Term, found: Start) -> None:
@@ -69,7 +48,7 @@ def _show(out: Term, found: Start) -> None:
         if part.cut:
             out.say(f"  {out.mark('warn')} {count(part.cut, 'line')} left out: holdfast show {out.plain(part.name)}")
     if found.withheld:
-        out.say(out.wrapped(found.withheld, first=f"\n{out.mark('warn')} ", rest="  "))
+        out.fill(found.withheld, f"\n{out.mark('warn')} ", "  ")
         for place in found.left_out:
             out.say(f"  {out.dim('withheld')}  {out.plain(place)}")
 

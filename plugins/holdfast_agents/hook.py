@@ -41,8 +41,6 @@ _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.EN
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast_cli.args import examples
-
     parser.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the client's name for the event")
     parser.add_argument(
@@ -57,11 +55,9 @@ def configure(parser: ArgumentParser) -> None:
         "program that ends without an answer allows nothing",
     )
     parser.epilog = (
-        examples(
-            "holdfast-memory hook claude-code PreCompact --allow 10; [ $? = 10 ] || exit 2",
-            "holdfast-memory hook codex < event.json",
-        )
-        + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
+        "examples:\n  holdfast-memory hook claude-code PreCompact --allow 10; [ $? = 10 ] || exit 2"
+        "\n  holdfast-memory hook codex < event.json"
+        "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
         "\nTake only the exit code of --allow for permission: a plugin that ends the process at once can give 0."
     )
 

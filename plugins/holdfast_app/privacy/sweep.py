@@ -8,7 +8,6 @@ walk completes an interrupted one.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -22,16 +21,16 @@ from holdfast.config import settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
-from holdfast.fs import durable, private, records, safeopen
+from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import progress
-from holdfast.storage import Capability, delete_fact
-from holdfast.text import untrusted
+from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.privacy import text_search
+from holdfast_app.privacy.formats import edited
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, is_temporary
-from holdfast_app.sessions import archive, rewriting
+from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
 
 if TYPE_CHECKING:
@@ -242,36 +241,29 @@ class Walk:
 
     def _facts(self, activity: str) -> None:
         backend = self.services.store.backend
-        gone = count = 0
-        for fact in progress.each(list(backend.facts()), activity):
-            new = self.edit.fact(fact)
-            if new == fact:
-                continue
-            gone, count = gone + (new is None), count + (new is not None)
-            if self.dry_run:
-                continue
-            try:
-                if new is None:
-                    delete_fact(backend, fact.id)
-                else:
-                    self._update(fact, new)
-            except NotFound:
-                continue  # another process removed it first
-        if gone:
-            self._note("facts", "facts", gone, removed=True)
-        if count:
-            self._note("facts", "facts", count)
+        pairs = [(fact, self.edit.fact(fact)) for fact in progress.each(list(backend.facts()), activity)]
+        gone = [fact.id for fact, new in pairs if new is None]
+        changed = [(fact, new) for fact, new in pairs if new is not None and new != fact]
+        if not self.dry_run:
+            if gone:
+                backend.commit([Remove(fact_id) for fact_id in gone])
+            for old, new in changed:
+                self._update(old, new)
+        for facts, removed in ((gone, True), (changed, False)):
+            if facts:
+                self._note("facts", "facts", len(facts), removed=removed)
 
     def _update(self, old: Fact, new: Fact) -> None:
         store = self.services.store
         try:
             if new.content != old.content:
                 store.update_fact(old.id, content=new.content)
+            if new.source != old.source:
+                store.update_fact(old.id, source=new.source)
         except DuplicateFact:  # without their difference two facts are duplicates
             delete_fact(store.backend, old.id)
-            return
-        if new.source != old.source:
-            store.update_fact(old.id, source=new.source)
+        except NotFound:
+            return  # another process removed it first
 
     # --- files
 
@@ -311,7 +303,7 @@ class Walk:
         return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
 
     def file(self, path: str) -> None:
-        """Edit a file by its format: JSON lines, one JSON object, or anything else."""
+        """Edit a file by its format, see :mod:`holdfast_app.privacy.formats`."""
         if self.dry_run:
             self._edit_file(path)
             return
@@ -331,50 +323,13 @@ class Walk:
             return
         except OSError as error:
             raise durable.unavailable(error, path, "read") from error
-        new, count = self._edited(path, data)
+        new, count = edited(self.edit, path, data)
         if new == data:
             return
         if not self.dry_run:
             rewrite(path, new)
         kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
         self._note(kind, self._shown(path), count, removed=new is None)
-
-    def _edited(self, path: str, data: bytes) -> tuple[bytes | None, int]:
-        """The new content and the number of changes. Raises: Corrupt for an archive that cannot be decompressed, so its
-        contents are unknown."""
-        if path.endswith(".jsonl"):
-            return self._edited_lines(data)
-        if path.endswith(archive.SUFFIX):
-            if self.edit.other(path, b"") is None:
-                return None, 1
-            new, count = self._edited_lines(archive.unpacked(path, data))
-            return (new and archive.packed(new), count) if count else (data, 0)
-        table = _object(data) if path.endswith(".json") else None
-        if table is None:
-            new = self.edit.other(path, data)
-            return new, int(new != data)
-        edited = self.edit.table(table)
-        if edited == table:
-            return data, 0
-        return None if edited is None else json.dumps(edited, ensure_ascii=False).encode("utf-8"), 1
-
-    def _edited_lines(self, data: bytes) -> tuple[bytes | None, int]:
-        lines = [self._edited_line(line) for line in data.splitlines(keepends=True)]
-        return b"".join(line for line, _ in lines) or None, sum(count for _, count in lines)
-
-    def _edited_line(self, line: bytes) -> tuple[bytes, int]:
-        """A JSON line keeps its format, including any checksum."""
-        record = records.decode(line.rstrip(b"\n"))
-        row = _object(line) if record is None else record
-        if row is None:
-            kept = self.edit.other("", line) or b""
-            return kept, int(kept != line)
-        new = self.edit.row(row)
-        if new == row:
-            return line, 0
-        if new is None:
-            return b"", 1
-        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
 
     def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
         self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
@@ -440,14 +395,6 @@ def last_said(one: Journal) -> datetime | None:
     except (HoldfastError, ValueError, TypeError, AttributeError):
         return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC)
     return last
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = untrusted.from_json(data)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _is_database(path: str) -> bool:
