@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 
@@ -155,10 +156,8 @@ class Documents:
         self._settle_name(_INTENT, self._place.intent)
         durable.append(path, intent.data, private=False)  # if it fails, the intent stays for the next writer
         self._settle_name(name, path)
-        try:  # noqa: SIM105 - reads better with its reason
+        with contextlib.suppress(Unavailable):  # the block is durable, and the next writer clears the finished intent
             intents.clear(self._place.intent)
-        except Unavailable:
-            pass  # the block is durable, and the next writer clears the finished intent
 
     def _settle_name(self, name: str, path: str) -> None:
         inode = _inode(path)
@@ -187,15 +186,9 @@ def _text(body: bytes, name: str) -> str:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Corrupt(
-            f"{name!r} is not UTF-8 text (byte {error.start}).",
-            next_step=_REPAIR,
-        ) from error
+        raise Corrupt(f"{name!r} is not UTF-8 text (byte {error.start}).", next_step=_REPAIR) from error
     if "\0" in text:
-        raise Corrupt(
-            f"{name!r} holds a NUL character (byte {body.index(0)}).",
-            next_step=_REPAIR,
-        )
+        raise Corrupt(f"{name!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
     return text
 
 
@@ -204,16 +197,11 @@ def _ends_line(text: str) -> str:
 
 
 def _inode(path: str) -> int:
-    try:
+    with durable.reporting(path, "check"):
         return os.stat(path, follow_symlinks=False).st_ino
-    except OSError as error:
-        raise durable.unavailable(error, path, "check") from error
 
 
 def _is_size(path: str, size: int) -> bool:
-    try:
+    with durable.reporting(path, "read"), contextlib.suppress(FileNotFoundError):
         return os.stat(path, follow_symlinks=False).st_size == size
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    return False

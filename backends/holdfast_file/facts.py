@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
@@ -23,7 +23,7 @@ from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
 from holdfast_file.mark import Mark
-from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_at, read_bytes
+from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_bytes
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
@@ -296,36 +296,32 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        try:
-            fd = safeopen.open_fd(self._path, os.O_RDONLY, private=False)
+        with durable.reporting(self._place.facts, "read"):
             try:
-                self._read(fd)
-            finally:
-                os.close(fd)
-        except FileNotFoundError:
-            self._forget()
-        except OSError as error:
-            raise durable.unavailable(error, self._place.facts, "read") from error
+                with safeopen.reader(self._path, private=False) as file:
+                    self._read(file)
+            except FileNotFoundError:
+                self._forget()
 
-    def _read(self, fd: int) -> None:
-        key = identity_of(os.fstat(fd))
-        if not self._continues(fd, key):
+    def _read(self, file: BinaryIO) -> None:
+        key = identity_of(os.fstat(file.fileno()))
+        if not self._continues(file, key):
             self._forget()
         if key != self._key:
             self._unflushed = True
             mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
-            with open(fd, "rb", closefd=False) as file:
-                file.seek(self._size)
-                self._take(file.read(), mark, key)
+            file.seek(self._size)
+            self._take(file.read(), mark, key)
         self._key = key
 
-    def _continues(self, fd: int, key: Identity) -> bool:
+    def _continues(self, file: BinaryIO, key: Identity) -> bool:
         old = self._key
         if old is None or old[:2] != key[:2] or key[SIZE] < self._size:
             return False
         if key[SIZE] == old[SIZE] and key[TIME:] != old[TIME:]:
             return False  # not an append
-        return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
+        file.seek(self._size - len(self._last))
+        return file.read(len(self._last)) == self._last
 
     def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
         """Apply the whole lines of the file ``key``. A torn line at the end, which was never acknowledged, is not read.

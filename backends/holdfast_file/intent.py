@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 from holdfast.fs import durable, safeopen
@@ -64,9 +65,5 @@ def pending(path: str) -> Intent | None:
 
 def clear(path: str) -> None:
     """Forget the intent. Not flushed: should a power cut bring it back, it is found to be done already."""
-    try:
+    with durable.reporting(path, "cut"), suppress(FileNotFoundError):
         os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_TRUNC))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise durable.unavailable(error, path, "cut") from error

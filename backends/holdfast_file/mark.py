@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from holdfast.fs import durable, safeopen
-from holdfast_file.place import Place, read_at
+from holdfast_file.place import Place
 
 FILE = "facts.mark"
 _LONGEST = 1 << 16  # bytes in which the last line ends; of a longer one more is read
@@ -67,11 +67,9 @@ def goes_on(mark: Mark, place: Place) -> bool:
         return not (mark.facts or mark.short)
     start = max(0, mark.size - _LONGEST)
     try:
-        fd = safeopen.open_fd(place.inside(place.facts), os.O_RDONLY, private=False)
-        try:
-            tail = read_at(fd, mark.size - start, start)
-        finally:
-            os.close(fd)
+        with safeopen.reader(place.inside(place.facts), private=False) as file:
+            file.seek(start)
+            tail = file.read(mark.size - start)
     except OSError:
         return False
     return len(tail) == mark.size - start and _ends(tail, mark)

@@ -131,12 +131,6 @@ class Place:
             durable.fsync_dir(folder)
 
 
-def read_at(fd: int, count: int, offset: int) -> bytes:
-    """At most ``count`` bytes from ``offset``."""
-    os.lseek(fd, offset, os.SEEK_SET)
-    return os.read(fd, count)
-
-
 def may_be_shared(found: os.stat_result) -> bool:
     """Whether :func:`is_shared` needs a closer look, from the status of the open file."""
     return found.st_nlink > 1 or (hasattr(os, "geteuid") and found.st_uid != os.geteuid())
@@ -145,10 +139,8 @@ def may_be_shared(found: os.stat_result) -> bool:
 def is_shared(path: str) -> bool:
     """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
     the other name."""
-    try:
+    with durable.reporting(path, "check"):
         return safeopen.is_shared(path)
-    except OSError as error:
-        raise durable.unavailable(error, path, "check") from error
 
 
 def read_bytes(path: str | os.PathLike[str], name: str, *, private: bool = False) -> bytes | None:
@@ -156,11 +148,10 @@ def read_bytes(path: str | os.PathLike[str], name: str, *, private: bool = False
 
     Raises: Corrupt, Unavailable.
     """
-    try:
-        return safeopen.read(path, private=private)
-    except FileNotFoundError:
-        return None
-    except (IsADirectoryError, NotADirectoryError) as error:
-        raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error
-    except OSError as error:
-        raise durable.unavailable(error, name, "read") from error
+    with durable.reporting(name, "read"):
+        try:
+            return safeopen.read(path, private=private)
+        except FileNotFoundError:
+            return None
+        except (IsADirectoryError, NotADirectoryError) as error:
+            raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error

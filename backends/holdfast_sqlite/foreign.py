@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-from holdfast.errors import HoldfastError
 from holdfast.fs import durable
 from holdfast.models import Fact
 from holdfast_sqlite import documents, facts, faults, opening
@@ -17,32 +17,28 @@ class ForeignStore:
 
     def __init__(self, path: str) -> None:
         self._shown = os.path.basename(path)
-        try:
+        with self._translated(), durable.reporting(path, "read"):
             self._sql = opening.foreign(os.path.realpath(path), self._shown)
-        except sqlite3.Error as error:
-            raise self._failed(error) from error
-        except OSError as error:
-            raise durable.unavailable(error, path, "read") from error
 
     def facts(self) -> Iterator[Fact]:
         """Every fact, in the order of insertion."""
-        try:
+        with self._translated():
             for row in self._sql.execute(f"{facts.SELECT} ORDER BY seq"):
                 yield facts.from_row(row)
-        except sqlite3.Error as error:
-            raise self._failed(error) from error
 
     def documents(self) -> Iterator[tuple[str, str]]:
         """Every document's name and text, by name."""
-        try:
+        with self._translated():
             for (name,) in self._sql.execute("SELECT name FROM documents ORDER BY name").fetchall():
                 if stored := documents.load(self._sql, str(name)):
                     yield str(name), stored.text
-        except sqlite3.Error as error:
-            raise self._failed(error) from error
 
     def close(self) -> None:
         self._sql.close()
 
-    def _failed(self, error: sqlite3.Error) -> HoldfastError:
-        return faults.translate(error, self._shown, opening.WAIT_S)
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise faults.translate(error, self._shown, opening.WAIT_S) from error

@@ -133,7 +133,7 @@ def create(place: Place) -> None:
     place.make_folder()
     name = f"{durable.TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{durable.TEMP_SUFFIX}"
     temp = os.path.join(place.folder, name)
-    try:
+    with durable.reporting(place.database, "make"):
         os.close(safeopen.open_fd(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL))
         try:
             # It makes no file: where the folder has just been replaced by a link, there is none of this name.
@@ -143,26 +143,15 @@ def create(place: Place) -> None:
                 schema.create(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
             durable.sync(temp)
-            _publish(place, name)
+            # Not by a hard link: a database with several names is refused, and a crash could leave both.
+            with durable.FolderLock(place.folder, WAIT_S), Folder(place.folder) as folder:
+                if not os.path.lexists(place.database):  # else another process was first with an equal store
+                    folder.rename(name, place.file)
         finally:
             for end in ("", "-wal", "-shm", "-journal"):
                 with contextlib.suppress(OSError):
                     os.unlink(temp + end)
-    except OSError as error:
-        raise durable.unavailable(error, place.database, "make") from error
     durable.fsync_dir(place.folder)
-
-
-def _publish(place: Place, temp: str) -> None:
-    """Give the finished file its name, unless another process was first with an equivalent store.
-
-    Never by a hard link, because a database with several names is refused and a crash could leave both.
-    """
-    with durable.FolderLock(place.folder, WAIT_S), Folder(place.folder) as folder:
-        try:
-            folder.stat(place.file)
-        except FileNotFoundError:
-            folder.rename(temp, place.file)
 
 
 def _uri(path: str) -> str:

@@ -99,27 +99,26 @@ class Place:
         Raises: Refused; Unavailable.
         """
         found = None
-        try:
-            with Folder(self.folder) as folder:
-                for name in (self.file, *(self.file + side for side in _SIDES)):
-                    try:
-                        one = folder.stat(name)
-                    except FileNotFoundError:
-                        continue
-                    if not stat.S_ISREG(one.st_mode) or one.st_nlink > 1:
-                        raise Refused(
-                            f"{name!r} is a link or not a regular file.", next_step="Replace it by the file itself."
-                        )
-                    if name.endswith("-journal") and one.st_size:
-                        raise Refused(
-                            f"{name!r} would change the database when it is opened, and holdfast makes no such file.",
-                            next_step="Remove it. If another program was writing the database, restore a copy.",
-                        )
-                    found = (one.st_dev, one.st_ino) if name == self.file else found
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise durable.unavailable(error, self.database, "find") from error
+        with (
+            durable.reporting(self.database, "find"),
+            contextlib.suppress(FileNotFoundError),
+            Folder(self.folder) as folder,
+        ):
+            for name in (self.file, *(self.file + side for side in _SIDES)):
+                try:
+                    one = folder.stat(name)
+                except FileNotFoundError:
+                    continue
+                if not stat.S_ISREG(one.st_mode) or one.st_nlink > 1:
+                    raise Refused(
+                        f"{name!r} is a link or not a regular file.", next_step="Replace it by the file itself."
+                    )
+                if name.endswith("-journal") and one.st_size:
+                    raise Refused(
+                        f"{name!r} would change the database when it is opened, and holdfast makes no such file.",
+                        next_step="Remove it. If another program was writing the database, restore a copy.",
+                    )
+                found = (one.st_dev, one.st_ino) if name == self.file else found
         return found
 
     def still(self, known: Identity) -> bool:
@@ -154,16 +153,17 @@ class Place:
     def put_aside(self) -> str:
         """Rename the database and its log, and return the new path. Raises: Unavailable."""
         new = put_aside_name(self.file)
-        try:
-            with durable.FolderLock(self.folder, 10.0), Folder(self.folder, syncable=True) as folder:
-                for side in ("-wal", ""):
-                    with contextlib.suppress(FileNotFoundError):
-                        folder.rename(self.file + side, new + side)
-                with contextlib.suppress(FileNotFoundError):  # SQLite makes it again
-                    folder.unlink(f"{self.file}-shm")
-                folder.sync()
-        except OSError as error:
-            raise durable.unavailable(error, self.database, "put aside") from error
+        with (
+            durable.reporting(self.database, "put aside"),
+            durable.FolderLock(self.folder, 10.0),
+            Folder(self.folder, syncable=True) as folder,
+        ):
+            for side in ("-wal", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    folder.rename(self.file + side, new + side)
+            with contextlib.suppress(FileNotFoundError):  # SQLite makes it again
+                folder.unlink(f"{self.file}-shm")
+            folder.sync()
         return os.path.join(self.folder, new)
 
     def unmerged(self) -> bool:

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from holdfast.errors import BadValue, HoldfastError, PluginError, PluginNotFound, SettingsIgnored
-from holdfast.fs import private
+from holdfast.config import resolved, settings, statefolder
+from holdfast.config.provenance import Provenance
+from holdfast.errors import (
+    BadValue,
+    HoldfastError,
+    PluginError,
+    PluginNotFound,
+    Refused,
+    SettingsIgnored,
+    StorageError,
+)
+from holdfast.fs import private, safeopen, tracked
 from holdfast.journal import journal
-from holdfast.plugin import discovery
-from holdfast.session.opening import opened
+from holdfast.plugin import discovery, options
+from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.session.services import Services
+from holdfast.session.store import Store
+from holdfast.storage import Capability
 from holdfast.text.lazy import log
 from holdfast.text.plain import clean
 
@@ -22,7 +37,6 @@ if TYPE_CHECKING:
     from holdfast.config.values import Config
     from holdfast.journal.safety import Marker
     from holdfast.session.session import Session
-    from holdfast.session.store import Store
 
 logger = log(__name__)
 
@@ -64,7 +78,7 @@ class Project:
         A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
         Warns: SettingsIgnored for settings of the project's file that are not in force.
         """
-        services, found = opened(
+        services, found = _opened(
             root, config=config, clock=clock, plugins=plugins, lenient=lenient, kind=cls.services_type
         )
         for notice in services.notices:
@@ -154,9 +168,27 @@ class Project:
 
         A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further session is tried.
         """
-        from holdfast.session.idle import end_idle
-
-        return end_idle(self.services, but={but, *self._sessions}, limit_s=limit_s)
+        before = self.services.now().timestamp() - self.config.session.idle_minutes * 60
+        ended: list[str] = []
+        until = time.monotonic() + limit_s
+        for path in journal.session_files(self.services.state):
+            if time.monotonic() > until:
+                break
+            try:
+                if safeopen.stat(path).st_mtime > before or journal.last_checkpoint_of(path) is not None:
+                    continue
+                session_id = journal.session_id_of(path)
+                if session_id is None or session_id in {but, *self._sessions}:
+                    continue
+                session = self.session_type()(self.services, session_id)
+                if session.unflushed and not session.ended:
+                    session.end()
+                    ended.append(session_id)
+            except OSError:
+                continue  # gone meanwhile
+            except HoldfastError as error:
+                logger.warning("an idle session could not be ended: %s", error.message)
+        return ended
 
     def unsafe(self) -> list[Marker]:
         """Sessions whose last flush failed, each with the reason and the next step."""
@@ -206,3 +238,66 @@ class Project:
                     session.end()
             except HoldfastError as error:
                 logger.error("session %s is UNSAFE at exit: %s", session.id, error.message)  # noqa: TRY400
+
+
+def _opened(
+    root: str | os.PathLike[str] | None,
+    *,
+    config: Config | None,
+    clock: Callable[[], datetime] | None,
+    plugins: Iterable[tuple[str, object]],
+    lenient: bool,
+    kind: type[Services],
+) -> tuple[Services, tuple[discovery.Found, ...]]:
+    """Services, of the class ``kind``, for the project at ``root``, and the installed plugins. See
+    :meth:`holdfast.Holdfast.open`."""
+    if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
+        raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
+    folder = settings.find_root(os.fspath(root) if root is not None else None)
+    settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
+    state = statefolder.path(folder, settled.layout.preset)
+    private.check(state)
+    tracked.check(folder, state)
+    found = tuple(discovery.scan())
+    manager = PluginManager()
+    _register_backend(settled, manager, found)
+    enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
+    manager.load(
+        [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root=folder, state=state
+    )
+    for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
+        manager.register(plugin, name)
+    backend = manager.storage_backend(settled.storage, folder)
+    files = Capability.LOCAL_FILES in backend.capabilities
+    path, facts = settled.storage.path, settled.storage.facts
+    provenance = Provenance(
+        folder,
+        state,
+        remote=Capability.REMOTE in backend.capabilities,
+        folder=path if files else "",
+        facts=f"{path}/{facts}" if files else "",
+    )
+    services = kind(
+        root=folder,
+        state=state,
+        config=settled,
+        plugins=manager,
+        store=Store(backend, settled.layout, state, provenance),
+        clock=clock or _system_clock,
+        notices=notices,
+    )
+    with suppress(StorageError, Refused):  # what was not recorded stays withheld, and the first use reports the error
+        services.store.begin()
+    return services, found
+
+
+def _register_backend(config: Config, manager: PluginManager, found: Iterable[discovery.Found]) -> None:
+    entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
+    module = discovery.import_object(entry)
+    if config.storage.options:
+        options.check_storage(module, config.storage.options, found)
+    manager.register_backend(module, entry)
+
+
+def _system_clock() -> datetime:
+    return datetime.now().astimezone()

@@ -29,29 +29,26 @@ DEFAULT_AT, LEAST_AT = 0.7, 0.3
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 #: Suffix of Claude Code's model names with the large window.
 _LARGE_SUFFIX = "[1m]"
-#: Environment variables with the limit at which Claude Code compacts, and with the model.
-_WINDOW_VARIABLE, _MODEL_VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "ANTHROPIC_MODEL"
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
-_SETTINGS_BYTES = 1 << 20
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 
 
 def sentence(event: Event, root: str, state: str) -> str:
     """The sentence for this prompt, mostly empty. Never raises, because it is a convenience."""
     try:
-        found = _use(event)
-        if found is None:
+        use = _use(event)
+        if use is None:
             return ""
-        used, window, model = found
+        used, window, model = use
         path = mark(state, event.session)
         if not used or 2 * used < _asked_at(path):
             forget(state, event.session)
             return ""
-        named = bool(window)
-        if not named:
+        is_certain = bool(window)
+        if not is_certain:
             if event.client != "claude-code" or used < LEAST_AT * _USUAL_WINDOW:
                 return ""
-            window, named = _claude_code_window(root, state, model, used)
+            window, is_certain = _claude_code_window(root, model, used)
         if used < LEAST_AT * window or os.path.exists(path):
             return ""
         at, own_window = _settings(root)
@@ -61,8 +58,9 @@ def sentence(event: Event, root: str, state: str) -> str:
         _make(state, path, str(used))
     except Exception:  # noqa: BLE001 - a prompt must not fail for this
         return ""
-    sure = f"{min(99, share * 100):.0f} % of the context window is used"
-    about = sure if named or own_window else f"{round(used, -3):,} tokens are in the context"
+    about = f"{round(used, -3):,} tokens are in the context"
+    if is_certain or own_window:
+        about = f"{min(99, share * 100):.0f} % of the context window is used"
     return (
         f"holdfast: about {about}, so it may be compacted soon. "
         "While you still have it, save the important parts with holdfast's MCP tool `flush` (objective, facts, "
@@ -104,7 +102,7 @@ def _asked_at(path: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _make(state: str, path: str, text: str = "") -> None:
+def _make(state: str, path: str, text: str) -> None:
     private.make(state, os.path.basename(os.path.dirname(path)))
     fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
@@ -118,44 +116,35 @@ def _use(event: Event) -> tuple[int, int, str] | None:
     client does not report it. Tokens are 0 right after a compaction, when older usage no longer counts."""
     if event.tokens:
         return event.tokens, event.window, ""
-    for path in event.transcripts[:1]:
-        for row in _newest(path):
-            if row.get("type") == "compacted" or row.get("subtype") == "compact_boundary":
-                return 0, 0, ""
-            found = _of_codex(row) if event.client == "codex" else _of_claude_code(row)
-            if found is not None:
-                return found
+    for row in _newest(event.transcripts[0]) if event.transcripts else ():
+        if row.get("type") == "compacted" or row.get("subtype") == "compact_boundary":
+            return 0, 0, ""
+        use = _of_codex(row) if event.client == "codex" else _of_claude_code(row)
+        if use is not None:
+            return use
     return None
 
 
-def _claude_code_window(root: str, state: str, model: str, used: int) -> tuple[int, bool]:
+def _claude_code_window(root: str, model: str, used: int) -> tuple[int, bool]:
     """The window in tokens, and whether that is certain, due to the user's limit or a model name with the large suffix
-    in the transcript, the environment or the client's settings. A model that once held more than the usual window has
-    the large one."""
-    given = os.environ.get(_WINDOW_VARIABLE, "")
-    if given.isdecimal() and int(given):
-        return int(given), True
-    if any(name.endswith(_LARGE_SUFFIX) for name in (model, os.environ.get(_MODEL_VARIABLE, ""), _chosen(root))):
+    in the transcript, the environment or the client's settings."""
+    limit = os.environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")
+    if limit.isdecimal() and int(limit):
+        return int(limit), True
+    names = (model, os.environ.get("ANTHROPIC_MODEL", ""), _model_in_settings(root))
+    if any(name.endswith(_LARGE_SUFFIX) for name in names):
         return _LARGE_WINDOW, True
-    known = os.path.join(state, "agents", f"{file_stem(model)}.large")
-    if os.path.exists(known):
-        return _LARGE_WINDOW, False
-    if used <= _USUAL_WINDOW:
-        return _USUAL_WINDOW, False
-    _make(state, known)
-    return _LARGE_WINDOW, False
+    return (_USUAL_WINDOW if used <= _USUAL_WINDOW else _LARGE_WINDOW), False
 
 
-def _chosen(root: str) -> str:
+def _model_in_settings(root: str) -> str:
     """The model named in Claude Code's settings, or an empty string."""
+    from holdfast_agents import clientfiles
+
     for name in _SETTINGS:
-        try:
-            text = safeopen.read(os.path.join(root, os.path.expanduser(name)), _SETTINGS_BYTES, private=False)
-            table = untrusted.from_json(text)
-        except (OSError, ValueError):
-            continue
-        if isinstance(table, dict) and isinstance(table.get("model"), str):
-            return str(table["model"])
+        model = clientfiles.table(os.path.join(root, os.path.expanduser(name))).get("model")
+        if isinstance(model, str):
+            return model
     return ""
 
 
@@ -195,7 +184,7 @@ def _newest(path: str) -> Iterator[dict[str, object]]:
             lines = (file.read(end - begin) + rest).split(b"\n")
             rest, end, size = lines[0], begin, TAIL_BYTES
             for line in reversed(lines[1:] if begin else lines):
-                if any(found in line for found in _MARKS):
+                if any(mark in line for mark in _MARKS):
                     try:
                         row = untrusted.from_json(line)
                     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Final
 
 from holdfast.fs import safeopen
@@ -48,3 +49,24 @@ def table(path: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def at(settings: object, path: tuple[str, ...]) -> object:
+    """The value at ``path``, or None."""
+    for key in path:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings
+
+
+def hooks_of(group: object) -> list[object]:
+    """The hooks in a group of a client's settings. Empty for a value of a wrong type."""
+    hooks = at(group, ("hooks",))
+    return hooks if isinstance(hooks, list) else []
+
+
+def is_ours(hook: object, client: str) -> bool:
+    """Whether a hook starts ``holdfast hook CLIENT``, by whatever path."""
+    command, arguments = at(hook, ("command",)), at(hook, ("args",))
+    words = [command, *(arguments if isinstance(arguments, list) else [])]
+    line = " ".join(word for word in words if isinstance(word, str))
+    return bool(re.search(rf"holdfast\S{{0,10}}\s+hook\s+{re.escape(client)}\b", line))

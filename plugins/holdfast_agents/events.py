@@ -10,43 +10,11 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Protocol
-
-    class Dialect(Protocol):
-        """A module that implements one client's hook protocol."""
-
-        @property
-        def CLIENT(self) -> str:  # noqa: N802 - a module's constant
-            """The client's name on the command line."""
-
-        @property
-        def LIMITS_S(self) -> Mapping[str, float]:  # noqa: N802 - a module's constant
-            """Kind of event -> seconds that the client allows, less the time to answer."""
-
-        @property
-        def GATED(self) -> tuple[bytes, ...]:  # noqa: N802 - a module's constant
-            """Bytes that only a compaction's payload contains. They identify an unreadable one."""
-
-        def parse(self, payload: Mapping[str, object]) -> Event:
-            """The event in a payload. Never raises: fields that are missing or have a wrong type are left empty."""
-
-        def answer(self, kind: str, reply: Reply) -> Answer:
-            """``reply`` in the client's form."""
-
+    from collections.abc import Callable, Mapping
 
 #: Kinds of events. Only COMPACTING is a gate. CONFIG is a change of settings that can be refused.
-START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
-    "start",
-    "prompt",
-    "tool",
-    "stop",
-    "compacting",
-    "compacted",
-    "end",
-    "config",
-    "other",
-)
+START, PROMPT, TOOL, STOP = "start", "prompt", "tool", "stop"
+COMPACTING, COMPACTED, END, CONFIG, OTHER = "compacting", "compacted", "end", "config", "other"
 
 _MAX_ID_CHARS = 120
 
@@ -57,10 +25,9 @@ class Event(NamedTuple):
     ``session`` is the holdfast session's id. ``key`` is the client's id of the turn, the same when an event is
     delivered twice. ``text`` is a prompt, the model's last answer, or a compaction's summary. ``source`` is the cause
     of the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation
-    may be recorded, the likeliest first. ``messages`` is a
-    conversation in the payload itself. ``parts`` are messages with the ids that the transcript uses. ``tokens`` is the
-    number of tokens in the context, ``window`` the model's limit. ``unsummarised``: the client compacted without a
-    summary of its own.
+    may be recorded, the likeliest first. ``messages`` is a conversation in the payload itself. ``parts`` are messages
+    with the ids that the transcript uses. ``tokens`` is the number of tokens in the context, ``window`` the model's
+    limit. ``unsummarised``: the client compacted without a summary of its own.
     """
 
     client: str
@@ -105,6 +72,22 @@ class Answer(NamedTuple):
 
 
 NO_REPLY = Reply()
+
+
+class Dialect(NamedTuple):
+    """One client's hook protocol.
+
+    ``limits_s`` maps kinds of events to the seconds that the client allows, less the time to answer. ``gated`` are
+    bytes that only a compaction's payload contains, which identify an unreadable one. ``parse`` gives the event in a
+    payload and never raises: fields that are missing or have a wrong type are left empty, and the kind of an unknown
+    event is OTHER. ``answer`` gives a reply to a kind of event in the client's form.
+    """
+
+    client: str
+    limits_s: Mapping[str, float]
+    gated: tuple[bytes, ...]
+    parse: Callable[[Mapping[str, object]], Event]
+    answer: Callable[[str, Reply], Answer]
 
 
 def session_of(client: str, native: str, agent: str = "") -> str:

@@ -2,70 +2,35 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text import recall
 from holdfast.text.humanize import count
-from holdfast_cli.args import add_json, examples
-from holdfast_cli.terminal import Term
+from holdfast_agents.preview import start
+from holdfast_app.view.project import Project
+from holdfast_cli.command import Answer, Call, Command
+from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
-    from holdfast_agents.preview import Loaded, Part, Start
-    from holdfast_cli.terminal import Cell
-
-#: The help section that lists the command, and its line there.
-HEADING = "Inspect"
-SUMMARY = "show an agent's next brief, each line with source, date and cost"
+    from holdfast_agents.preview import Part, Start
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28
 _BAR: Final = 10
 
 
-def configure(parser: ArgumentParser) -> None:
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast explain", "holdfast explain --json")
-        + "\n\nThis is the text that the clients' hooks give to a new session, at most 9,000 characters."
-        "\n`holdfast why LINE` shows where a line comes from."
-    )
-
-
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
-    from holdfast_agents.preview import start
-    from holdfast_app.view.project import Project
-
-    out = Term()
-    with Holdfast.open(args.root) as memory:
-        found = start(Project(memory))
-    if args.json:
-        parts = [
-            {
-                "name": part.name,
-                "title": part.title,
-                "why": part.why,
-                "tokens": part.tokens,
-                "cut": part.cut,
-                "lines": [_table(line) for line in part.lines],
-            }
-            for part in found.parts
-        ]
-        table = {"ok": True, "tokens": found.tokens, "text": found.text, "withheld": found.withheld, "parts": parts}
-        out.json({**table, "left_out": list(found.left_out)})
-        return 0
-    _show(out, found)
-    return 0
-
-
-def _table(line: Loaded) -> dict[str, object]:
-    return {
-        "text": line.text,
-        "tokens": line.tokens,
-        "source": line.source,
-        "at": line.at.isoformat() if line.at else None,
-    }
+@Command(
+    "Inspect",
+    "show an agent's next brief, each line with source, date and cost",
+    examples=("holdfast explain", "holdfast explain --json"),
+    notes="This is the text that the clients' hooks give to a new session, at most 9,000 characters."
+    "\n`holdfast why LINE` shows where a line comes from.",
+)
+def explain(call: Call) -> Answer:
+    """The next brief and its parts."""
+    found = start(Project(call.memory))
+    keys = ("tokens", "text", "withheld", "parts", "left_out")
+    return Answer({key: getattr(found, key) for key in keys}, lambda out: _show(out, found))
 
 
 def _show(out: Term, found: Start) -> None:
@@ -83,7 +48,7 @@ def _show(out: Term, found: Start) -> None:
         if part.cut:
             out.say(f"  {out.mark('warn')} {count(part.cut, 'line')} left out: holdfast show {out.plain(part.name)}")
     if found.withheld:
-        out.say(out.wrapped(found.withheld, first=f"\n{out.mark('warn')} ", rest="  "))
+        out.fill(found.withheld, f"\n{out.mark('warn')} ", "  ")
         for place in found.left_out:
             out.say(f"  {out.dim('withheld')}  {out.plain(place)}")
 

@@ -124,21 +124,16 @@ def work_of(services: Services, session: str) -> Work | None:
 
 def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
     """The error that says why the context to be dropped is unknown."""
-    why = _uncapitalised(followed.problem).rstrip(".")
+    problem = followed.problem.rstrip(".")
+    why = problem[:1].lower() + problem[1:]
     if not journalled:
-        return Corrupt(
-            f"No part of this conversation is journalled, and {why}.",
-            next_step="Send a message first, so that it is journalled, or start the client with its transcript.",
-        )
+        step = "Send a message first, so that it is journalled, or start the client with its transcript."
+        return Corrupt(f"No part of this conversation is journalled, and {why}.", next_step=step)
+    lacking = "The journal may lack a part of this conversation"
     if missed:
-        return Corrupt(
-            f"A prompt, answer or tool result of this conversation could not be journalled, and {why}.",
-            next_step="Make the client's transcript readable, then compact again.",
-        )
-    return Corrupt(
-        f"The journal may lack a part of this conversation, because {why}.",
-        next_step="Make the transcript readable, or move it away if the journal is enough. Then compact again.",
-    )
+        lacking = "A prompt, answer or tool result of this conversation could not be journalled"
+    step = "Make the transcript readable, or move it away if the journal is enough. Then compact again."
+    return Corrupt(f"{lacking}, because {why}.", next_step=step)
 
 
 def _blocked(error: HoldfastError, event: Event, session: str) -> Reply:
@@ -157,7 +152,3 @@ def _mark(services: Services, session: str, error: HoldfastError) -> None:
         safety.failed(services.state, marker, error=error.message, next_step=error.next_step, target="transcript")
     except HoldfastError:
         return  # the compaction is refused anyway
-
-
-def _uncapitalised(text: str) -> str:
-    return text[:1].lower() + text[1:] if text else "its transcript is missing."

@@ -58,21 +58,10 @@ def _settings(path: str) -> dict[str, object] | None:
 
 
 def _holds_hook(settings: dict[str, object] | None) -> bool:
-    hooks = (settings or {}).get("hooks")
-    groups = hooks.get("PreCompact") if isinstance(hooks, dict) else None
+    """Whether a hook before a compaction starts holdfast, as a command or as a program with arguments."""
+    groups = clientfiles.at(settings, ("hooks", "PreCompact"))
     return any(
-        "holdfast" in command and "hook claude-code" in command
-        for group in _dicts(groups)
-        for hook in _dicts(group.get("hooks"))
-        for command in [_command(hook)]
+        clientfiles.is_ours(hook, "claude-code")
+        for group in (groups if isinstance(groups, list) else ())
+        for hook in clientfiles.hooks_of(group)
     )
-
-
-def _command(hook: dict[str, object]) -> str:
-    arguments = hook.get("args")
-    words = [hook.get("command"), *(arguments if isinstance(arguments, list) else [])]
-    return " ".join(word for word in words if isinstance(word, str))
-
-
-def _dicts(value: object) -> list[dict[str, object]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

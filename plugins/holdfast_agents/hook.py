@@ -41,8 +41,6 @@ _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.EN
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast_cli.args import examples
-
     parser.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the client's name for the event")
     parser.add_argument(
@@ -57,50 +55,37 @@ def configure(parser: ArgumentParser) -> None:
         "program that ends without an answer allows nothing",
     )
     parser.epilog = (
-        examples(
-            "holdfast-memory hook claude-code PreCompact --allow 10; [ $? = 10 ] || exit 2",
-            "holdfast-memory hook codex < event.json",
-        )
-        + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
+        "examples:\n  holdfast-memory hook claude-code PreCompact --allow 10; [ $? = 10 ] || exit 2"
+        "\n  holdfast-memory hook codex < event.json"
+        "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
         "\nTake only the exit code of --allow for permission: a plugin that ends the process at once can give 0."
     )
 
 
 def run(args: Namespace) -> int:
-    _hook(args.client, args.event, args.root, args.deadline, args.allow)
+    _hook(args.client, args.event, args.root, args.deadline or 0.0, args.allow)
 
 
 def quick(words: list[str], root: str | None) -> int | None:
     """Parse the plain form without argparse. None for anything else, help and mistakes included."""
+    options: dict[str, str] = {}
     plain: list[str] = []
-    limit_s: float | None = None
-    allow = 0
     rest = iter(words)
-    for word in rest:
-        if word == "--root":
-            root = next(rest, None)
-            if root is None:
-                return None
-        elif word == "--deadline":
-            try:
-                limit_s = float(next(rest, ""))
-            except ValueError:
-                return None
-        elif word == "--allow":
-            try:
-                allow = int(next(rest, ""))
-            except ValueError:
-                return None
-        elif word.startswith("-"):
-            return None
-        else:
-            plain.append(word)
-    if not 1 <= len(plain) <= 2 or plain[0] not in CLIENTS:
+    try:
+        for word in rest:
+            if word in ("--root", "--deadline", "--allow"):
+                options[word] = next(rest)
+            else:
+                plain.append(word)
+        limit_s, allow = float(options.get("--deadline", 0)), int(options.get("--allow", 0))
+    except (StopIteration, ValueError):
         return None
-    _hook(plain[0], plain[1] if len(plain) == 2 else "", root, limit_s, allow)
+    if not 1 <= len(plain) <= 2 or plain[0] not in CLIENTS or plain[-1].startswith("-"):
+        return None
+    _hook(plain[0], plain[1] if len(plain) == 2 else "", options.get("--root", root), limit_s, allow)
 
 
-def _hook(client: str, expected: str, root: str | None, limit_s: float | None, allow: int) -> NoReturn:
+def _hook(client: str, expected: str, root: str | None, limit_s: float, allow: int) -> NoReturn:
     import gc
 
     gc.disable()  # the process ends before a collection would pay off
@@ -116,22 +101,18 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None, a
             next_step=f"Run `holdfast install {client}` to set it up, or `holdfast doctor` to check the setup.",
         )
     call = _Call(_dialect(client), expected, root, allow)
-    watchdog = Watchdog(limit_s or call.dialect.LIMITS_S[events.COMPACTING], call.late)
+    watchdog = Watchdog(limit_s or call.dialect.limits_s[events.COMPACTING], call.late)
     watchdog.answer(call.answered(watchdog, limit_s))
 
 
 def _dialect(client: str) -> Dialect:
     if client == "claude-code":
-        from holdfast_agents.dialects import claude_code
-
-        return claude_code
-    if client == "codex":
-        from holdfast_agents.dialects import codex
-
-        return codex
-    from holdfast_agents.dialects import opencode
-
-    return opencode
+        from holdfast_agents.dialects.claude_code import DIALECT
+    elif client == "codex":
+        from holdfast_agents.dialects.codex import DIALECT
+    else:
+        from holdfast_agents.dialects.opencode import DIALECT
+    return DIALECT
 
 
 class _Call:
@@ -152,19 +133,17 @@ class _Call:
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
         self._missed()
-        return self.dialect.answer(
-            self.kind,
-            self._failed(
-                "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
-                "where this one stopped, or something hangs."
-            ),
+        reply = self._unforeseen(
+            "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
+            "where this one stopped, or something hangs."
         )
+        return self.dialect.answer(self.kind, reply)
 
-    def answered(self, watchdog: Watchdog, limit_s: float | None) -> Answer:
+    def answered(self, watchdog: Watchdog, limit_s: float) -> Answer:
         try:
             event = self._event()
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
-            self.limit_s = limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0)
+            self.limit_s = limit_s or self.dialect.limits_s.get(event.kind, 5.0)
             watchdog.limit(self.limit_s)
             reply = self._reply(event)
         except HoldfastError as error:
@@ -173,7 +152,7 @@ class _Call:
         except BaseException as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
             self._log(_place(error))
             self._missed()
-            reply = self._failed(f"Something unforeseen happened: {type(error).__name__}: {error}.")
+            reply = self._unforeseen(f"Something unforeseen happened: {type(error).__name__}: {error}.")
         notice = "\n".join(filter(None, (self.past, reply.notice)))
         answer = self.dialect.answer(self.kind, _cleaned(reply._replace(notice=notice)))
         return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
@@ -182,12 +161,9 @@ class _Call:
 
     def _event(self) -> Event:
         """The event on stdin. An unreadable event counts as a compaction if anything in it says so."""
-
         raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1) if sys.stdin is not None else b""
-        payload: object = None
         try:
-            if len(raw) <= _MAX_STDIN_BYTES:
-                payload = untrusted.from_json(raw)
+            payload = untrusted.from_json(raw) if len(raw) <= _MAX_STDIN_BYTES else None
         except ValueError:
             payload = None
         while len(raw) > _MAX_STDIN_BYTES and sys.stdin.buffer.read(1 << 20):
@@ -196,7 +172,7 @@ class _Call:
             event = self.dialect.parse(payload)
             return event._replace(kind=self.expected) if self.expected == events.COMPACTING else event
         plain = raw.replace(b"\0", b"")
-        gated = self.expected == events.COMPACTING or any(mark in plain for mark in self.dialect.GATED)
+        gated = self.expected == events.COMPACTING or any(mark in plain for mark in self.dialect.gated)
         self.kind = events.COMPACTING if gated else events.OTHER
         if not gated:
             self._unread(raw)
@@ -209,16 +185,13 @@ class _Call:
         """Take the session id from the start or end of an unreadable payload."""
         import re
 
-        def given(*names: str) -> str:
-            found = re.search(
-                rf'"(?:{"|".join(names)})"\s*:\s*"([^"\\]+)"'.encode(), raw[:_HEAD_BYTES] + raw[-_HEAD_BYTES:]
-            )
-            return found[1].decode("utf-8", "replace") if found else ""
-
-        native = given("session_id", "sessionID")
+        ends = (raw[:_HEAD_BYTES] + raw[-_HEAD_BYTES:]).decode("utf-8", "replace")
+        matches = re.findall(r'"(session_id|sessionID|cwd|directory)"\s*:\s*"([^"\\]+)"', ends)
+        pairs = dict(reversed(matches))  # the first of each name
+        native = pairs.get("session_id") or pairs.get("sessionID")
         if native:
-            self.session = events.session_of(self.dialect.CLIENT, native)
-            self.folder = given("cwd", "directory")
+            self.session = events.session_of(self.dialect.client, native)
+            self.folder = pairs.get("cwd") or pairs.get("directory", "")
 
     def _missed(self) -> None:
         """Mark a session with an event missing from its journal. Its next compaction needs the transcript."""
@@ -229,7 +202,7 @@ class _Call:
         from holdfast_agents import turns
 
         try:
-            root = _root(Event(self.dialect.CLIENT, self.kind, cwd=self.folder), self.root)
+            root = _root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root)
             state = statefolder.of_files(root)
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
@@ -266,14 +239,14 @@ class _Call:
             from holdfast.journal import background
 
             background.after_turn(root)
-        context = ""
-        if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
+            return Reply(notice=self._held_back(event))
+        if turns.has_lost(self.state, event.session):
             from holdfast import Holdfast
             from holdfast_agents import restore
 
             with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
-        elif event.kind == events.PROMPT:
+        else:
             from holdfast_agents import asking
 
             context = asking.sentence(event, root, self.state)
@@ -364,12 +337,9 @@ class _Call:
 
     # failing
 
-    def _failed(self, why: str) -> Reply:
-        return Reply(
-            block=f"holdfast keeps the context: {why} Run `holdfast doctor`, then compact again."
-            if self.kind == events.COMPACTING
-            else ""
-        )
+    def _unforeseen(self, why: str) -> Reply:
+        block = f"holdfast keeps the context: {why} Run `holdfast doctor`, then compact again."
+        return Reply(block=block) if self.kind == events.COMPACTING else NO_REPLY
 
     def _failure(self, error: HoldfastError) -> Reply:
         self._log(f"{type(error).__name__}: {error.message}")
@@ -379,8 +349,8 @@ class _Call:
             return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
             notice = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
-            cannot = f"holdfast cannot read this project's memory now: {error.message} Do not assume that it is empty."
-            return Reply(notice=notice, context=cannot if self.kind == events.START else "")
+            context = f"holdfast cannot read this project's memory now: {error.message} Do not assume that it is empty."
+            return Reply(notice=notice, context=context if self.kind == events.START else "")
         return NO_REPLY
 
     def _beat(self, event: Event) -> None:
@@ -395,7 +365,7 @@ class _Call:
         if self.state:
             from holdfast_agents.records.hooklog import log
 
-            log(self.state, self.dialect.CLIENT, self.kind, line)
+            log(self.state, self.dialect.client, self.kind, line)
 
 
 def _cleaned(reply: Reply) -> Reply:

@@ -47,12 +47,9 @@ class Part:
     name: str
     title: str
     why: str
+    tokens: int
+    cut: int
     lines: tuple[Loaded, ...]
-    cut: int = 0
-
-    @property
-    def tokens(self) -> int:
-        return sum(line.tokens for line in self.lines)
 
 
 @frozen(kw_only=True)
@@ -133,7 +130,8 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     is_whole = not name or not any("not shown" in line.text for line in shown)
     title = name or ("The first lines" if why == _HEAD else "Where to resume")
     cut = 0 if is_whole else max(0, said - len(numbers))
-    return Part(name=name, title=title, why=why, lines=tuple(shown), cut=cut)
+    tokens = sum(line.tokens for line in shown)
+    return Part(name=name, title=title, why=why, tokens=tokens, cut=cut, lines=tuple(shown))
 
 
 def _facts(project: Project) -> dict[str, Fact]:

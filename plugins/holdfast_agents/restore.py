@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -21,8 +22,6 @@ from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.hooklog import log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast import Holdfast
     from holdfast.session.services import Services
     from holdfast_agents.records.memo import Memo
@@ -105,25 +104,23 @@ def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Repl
     """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
     from holdfast.text.humanize import ago
 
-    kept = memory.spool.last_brief()
-    why = in_one_line(error.message)
-    told = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
+    spool = memory.spool
+    kept, waiting = spool.last_brief(), spool.sentence
     old = "No earlier brief is kept on this machine."
     if kept is not None:
         old = f"The brief below is the last one that this machine has read, from {ago(kept.at, memory.services.now())}."
-    waiting = memory.spool.sentence
-    blocked = "" if memory.spool.is_on else " Until then compaction is blocked."
-    notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
-    head = f"{told} {old}"
-    if waiting:
-        head = f"{head} {waiting} They come first here."
+    why = in_one_line(error.message)
+    head = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty. {old}"
     parts = [head, _session_line(event, False)]
     if waiting:
-        parts.append(recall.fence(_cut(memory.spool.text(), _KEPT_CHARS)))
+        parts[0] += f" {waiting} They come first here."
+        parts.append(recall.fence(_cut(spool.text(), _KEPT_CHARS)))
     if kept is not None:
         room = MAX_CHARS - sum(len(part) + 2 for part in parts)
         parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)
-    return Reply(context="\n\n".join(filter(None, parts)), notice=notice)
+    blocked = "" if spool.is_on else " Until then compaction is blocked."
+    notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
+    return Reply(context="\n\n".join(parts), notice=notice)
 
 
 def _cut(text: str, most: int) -> str:
@@ -169,24 +166,20 @@ def reconcile(memory: Holdfast, event: Event) -> None:
     """
     until = time.monotonic() + _RECONCILE_S
     services = memory.services
-    for left in _left_behind(services, event):
+    for left in islice(memo.newest(services.state), _RECONCILED):
         if time.monotonic() > until:
             break
+        if left.agent:
+            continue
         try:
             session = Session(services, left.session)
-            told = Event(
-                client=left.client,
-                kind=COMPACTING,
-                session=left.session,
-                transcripts=(left.transcript,),
-                agent=left.agent,
-            )
             if _is_longer(left):
                 from holdfast_agents.records import recorded
                 from holdfast_agents.records.follow import follow
 
                 if recorded.is_of(left.client, left.transcript, services.root):
-                    follow(services, session, told, patience_s=0)
+                    last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
+                    follow(services, session, last, patience_s=0)
             if session.unflushed:
                 session.pass_gate(None, "end")
         except HoldfastError as error:
@@ -204,14 +197,6 @@ def _remember(services: Services, event: Event) -> None:
         new = evolve(new, offset=0, head="")
     if new != old:
         memo.write(services.state, new)
-
-
-def _left_behind(services: Services, event: Event) -> Iterator[Memo]:
-    for number, left in enumerate(memo.newest(services.state)):
-        if number >= _RECONCILED:
-            return
-        if not left.agent:
-            yield left
 
 
 def _is_longer(left: Memo) -> bool:
@@ -258,8 +243,5 @@ def _lost(services: Services, session: str) -> str:
 
     work = work_of(services, session)
     lost = audit.tell(work, names) if work else ""
-    return (
-        f"The last compaction's summary left out these items, which holdfast saved:\n{recall.fence(lost)}"
-        if lost
-        else ""
-    )
+    told = f"The last compaction's summary left out these items, which holdfast saved:\n{recall.fence(lost)}"
+    return told if lost else ""

@@ -16,9 +16,13 @@ from holdfast.gate import Gate
 from holdfast.journal.capture import hot_plugins, message_record
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_agents import events
-from holdfast_agents.records.digests import digest
 from holdfast_app.message_formats.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
 from holdfast_app.message_formats.leaves import call_text, result_text
+
+try:
+    from _blake2 import blake2b  # the same function as hashlib.blake2b, without the 3 ms of loading OpenSSL
+except ImportError:
+    from hashlib import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +60,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
             record = message_record(gate, root, role, withheld(refused), at=at)
         record["id"] = gate.label(given_id) or _id(event, record)
         if event.call and event.kind == events.TOOL:
-            record["call"] = call_digest(event.call)
+            record["call"] = digest(event.call)
         records.append(record)
     if records:
         Journal(state, event.session).append(*records)
@@ -66,8 +70,8 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
 def _relies_on_settings(root: str) -> bool:
     from holdfast.config import trust
 
-    found = trust.record_of(root)
-    return found is not None and bool(found.settings)
+    record = trust.record_of(root)
+    return record is not None and bool(record.settings)
 
 
 def withheld(refused: Refused) -> str:
@@ -81,9 +85,14 @@ def gap(state: str, session: str) -> str:
     return os.path.join(state, "agents", f"{file_stem(session)}.gap")
 
 
-def call_digest(call: str) -> str:
-    """The stored form of a client's tool call id."""
-    return digest(call)
+def digest(*parts: str | bytes) -> str:
+    """20 hexadecimal digits. Part boundaries count: ("ab", "c") and ("a", "bc") differ. A client's tool call id is
+    stored in this form."""
+    whole = blake2b(digest_size=10)
+    for part in parts:
+        data = part.encode("utf-8", "replace") if isinstance(part, str) else part
+        whole.update(b"%d:" % len(data) + data)
+    return whole.hexdigest()
 
 
 def is_unsafe(state: str, session: str) -> bool:
@@ -111,9 +120,9 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
         called = [("assistant", call_text(name, event.arguments, event.cwd), "")]
         return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"
-    given = [(part_id, text) for part_id, text in event.parts] or [("", event.text)]
-    said = [(role, clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part)) for part, text in given]
-    return [(role, text, part_id) for role, text, part_id in said if text]
+    parts = event.parts or (("", event.text),)
+    texts = [(clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part_id)) for part_id, text in parts]
+    return [(role, text, part_id) for text, part_id in texts if text]
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

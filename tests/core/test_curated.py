@@ -8,8 +8,8 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
-from holdfast.flush.curated import bullets
-from holdfast.models import CuratedDecision, CuratedEntry
+from holdfast.flush.curated import apply, bullets
+from holdfast.models import CuratedEntry
 
 WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}
 
@@ -87,14 +87,6 @@ def test_compact__same_entry_again_in_other_case__is_not_added_twice(session, pa
     assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
 
 
-@pytest.mark.req("R178")
-def test_compact__human_correction__wins(session, payload, memory_file):
-    session.flush(payload(curated={"memory": ["The database runs on host db1"]}))
-    correction = CuratedEntry(text="The database runs on host db2", replaces="The database runs on host db1")
-    session.compact(0, payload(curated=CuratedDecision(memory=[correction])))
-    assert memory_file.read_text() == "# Memory\n\n- The database runs on host db2\n"
-
-
 @pytest.mark.req("R140", "R182")
 def test_compact__decision_is_none__files_stay_and_the_line_is_in_the_note(session, payload, note, memory_file):
     memory_file.write_text("# Memory\n\n- Never force-push to main\n")
@@ -139,3 +131,11 @@ def test_flush__curated_line_on_something_else__older_ones_stay(opened, payload,
     for session, line in (("a", old), ("b", new)):
         memory.session(session).flush(payload(curated={"memory": [line]}, state_mutations=[]))
     assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == [old, new]
+
+
+@pytest.mark.parametrize(
+    "before", ["- tabs\n- spaces\n", "# Memory\n\n- spaces\n- tabs\n", "# Memory\n\n- tabs\n- spaces\n- other\n"]
+)
+def test_apply__the_new_line_is_there_and_the_replaced_one_too__only_the_replaced_one_goes(before):
+    entry = CuratedEntry(text="spaces", replaces="tabs")
+    assert apply(before, [entry], "memory") == before.replace("- tabs\n", "")

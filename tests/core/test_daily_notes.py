@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Holdfast
-from holdfast.errors import FlushRefused, NothingToFlush
+from holdfast.errors import FlushRefused
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 
@@ -61,25 +61,6 @@ def test_flush__each_reason__has_its_time_stamped_header(opened, payload, note, 
     assert note().count(f"\n## {title} (14:30)\n") == 1
 
 
-@pytest.mark.req("R008")
-def test_flush__early_hour__is_zero_padded_and_each_flush_has_one_header(opened, payload, note, clock):
-    clock.now = datetime(2026, 11, 21, 9, 5, tzinfo=UTC)
-    memory = opened()
-    flush(memory, payload, "one", reason="compaction")
-    flush(memory, payload, "two", reason="compaction")
-    assert note().count("## Trimmed Context (09:05)\n") == 2
-
-
-@pytest.mark.req("R009", "R013")
-def test_project__only_read__holds_no_daily_file(opened, project):
-    memory = opened()
-    memory.load(), memory.report(), memory.store.names(), memory.unsafe(), memory.sessions(), memory.end_idle()
-    memory.session("s").end()
-    with pytest.raises(NothingToFlush):
-        memory.session("s").flush()
-    assert not (project / ".holdfast" / "memory").exists()
-
-
 @pytest.mark.req("R009", "R013", "R014")
 def test_project__message_added__folder_is_made_by_the_first_flush_only(opened, project, payload):
     memory = opened()
@@ -88,17 +69,6 @@ def test_project__message_added__folder_is_made_by_the_first_flush_only(opened, 
     assert not (project / ".holdfast" / "memory").exists()
     session.flush(payload())
     assert [p.name for p in (project / ".holdfast" / "memory").glob("*.md")] == ["2026-11-21.md"]
-
-
-@pytest.mark.req("R014")
-def test_flush__clock_moves_to_the_next_day__two_files(opened, payload, note, clock):
-    memory = opened()
-    flush(memory, payload, "one")
-    first = note("2026-11-21")
-    clock.tick(hours=10)
-    flush(memory, payload, "two")
-    assert note("2026-11-21") == first
-    assert note("2026-11-22").startswith("# Daily Memory: 2026-11-22\n")
 
 
 @pytest.mark.req("R015")

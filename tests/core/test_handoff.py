@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import BadValue, FlushRefused
-from holdfast.flush.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
+from holdfast.errors import BadValue, Corrupt, FlushRefused
+from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, parse, put, render, shortened
 from holdfast.plugin import discovery
-from holdfast.text.plain import clean
+from holdfast.text.plain import clean, first_line
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")
@@ -33,26 +31,6 @@ STATED = {
     "blocker": "test_refresh fails on Windows",
     "next_action": "Read the log of the nightly run",
 }
-
-
-@pytest.mark.parametrize("name", MARKS)
-def test_handoff__value_stated__survives_write_and_load(opened, payload, project, name):
-    opened().session("s").flush(payload(handoff=STATED))
-
-    [work] = opened().load().work
-    assert getattr(work, name) == STATED[name]
-    [entry] = parse((project / ".holdfast" / "continuity" / "active.md").read_text())
-    assert getattr(entry, name) == STATED[name]
-    assert STATED[name] in str(opened().load())
-
-
-@pytest.mark.parametrize("name", MARKS)
-def test_handoff__value_changed_by_a_later_flush__the_new_one_is_loaded(opened, payload, name):
-    opened().session("s").flush(payload(handoff=STATED))
-    opened().session("s").flush(payload(handoff={**STATED, name: "something newer"}))
-
-    [work] = opened().load().work
-    assert {n: getattr(work, n) for n in NAMES} == {**STATED, name: "something newer"}
 
 
 @pytest.mark.parametrize("name", MARKS)
@@ -89,18 +67,6 @@ def test_handoff__any_four_values__are_loaded_as_they_were_stated(values):
         memory.session("s").flush(told)
         entries = memory.load().work
     assert [{n: getattr(work, n) for n in NAMES} for work in entries] == [stated]
-
-
-@pytest.mark.req("R135", "R136", "R137", "R138")
-def test_handoff__document_of_an_earlier_holdfast__every_value_is_read(opened, project):
-    path = project / ".holdfast" / "continuity" / "active.md"
-    path.parent.mkdir(parents=True)
-    lines = [f"{name} = {json.dumps(value)}" for name, value in STATED.items()]
-    path.write_text('+++\nversion = 1\n\n[[work]]\nsession = "s"\nflush = "f"\n' + "\n".join(lines) + "\n+++\n")
-    seen(project)
-
-    [work] = opened().load().work
-    assert {n: getattr(work, n) for n in NAMES} == STATED
 
 
 @pytest.mark.req("R134")
@@ -165,3 +131,34 @@ def test_flush__a_value_with_many_dots__the_handoff_can_be_read_again(opened, pa
     session.add("assistant", "I will run the tests next.")
     session.flush()
     assert said[:50] in str(memory.load())
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_handoff__value_stated__survives_write_and_load(opened, payload, project, name):
+    opened().session("s").flush(payload(handoff=STATED))
+
+    [work] = opened().load().work
+    assert getattr(work, name) == STATED[name]
+    [entry] = parse((project / ".holdfast" / "continuity" / "active.md").read_text())
+    assert getattr(entry, name) == STATED[name]
+    assert STATED[name] in str(opened().load())
+
+
+@pytest.mark.parametrize("work", ['"none"', "3", "[1]", "{}"])
+def test_parse__work_is_not_a_list_of_tables__is_corrupt_and_never_empty(work):
+    with pytest.raises(Corrupt):
+        parse(f"+++\nversion = 1\nwork = {work}\n+++\n")
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_limits__string_as_long_as_allowed_or_longer__only_the_longer_one_is_cut_to_the_limit(extra):
+    def limited(text, most):
+        return text if not extra else "x" * (most - 1) + "…"
+
+    for cut, most in (
+        (lambda text: first_line(text, 300), 300),
+        (lambda text: Work(session="s", flush="f", objective=text).objective, MAX_CHARS),
+        (lambda text: shortened(Work(session="s", flush="f", objective=text)).objective, SHORT_CHARS),
+    ):
+        text = "x" * (most + extra)
+        assert cut(text) == limited(text, most)

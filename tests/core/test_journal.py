@@ -327,3 +327,38 @@ def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_ac
         assert texts(Journal(str(state), "s")) == [*said, "more"]
     except Corrupt:
         pass
+
+
+@pytest.mark.parametrize(
+    ("session_id", "stem"),
+    [
+        ("a" * 80, "a" * 80),
+        ("a" * 81, "a" * 40 + "~"),
+        ("Fix the Login", "fix-the-login~"),
+        ("--x--!", "x~"),
+        ("é!", "session~"),
+        ("con", "con~"),
+        ("", "session~"),
+    ],
+)
+def test_file_stem__id__is_kept_or_shortened_to_a_readable_part(session_id, stem):
+    got = file_stem(session_id)
+    assert got == stem or (got.startswith(stem) and len(got) == len(stem) + 12)
+
+
+@pytest.mark.parametrize("first", [b"", b"no json\n", b'{"kind": "message", "id": "other"}\n'])
+def test_session_id_of__first_line_is_not_a_sessions__is_unknown(tmp_path, first):
+    (tmp_path / "s.jsonl").write_bytes(first)
+    assert session_id_of(str(tmp_path / "s.jsonl"), private=False) is None
+
+
+def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):
+    [checkpoint] = journal.append({"kind": "checkpoint", "flushed_to": 0, "last_message": -1})
+    path = Path(journal.path)
+    line = encode(message("said"))
+    path.write_bytes(path.read_bytes() + line[:-1])
+    assert not journal.is_unflushed()
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert journal.is_unflushed()
+    path.write_bytes(path.read_bytes()[: checkpoint.end])
+    assert not journal.is_unflushed()

@@ -442,3 +442,81 @@ def test_flush__a_refused_payload_stays_incomplete__is_completed_after_as_many_r
     assert "- Decision: first words\n" in note()
     assert "\ncurated memory changes: none\n" in note()
     assert note().count("holdfast:block") == 1
+
+
+def test_flush__cannot_begin_with_a_marker_of_an_earlier_flush__that_marker_goes_on(opened, payload, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    in_the_way = project / ".holdfast" / "memory"
+    in_the_way.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(), reason="end")
+    before = opened().unsafe()[0]
+    journal = Path(session.journal.path)
+    lock = journal.with_name("s.flush.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(FlushRefused, match="could not begin"):
+        opened().session("s").flush()
+    after = opened().unsafe()[0]
+    assert (after.pending, after.key, after.reason) == (before.pending, before.key, "end")
+    assert before.pending is not None
+
+
+def test_flush__payload_lacks_a_field_after_a_flush_that_succeeded__plain_flush_is_refused_too(opened, payload):
+    session = opened().session("s")
+    session.flush(payload())
+    with pytest.raises(FlushRefused, match="`objective`"):
+        session.flush(payload(objective=None, decisions=["Use a UNIQUE index"]))
+    with pytest.raises(FlushRefused, match="`objective`"):
+        opened().session("s").flush()
+    assert opened().session("s").state is State.UNSAFE
+
+
+def test_flush__newest_payload_lacks_a_field_while_an_older_one_is_pending__the_older_one_does_not_pass_for_it(
+    opened, payload, project, note
+):
+    session = opened().session("s")
+    in_the_way = project / ".holdfast" / "continuity"
+    in_the_way.parent.mkdir(exist_ok=True)
+    in_the_way.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["the older one"]))
+    in_the_way.unlink()
+    with pytest.raises(FlushRefused, match="`objective`"):
+        session.flush(payload(objective=None, decisions=["the newest one"]))
+    with pytest.raises(FlushRefused, match="`objective`"):
+        opened().session("s").flush()
+    assert opened().session("s").state is State.UNSAFE
+    opened().session("s").flush(payload(decisions=["the newest one"]))
+    assert "the newest one" in note()
+    assert opened().session("s").state is State.SAFE
+
+
+def test_flush__plugin_missing_and_its_handoff_entry_went_with_a_later_flush__is_refused_too(opened, payload):
+    """Nothing is left then that the gate would be asked about."""
+    closed = payload(work_open=False, handoff=None)
+    opened().session("s").flush(closed)
+    opened().session("other").flush(closed)
+    with pytest.raises(FlushRefused, match="ghost"):
+        opened(plugins=GHOST).session("s").flush()
+
+
+def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flushed_without_it(opened, payload, note):
+    class Broken:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            raise RuntimeError("broken")
+
+    session = opened().session("s")
+    session.add("user", "Please paint the shed green")
+    with pytest.raises(FlushRefused):
+        opened(plugins=GHOST).session("s").flush(payload(decisions=["never stored"]))
+    opened().session("s").override("the plugin is gone")
+    opened(Broken()).session("s").compact(0)  # uses up the override
+    session = opened().session("s")
+    session.add("user", "Please mow the lawn")
+    session.flush()
+    assert "mow the lawn" in note()
+    assert "an operator overrode it" in note()
+    assert opened().unsafe() == []

@@ -189,3 +189,44 @@ def test_flush__note_was_scrubbed_and_the_handoff_is_gone__only_the_handoff_is_w
     opened().session("s").flush()
     assert note() == before
     assert (project / ".holdfast" / "continuity" / "active.md").exists()
+
+
+def test_flush__payload_was_kept_by_the_marker_of_another_process_and_overridden__does_not_come_back(
+    opened, payload, note, in_the_way
+):
+    session = opened().session("s")
+    session.add("user", "Please paint the shed green")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["refused and then settled"]))
+    in_the_way.unlink()
+    other = opened().session("s")
+    other.flush(payload(decisions=["stated later"]))
+    before = note()
+
+    assert session.flush().repeated
+    assert note() == before
+
+
+def test_flush__marker_is_deleted_while_it_fails__the_payload_is_in_a_new_one(opened, payload, project, note):
+    class Deleting:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            safety.forget(str(project / ".holdfast" / "state"), "s")
+            raise RuntimeError("broken")
+
+    session = opened(Deleting()).session("s")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["kept all the same"]))
+    assert opened().unsafe()[0].stated[0].payload is not None
+    opened().session("s").flush()
+    assert "kept all the same" in note()
+
+
+def test_flush__completed_on_a_later_day__its_facts_have_the_time_at_which_they_were_stated(opened, payload, clock):
+    at = clock()
+    with pytest.raises(FlushRefused):
+        opened(Broken()).session("s").flush(payload(facts=["The port is 8443"]))
+    clock.tick(days=1)
+    receipt = opened().session("s").flush()
+    [fact] = opened().facts.list()
+    assert (receipt.at, fact.created_at) == (at, at)

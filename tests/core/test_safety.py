@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Unavailable
+from holdfast.errors import FlushRefused, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
@@ -87,3 +87,83 @@ def test_clear__a_payload_is_not_settled__it_alone_is_left_and_the_pending_flush
     assert left.error == "A payload stated meanwhile by another process was refused."
     safety.clear(state, "s", settled=["b"])
     assert safety.read(state, "s") is None
+
+
+@pytest.mark.parametrize("change", ["clear", "waive"])
+def test_marker__another_process_removed_it_while_this_one_waited__there_is_nothing_left_to_do(state, change):
+    safety.begin(state, marker())
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            CHANGES[change](state)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    with durable.lock(f"{state}/sessions/s.lock"):
+        thread.start()
+        thread.join(0.3)  # it has read the marker, and waits for the lock
+        assert thread.is_alive()
+        os.remove(safety.path_of(state, "s"))
+    thread.join(10)
+    assert failed == []
+    assert safety.read(state, "s") is None
+
+
+def test_begin__others_stated_payloads_meanwhile__returns_and_stores_them_first(state):
+    first, second = Stated(digest="a", at=AT), Stated(digest="b", at=AT)
+    safety.begin(state, marker(stated=[first]))
+    assert safety.begin(state, marker(stated=[second])).stated == (first, second)
+    assert safety.read(state, "s").stated == (first, second)
+
+
+def test_begin__journals_lock_cannot_be_taken__marker_is_written_all_the_same(state):
+    private.make(state, "sessions")
+    os.mkdir(f"{state}/sessions/s.lock")
+    safety.begin(state, marker())
+    assert os.path.isdir(f"{state}/sessions/s.lock")
+    assert safety.read(state, "s") is not None
+    assert [one.session for one in safety.all_unsafe(state)] == ["s"]
+
+
+def test_waive__stated_payloads__all_are_overridden_durably(state):
+    safety.begin(state, marker(stated=[Stated(digest=d, at=AT, payload={}, waived=d == "a") for d in "ab"]))
+    safety.waive(state, "s")
+    assert [(one.digest, one.waived) for one in safety.read(state, "s").stated] == [("a", True), ("b", True)]
+
+
+def test_failed__by_strict_policy_or_otherwise__only_strict_policy_is_counted(state):
+    count = 0
+    now = safety.begin(state, marker())
+    assert now.blocked == 0
+    for strict in (False, True, False, True):
+        now = safety.failed(state, now, error="e", next_step="n", target="t", blocked=strict)
+        count += strict
+        assert (now.blocked, safety.read(state, "s").blocked) == (count, count)
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        ("Run `holdfast flush` once more.", "Run `holdfast flush` once more."),
+        (
+            "Free some space.",
+            "Free some space. `holdfast flush --session 'a b'` tries again and shows any remaining problem.",
+        ),
+        ("", "`holdfast flush --session 'a b'` tries again and shows any remaining problem."),
+    ],
+)
+def test_way_out__next_step__always_names_a_flush_once(step, wanted):
+    assert marker("a b", next_step=step).way_out == wanted
+
+
+def test_flush__interrupted_before_anything_was_refused__marker_has_counted_no_refusal(opened, payload, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    for attempt in (1, 2):
+        with pytest.raises(FlushRefused):
+            session.flush(payload())
+        [left] = opened().unsafe()
+        assert (left.attempts, left.blocked) == (attempt, 0)

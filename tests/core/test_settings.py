@@ -9,7 +9,7 @@ from datetime import UTC
 
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.layout import Layout
@@ -93,6 +93,7 @@ PAYLOAD = st.builds(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RECEIPT | PAYLOAD)
 def test_read__what_was_written__is_the_same_value(value: object) -> None:
     assert structure(json.loads(json.dumps(unstructure(value))), type(value), what="It") == value

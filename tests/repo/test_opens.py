@@ -79,7 +79,7 @@ IN_PLACE = {
     "plugins/holdfast_models/cli/gemini.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_models/cli/model.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_agents/watchdog.py": "the null device",
-    "plugins/holdfast_app/data_loss/tally.py": "a mark: one checksummed line of fixed length, derived from the list",
+    "plugins/holdfast_app/durable_queue/tally.py": "a mark: one checksummed line, derived from the list",
     "plugins/holdfast_cli/demo/command.py": "files of the demonstration",
     "plugins/holdfast_cli/dream/dream.py": "a draft that the user edits",
     "plugins/holdfast_cli/migration/exporting.py": "a member of an archive in memory",

@@ -123,7 +123,7 @@ def counted(function):
 for name in ("replace", "remove", "append", "truncate"):
     setattr(durable, name, counted(getattr(durable, name)))
 memory = Holdfast.open(root, config=Config(zone="UTC", plugins=off, storage=StorageConfig(backend=backend)))
-for name in ("delete_fact", "write", "delete", "compact"):
+for name in ("commit", "write", "delete", "compact"):
     setattr(memory.store.backend, name, counted(getattr(memory.store.backend, name)))
 report = memory.purge(subject=subject)
 print(report.clean, report.resumed)

@@ -94,7 +94,7 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
     fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
     rest = next((one.name for one in fields if REST in one.metadata), "")
     known = {one.name for one in fields} - {rest}
-    checked = {one.name: _checked(one, converter) for one in fields if ABOUT in one.metadata or _converts_enum(one)}
+    checked = {one.name: _checked(one, converter) for one in fields}
     read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
 
     def hook(value: Any, _: object) -> object:
@@ -115,19 +115,15 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
     return hook
 
 
-def _converts_enum(field: attrs.Attribute[Any]) -> bool:
-    """Whether the class converts the value itself, and lists the choices if it cannot."""
-    return field.converter is not None and isinstance(field.type, type) and issubclass(field.type, Enum)
-
-
 def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
-    read = None if _converts_enum(field) else converter.get_structure_hook(field.type)
-    about = field.metadata.get(ABOUT)
+    """How a field is read. Its type is looked at when there is a value, because few tables of the settings are set."""
 
-    def hook(value: object, kind: object) -> object:
-        made = value if read is None else read(value, kind)
-        if about is not None:
-            about.check(made)
+    def hook(value: object, kind: Any) -> object:
+        if field.converter is not None and isinstance(kind, type) and issubclass(kind, Enum):
+            return value  # the class converts it, and lists the choices if it cannot
+        made: object = converter.structure(value, kind)
+        if ABOUT in field.metadata:
+            field.metadata[ABOUT].check(made)
         return made
 
     return cattrs.override(struct_hook=hook)

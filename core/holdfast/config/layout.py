@@ -138,26 +138,24 @@ class Layout:
                 raise ConfigError(
                     f"layout.documents.{surface} is not a surface.", next_step=f"Known surfaces: {', '.join(Surface)}."
                 )
-        for surface in (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT):
-            if "{date}" not in self._template(surface):
-                raise ConfigError(
-                    f"layout.documents.{surface} has no {{date}}.",
-                    next_step="Add {date}, because there is one document per day.",
-                )
         try:
-            for surface in self.base.documents:
-                self.name(surface, date(2000, 1, 1))
-            self.facts  # noqa: B018 - evaluated for its errors
+            names, _ = self._names, self.facts
         except (KeyError, IndexError, ValueError) as error:
             raise ConfigError(
                 f"The layout names an unknown root: {error}.", next_step="Define it under [layout.roots]."
             ) from error
+        for surface in (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT):
+            if "{date}" not in names[surface]:
+                raise ConfigError(
+                    f"layout.documents.{surface} has no {{date}}.",
+                    next_step="Add {date}, because there is one document per day.",
+                )
 
     @cached_property
-    def _single(self) -> dict[str, str]:
-        """Names of single-document surfaces, built once because every turn needs them."""
-        templates = {surface: self._template(surface) for surface in self.base.documents}
-        return {one: text.format(**self.root_names) for one, text in templates.items() if "{date}" not in text}
+    def _names(self) -> dict[str, str]:
+        """Each surface's document; where there is one per day, its name contains ``{date}``."""
+        templates: dict[str, str] = dict(self.base.documents) | dict(self.documents)
+        return {one: text.format(date="{date}", **self.root_names) for one, text in templates.items()}
 
     @property
     def base(self) -> Preset:
@@ -173,37 +171,31 @@ class Layout:
         """The logical roots' names."""
         return {**self.base.roots, **self.roots}
 
-    def _template(self, surface: Surface) -> str:
-        return self.documents.get(surface, self.base.documents.get(surface, ""))
-
     def name(self, surface: Surface, day: date | None = None) -> str:
         """A surface's document; surfaces with one document per day need ``day``."""
-        if surface in self._single:
-            return self._single[surface]
-        template = self._template(surface)
-        if not template:
+        name = self._names.get(surface, "")
+        if not name:
             raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")
-        if "{date}" in template and day is None:
+        if "{date}" in name and day is None:
             raise ValueError(f"{surface} has one document per day: pass the day")
-        return template.format(date=day.isoformat() if day else "", **self.root_names)
+        return name.replace("{date}", day.isoformat() if day else "")
 
     @property
     def archive(self) -> str:
         """The document next to the dream diaries for items that do not fit into MEMORY.md."""
-        return self._template(Surface.DIARY).format(date="archive", **self.root_names)
+        return self._names[Surface.DIARY].replace("{date}", "archive")
 
     def pattern(self, surface: Surface) -> str:
         """A surface's document for people, with ``YYYY-MM-DD`` for the day."""
-        return self._template(surface).format(date="YYYY-MM-DD", **self.root_names)
+        return self._names.get(surface, "").replace("{date}", "YYYY-MM-DD")
 
     def prefix(self, surface: Surface) -> str:
         """The common prefix of a surface's daily documents."""
-        return self._template(surface).split("{date}", 1)[0].format(**self.root_names)
+        return self._names.get(surface, "").partition("{date}")[0]
 
     def day_of(self, surface: Surface, name: str) -> date | None:
         """A daily document's day, or None when ``name`` does not belong to that surface."""
-        before, _, after = self._template(surface).partition("{date}")
-        before, after = before.format(**self.root_names), after.format(**self.root_names)
+        before, _, after = self._names.get(surface, "").partition("{date}")
         if not (name.startswith(before) and name.endswith(after)) or len(name) != len(before) + 10 + len(after):
             return None
         try:
@@ -214,14 +206,11 @@ class Layout:
     def surface_of(self, name: str) -> Surface | None:
         """The surface that ``name`` belongs to, or None."""
         for surface in self.base.documents:
-            template = self._template(surface)
-            if "{date}" in template:
+            own = self._names[surface]
+            if "{date}" in own:
                 if self.day_of(surface, name) is not None:
                     return surface
-            elif template.endswith("/"):
-                if name.startswith(self.prefix(surface)):
-                    return surface
-            elif self.name(surface) == name:
+            elif own == name or (own.endswith("/") and name.startswith(own)):
                 return surface
         return None
 

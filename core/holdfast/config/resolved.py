@@ -86,9 +86,9 @@ def _presets(
     root: str, written: Mapping[str, Any], outside: Mapping[str, Any], env: Mapping[str, str] | None
 ) -> tuple[str, str]:
     """The preset that the settings name, and the one in force instead, if any."""
-    named, layout = settings.preset(outside), written.get("layout")
-    if isinstance(layout, dict) and "preset" in layout and _PRESET not in settings.overrides(env):
-        named = settings.preset(written)
+    named = settings.preset(outside)
+    if _PRESET not in settings.overrides(env):
+        named = settings.preset(written, named)
     return named, statefolder.former(root, named)
 
 
@@ -274,12 +274,9 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
     """
     made = Parted({}, {}, {})
     base = dict(leaves(outside))
-    layout = written.get("layout")
-    preset = layout.get("preset") if isinstance(layout, dict) else None
-    if isinstance(preset, str) and preset in settings.STATE_FOLDERS:
-        base["layout.preset"] = preset  # it determines the store's own folder
-    if former:
-        base["layout.preset"] = former
+    preset = former or settings.preset(written, settings.preset(outside))
+    if preset in settings.STATE_FOLDERS:
+        base[_PRESET] = preset  # it determines the store's own folder
     for path, value in _entries(written):
         if former and path == ("layout", "preset"):
             continue
@@ -287,10 +284,14 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
         if path[0] == _PLUGINS and len(path) == 3:
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
                 into = made.asking
-        elif (allowed := _allows(path, value, base)) is None:
-            into = made.asking if path[0] == "storage" and len(path) == 2 else made.strange
-        elif not allowed:
-            into = made.asking
+        else:
+            from holdfast.config import values
+
+            allowed = values.allows(".".join(path), value, base)
+            if allowed is None and not (path[0] == "storage" and len(path) == 2):
+                into = made.strange
+            elif not allowed:
+                into = made.asking
         for step in path[:-1]:
             into = into.setdefault(step, {})
         into[path[-1]] = value
@@ -300,18 +301,15 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
 def leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
     """Dotted keys and values, with parts quoted where TOML requires it. Empty tables below the top are values."""
     for key, value in table.items():
-        bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
-        here = (f"{path}." if path else "") + (key if bare else _quoted(key))
+        if not (key.replace("_", "").replace("-", "").isalnum() and key.isascii()):
+            import json
+
+            key = json.dumps(key)
+        here = f"{path}.{key}" if path else key
         if isinstance(value, dict) and (value or not path):
             yield from leaves(value, here)
         else:
             yield here, value
-
-
-def _quoted(key: str) -> str:
-    import json
-
-    return json.dumps(key)
 
 
 def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -333,23 +331,17 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                     yield (section, name, key), value
 
 
-def _allows(path: tuple[str, ...], value: object, base: Mapping[str, Any]) -> bool | None:
-    """Whether a project may set the key to ``value``; None for an unknown key."""
-    from holdfast.config import values
-
-    return values.allows(".".join(path), value, base)
-
-
 def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
     """Whether a project may set ``key`` in its table ``[plugins.NAME]``, given as ``said``. ``outside`` are the tables
     in force without the project."""
     table = outside.get(name) if isinstance(outside, dict) else None
     own = table if isinstance(table, dict) else {}
-    on = own.get("enabled", True) is True and (table is not None or name in discovery.defaults())
+    is_default = name in discovery.defaults()
+    on = own.get("enabled", True) is True and (table is not None or is_default)
     if not on and said.get("enabled") is False:
         return True  # off in both cases
     if key == "enabled":
-        return said.get("enabled", True) is True and (on or name in discovery.defaults())
+        return said.get("enabled", True) is True and (on or is_default)
     if not on or key == "deadline_s":
         return False
     from holdfast.plugin import options

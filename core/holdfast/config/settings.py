@@ -208,10 +208,10 @@ def new_config_file(data: Mapping[str, Any]) -> str:
     return ".opencode/holdfast.toml" if preset(data) == "opencode" else "holdfast.toml"
 
 
-def preset(data: Mapping[str, Any]) -> str:
+def preset(data: Mapping[str, Any], default: str = "default") -> str:
     """The layout's preset in settings that may be invalid."""
-    layout = data.get("layout", {})
-    return str(layout.get("preset", "default")) if isinstance(layout, Mapping) else "default"
+    layout = data.get("layout")
+    return str(layout.get("preset", default)) if isinstance(layout, Mapping) else default
 
 
 def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import evolve
+from attrs import evolve, fields, has
 
 from holdfast.config.layout import Surface
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
@@ -304,36 +304,26 @@ def check_pointers(payload: Payload) -> None:
 
 def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
     """The payload with ``change`` applied to every string."""
-    values: dict[str, Any] = {n: tuple(change[t] for t in getattr(payload, n) or ()) for n in LISTS}
-    values = {n: v for n, v in values.items() if getattr(payload, n) is not None}
-    for name in ("objective", "next_step"):
-        if (text := getattr(payload, name)) is not None:
-            values[name] = change[text]
-    if payload.state_mutations is not None:
-        values["state_mutations"] = tuple(
-            evolve(m, target=change[m.target], summary=change[m.summary]) for m in payload.state_mutations
-        )
-    if payload.handoff is not None:
-        values["handoff"] = HandoffFields(**{n: change[getattr(payload.handoff, n)] for n in HANDOFF_FIELDS})
-    if payload.curated is not None:
-        values["curated"] = CuratedDecision(
-            memory=tuple(evolve(e, text=change[e.text], replaces=change[e.replaces]) for e in payload.curated.memory),
-            user=tuple(evolve(e, text=change[e.text], replaces=change[e.replaces]) for e in payload.curated.user),
-        )
-    return payload.evolve(**values)
+    changed: Payload = _mapped(payload, change.__getitem__)
+    return changed
 
 
 def texts(payload: Payload) -> list[str]:
     """Every string in the payload, each once, in order."""
-    found: list[str] = []
+    found: dict[str, str] = {}
+    _mapped(payload, lambda text: found.setdefault(text, text))
+    return list(found)
 
-    class _Collect(dict[str, str]):
-        def __missing__(self, text: str) -> str:
-            found.append(text)
-            return text
 
-    map_texts(payload, _Collect())
-    return list(dict.fromkeys(found))
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if type(value) is str:
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_mapped(one, change) for one in value)
+    if has(type(value)):
+        names = [one.name for one in fields(type(value)) if one.name not in ("derived", "sources")]
+        return evolve(value, **{name: _mapped(getattr(value, name), change) for name in names})
+    return value
 
 
 def unforeseen(step: str, error: Exception) -> HoldfastError:

@@ -81,8 +81,10 @@ def flush(
     except HoldfastError as error:
         raise record.not_begun(attempt, error) from error
     session.unmarked = False
-    waits = receipt.repeated or receipt.spooled or background.takes_over(services)
-    if not waits:  # all is durable and no lock is held
+    is_new = not (receipt.repeated or receipt.spooled)
+    if is_new and services.hurried:
+        background.takes_over(services)
+    elif is_new:  # all is durable and no lock is held
         summary = receipt.summary
         receipt = services.facts.complete(receipt, attempt.queued, attempt.gathered)
         if receipt.summary != summary:
@@ -131,7 +133,7 @@ def _flush(attempt: Attempt) -> Receipt:
 
 
 def _write(attempt: Attempt) -> Receipt:
-    """The five steps. An earlier flush of the same content is only completed."""
+    """The five steps."""
     services, session, documents = attempt.services, attempt.session, attempt.documents
     services.plugins.require_all()
     documents.read_ahead(services.now())
@@ -139,12 +141,6 @@ def _write(attempt: Attempt) -> Receipt:
     if made is None:
         return record.nothing_left(attempt)
     made = check(attempt, made)
-    last = session.last_receipt
-    if last is not None and made.was_flushed_by(last):
-        _compare(attempt, last)
-        if last.written and not attempt.proof.lost:
-            return record.repeat(attempt, last)
-        made = made.again(last, session.last_flush or {})
     results = attempt.gathered.results if attempt.gathered is not None else ()
     flush_id = documents.write(
         made.payload,
@@ -152,7 +148,7 @@ def _write(attempt: Attempt) -> Receipt:
         made.at,
         partial(made.block, session.id),
         agent=attempt.agent,
-        last=last,
+        last=session.last_receipt,
         drafted=[fact.content for _, extraction in results for fact in extraction.facts],
     )
     attempt.step = "on_flush"
@@ -161,24 +157,26 @@ def _write(attempt: Attempt) -> Receipt:
     return record.finish(attempt, made, receipt)
 
 
-def _compare(attempt: Attempt, last: Receipt) -> None:
-    """Find out which documents of the last flush are still whole. Raises: Corrupt, Unavailable, PluginError."""
-    attempt.documents.proof = verify.check(attempt.services, last, attempt.session.last_flush)
-
-
 def _still_valid(attempt: Attempt) -> Receipt | None:
-    """The last flush's receipt, when nothing is new and everything that it proves is still stored. Raises:
-    NothingToFlush for an empty session; as :func:`verify.check`."""
+    """The last flush's receipt, when this flush has the same content and everything that the receipt proves is still
+    stored. Else None; what is lost is known then. Raises: NothingToFlush for an empty session; as
+    :func:`verify.check`."""
     session, services = attempt.session, attempt.services
-    if not attempt.is_idle or _has_begun(attempt):
+    marker = safety.read(services.state, session.id)
+    if session.unwritten or not (attempt.is_idle or attempt.key == attempt.last_key):
         return None
+    if marker is not None and (marker.pending is not None or marker.stated):
+        stated = marker.stated[-1] if marker.stated else None
+        if not marker.key == attempt.last_key == attempt.key_with(stated):
+            return None  # an earlier flush did not complete: its payload must not be forgotten
     last = session.last_receipt
     if last is None:
         safety.clear_empty(services.state, session.id)
         raise contract.nothing(session.id)
+    attempt.settled = {one.digest for one in (marker.stated if marker is not None else ())}
     try:
         services.plugins.require_all()
-        _compare(attempt, last)
+        attempt.documents.proof = verify.check(services, last, session.last_flush)
         if not attempt.proof.lost:
             return record.repeat(attempt, last)
     except Unavailable:
@@ -188,12 +186,6 @@ def _still_valid(attempt: Attempt) -> Receipt | None:
     if session.last_flush is None:  # only the messages still in context are left to write from
         attempt.messages = order.as_said(session.messages)
     return None
-
-
-def _has_begun(attempt: Attempt) -> bool:
-    """Whether an earlier flush did not complete: its payload must not be forgotten."""
-    marker = safety.read(attempt.services.state, attempt.session.id)
-    return bool(attempt.session.unwritten or (marker is not None and (marker.pending is not None or marker.stated)))
 
 
 # flushes kept on this machine, while the store's server is away
@@ -223,9 +215,6 @@ def _keep(attempt: Attempt, keeper: Spool, why: HoldfastError | None) -> Receipt
     if made is None:
         return record.nothing_left(attempt)
     made = check(attempt, made)
-    last = session.last_receipt
-    if last is not None and made.was_flushed_by(last):
-        return _unchecked(attempt, keeper, last)
     receipt = evolve(record.receipt_of(attempt, made, made.flush_id(session.id)), spooled=keeper.server)
     attempt.step = "spool"
     keeper.keep(receipt, made.flushed(), why)

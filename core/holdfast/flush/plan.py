@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.flush.interfaces import Gathered, Spool
     from holdfast.flush.verify import Proof
     from holdfast.journal.safety import Marker, Stated
-    from holdfast.models import Message, Receipt
+    from holdfast.models import Message
     from holdfast.session.context import Context
     from holdfast.session.services import Services
 
@@ -73,6 +73,20 @@ class Attempt:
     def is_idle(self) -> bool:
         """Whether nothing was given and nothing was said since the last flush."""
         return self.stated is None and not self.messages
+
+    @property
+    def key(self) -> str:
+        """Identifies the messages and the payload to flush."""
+        return self.key_with(self.stated)
+
+    def key_with(self, stated: Stated | None) -> str:
+        """:attr:`key` for another payload."""
+        return sha256(f"{self.position}\n{stated.digest if stated else ''}")
+
+    @property
+    def last_key(self) -> str:
+        """The key of the last flush that succeeded; empty when there is none."""
+        return str((self.session.last_flush or {}).get("key", ""))
 
     @property
     def proof(self) -> Proof:
@@ -145,22 +159,6 @@ class Plan:
         """The record in the journal, once the flush is durable."""
         return {**self.pending(), "key": self.key, "overrides": self.overrides}
 
-    def again(self, receipt: Receipt, flushed: Mapping[str, Any]) -> Self:
-        """As the flush of ``receipt`` wrote it, whose record in the journal is ``flushed``."""
-        return evolve(
-            self,
-            at=receipt.at,
-            summary=self.summary or str(flushed.get("summary", "")),
-            before=tuple(flushed.get("before", ())),
-            overrides=tuple(flushed.get("overrides", self.overrides)),
-        )
-
-    def was_flushed_by(self, receipt: Receipt) -> bool:
-        """Whether the flush of ``receipt`` had the same content, apart from its time. Lines of refused payloads are
-        always new."""
-        same = receipt.flush_id.partition("-")[0] == evolve(self, at=receipt.at).flush_id(receipt.session_id)
-        return same and not self.before
-
     def flush_id(self, session_id: str) -> str:
         """The time is part of the id, because the same words may be flushed again on another day."""
         parts = [session_id, self.key, refused_payloads.form(self.payload), stamp(self.at.astimezone(UTC))]
@@ -193,8 +191,7 @@ def make(attempt: Attempt) -> Plan | None:
         key_before, pending = session.last_flush["key"], session.last_flush
     was_idle = attempt.is_idle
     _take_up_refused(attempt, marker)
-    key = sha256(f"{attempt.position}\n{attempt.stated.digest if attempt.stated else ''}")
-    if pending is not None and (key_before == key or (was_idle and not attempt.taken_up)):
+    if pending is not None and (attempt.proof.lost or key_before == attempt.key or (was_idle and not attempt.taken_up)):
         zone, overrides = attempt.services.config.tz, session.unrecorded_overrides
         try:
             plan = Plan.from_record(pending, key=key_before, zone=zone, overrides=overrides)
@@ -206,7 +203,7 @@ def make(attempt: Attempt) -> Plan | None:
             return plan
     if attempt.given is None and not (attempt.messages or session.messages):
         return None
-    return _new(attempt, marker, key)
+    return _new(attempt, marker)
 
 
 def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
@@ -219,7 +216,7 @@ def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
             attempt.stated, attempt.given, attempt.taken_up = one, refused_payloads.payload_of(one), True
 
 
-def _new(attempt: Attempt, marker: Marker, key: str) -> Plan:
+def _new(attempt: Attempt, marker: Marker) -> Plan:
     """Collect the content. Fields that were not given come from the drafts of extractors and from the messages."""
     services, session = attempt.services, attempt.session
     at = services.now()
@@ -246,7 +243,7 @@ def _new(attempt: Attempt, marker: Marker, key: str) -> Plan:
     if messages:
         payload = payload.evolve(sources=services.authorship.sources(payload, messages))
     return Plan(
-        key=key,
+        key=attempt.key,
         payload=payload,
         summary=summary,
         at=at,

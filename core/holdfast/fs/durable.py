@@ -16,10 +16,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK
 
 from holdfast.fs import safeopen
-from holdfast.fs.faults import unavailable
+from holdfast.fs.faults import reporting, unavailable
 from holdfast.fs.locks import FolderLock, Lock, lock
 from holdfast.fs.safeopen import Folder
 from holdfast.fs.torn import may_be_torn
@@ -43,6 +44,7 @@ __all__ = [
     "may_be_torn",
     "remove",
     "replace",
+    "reporting",
     "retire",
     "sync",
     "truncate",
@@ -64,26 +66,22 @@ def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True
     """
     target = os.path.abspath(path)
     temp = f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMP_SUFFIX}"
-    try:
-        with Folder(os.path.dirname(target), syncable=True) as folder:
-            renamed = False
+    with reporting(target, "write"), Folder(os.path.dirname(target), syncable=True) as folder:
+        try:
+            fd = folder.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             try:
-                fd = folder.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-                try:
-                    _write_all(fd, data)
-                    if flush:
-                        _flush(fd)
-                finally:
-                    os.close(fd)
-                folder.replace(temp, os.path.basename(target))
-                renamed = True
+                _write_all(fd, data)
+                if flush:
+                    _flush(fd)
             finally:
-                if not renamed:
-                    _unlink_quietly(folder, temp)
-            if flush:
-                _sync_names(folder)
-    except OSError as error:
-        raise unavailable(error, target, "write") from error
+                os.close(fd)
+            folder.replace(temp, os.path.basename(target))
+        except BaseException:
+            with suppress(OSError):
+                folder.unlink(temp)
+            raise
+        if flush:
+            _sync_names(folder)
 
 
 def append(
@@ -103,75 +101,64 @@ def append(
     new. If that fails too, part of the data remains; callers recognise such a torn tail by their framing and cut it.
     """
     target = os.path.abspath(path)
-    name = os.path.basename(target)
-    flags = os.O_WRONLY | os.O_APPEND
-    try:
-        with Folder(os.path.dirname(target), syncable=True) as folder:
-            try:
-                fd, new = folder.open(name, flags, mode, private=private), False
-            except FileNotFoundError:
-                fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
-            done = False
-            offset = -1  # nothing was written yet
-            try:
-                offset = os.fstat(fd).st_size
-                if flush and (new or not (offset or settled)):
-                    _sync_names(folder)
-                _write_all(fd, data)
-                if flush:
-                    _flush(fd)
-                done = True
-            finally:
-                try:
-                    if not done:
-                        if offset >= 0:
-                            _cut_back(fd, offset)
-                        if new:
-                            _unlink_quietly(folder, name)
-                finally:
-                    os.close(fd)
-    except OSError as error:
-        raise unavailable(error, target, "append to") from error
+    name, flags, offset = os.path.basename(target), os.O_WRONLY | os.O_APPEND, -1
+    with reporting(target, "append to"), Folder(os.path.dirname(target), syncable=True) as folder:
+        try:
+            fd, new = folder.open(name, flags, mode, private=private), False
+        except FileNotFoundError:
+            fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
+        try:
+            offset = os.fstat(fd).st_size
+            if flush and (new or not (offset or settled)):
+                _sync_names(folder)
+            _write_all(fd, data)
+            if flush:
+                _flush(fd)
+        except BaseException:  # undone as far as the disk permits
+            with suppress(OSError):
+                if offset >= 0:
+                    os.ftruncate(fd, offset)
+            with suppress(OSError):
+                if new:
+                    folder.unlink(name)
+            raise
+        finally:
+            os.close(fd)
     return offset
 
 
 def truncate(path: PathArg, length: int, *, private: bool = True) -> None:
     """Cut ``path`` to its first ``length`` bytes, durably. Raises: Unavailable."""
-    try:
+    with reporting(path, "cut"):
         fd = safeopen.open_fd(path, os.O_WRONLY, private=private)
         try:
             os.ftruncate(fd, length)
             _flush(fd)
         finally:
             os.close(fd)
-    except OSError as error:
-        raise unavailable(error, path, "cut") from error
 
 
 def sync(path: PathArg, *, private: bool = True) -> None:
     """Make another process's writes to ``path`` durable, even if that process was killed. Raises: Unavailable."""
-    try:
+    with reporting(path, "flush"):
         fd = safeopen.open_fd(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY, private=private)
         try:
             _flush(fd)
         finally:
             os.close(fd)
-    except OSError as error:
-        raise unavailable(error, path, "flush") from error
     fsync_dir(os.path.dirname(os.path.abspath(path)))
 
 
 def remove(path: PathArg) -> None:
     """Remove ``path`` durably. A missing file is not an error. Raises: Unavailable."""
     target = os.path.abspath(path)
-    try:
-        with Folder(os.path.dirname(target), syncable=True) as folder:
-            folder.unlink(os.path.basename(target))
-            _sync_names(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise unavailable(error, path, "remove") from error
+    with (
+        reporting(path, "remove"),
+        suppress(FileNotFoundError, NotADirectoryError),
+        Folder(os.path.dirname(target), syncable=True) as folder,
+    ):
+        folder.unlink(os.path.basename(target))
+        _sync_names(folder)
 
 
 def retire(path: PathArg) -> None:
@@ -189,52 +176,42 @@ def make_private_dir(path: PathArg) -> None:
     killed one.
     """
     target = os.path.abspath(path)
-    try:
-        found = safeopen.stat(target)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        above = os.path.dirname(target)
-        if above == target:
-            raise unavailable(error, target, "make the folder") from error
-        make_private_dir(above)
-    except OSError as error:
-        raise unavailable(error, target, "make the folder") from error
-    else:
-        if S_ISLNK(found.st_mode):
-            raise unavailable(OSError(errno.ELOOP, os.strerror(errno.ELOOP)), target, "make the folder")
-        if not S_ISDIR(found.st_mode):
-            raise unavailable(OSError(errno.EEXIST, os.strerror(errno.EEXIST)), target, "make the folder")
-        if S_IMODE(found.st_mode) != _UNSETTLED:
-            return
-    try:
-        with Folder(os.path.dirname(target), syncable=True) as parent:
+    above, name = os.path.split(target)
+    with reporting(target, "make the folder"):
+        try:
+            found = safeopen.stat(target)
+        except (FileNotFoundError, NotADirectoryError):
+            if not name:
+                raise
+            make_private_dir(above)
+        else:
+            if not S_ISDIR(found.st_mode):
+                code = errno.ELOOP if S_ISLNK(found.st_mode) else errno.EEXIST
+                raise OSError(code, os.strerror(code))
+            if S_IMODE(found.st_mode) != _UNSETTLED:
+                return
+        with Folder(above, syncable=True) as parent:
             try:
-                parent.make(os.path.basename(target), _UNSETTLED)
+                parent.make(name, _UNSETTLED)
             except FileExistsError:  # by another process, possibly killed
-                if not S_ISDIR(parent.stat(os.path.basename(target)).st_mode):
+                if not S_ISDIR(parent.stat(name).st_mode):
                     raise
             _sync_names(parent)
-            parent.chmod(os.path.basename(target), 0o700)
-    except OSError as error:
-        raise unavailable(error, target, "make the folder") from error
+            parent.chmod(name, 0o700)
 
 
 def fsync_dir(path: PathArg) -> None:
     """Make added, removed and renamed names in the folder ``path`` durable. Raises: Unavailable."""
     if sys.platform == "win32":
         return  # folders cannot be opened there; NTFS journals names itself
-    try:
-        with Folder(path, syncable=True) as folder:
-            _sync_names(folder)
-    except OSError as error:
-        raise unavailable(error, path, "flush the folder") from error
+    with reporting(path, "flush the folder"), Folder(path, syncable=True) as folder:
+        folder.sync()
 
 
 def _sync_names(folder: Folder) -> None:
     """Raises: Unavailable."""
-    try:
+    with reporting(folder.path, "flush the folder"):
         folder.sync()
-    except OSError as error:
-        raise unavailable(error, folder.path, "flush the folder") from error
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -253,18 +230,3 @@ def _flush(fd: int) -> None:
             if error.errno not in (errno.ENOTSUP, errno.EINVAL):
                 raise
     os.fsync(fd)
-
-
-def _cut_back(fd: int, length: int) -> None:
-    """Undo a failed append as far as the disk permits. The caller raises the original error."""
-    try:  # noqa: SIM105 - as above
-        os.ftruncate(fd, length)
-    except OSError:
-        pass
-
-
-def _unlink_quietly(folder: Folder, name: str) -> None:
-    try:  # noqa: SIM105 - as above
-        folder.unlink(name)
-    except OSError:
-        pass

@@ -1,15 +1,18 @@
-"""Turn an operating system error into a sentence and a next step. Part of the hot path: imports nothing but ``os``."""
+"""Turn an operating system error into a sentence and a next step."""
 
 from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 
 from holdfast.errors import Unavailable
 from holdfast.fs.safeopen import UnsafeFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.fs.safeopen import PathArg
 
 _NEXT_STEPS = {
@@ -46,6 +49,15 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
         f"Could not {doing} {name!r}: {reason}.",
         next_step=step,
     )
+
+
+@contextmanager
+def reporting(path: PathArg, doing: str) -> Iterator[None]:
+    """Raises: Unavailable for an OSError in the block, see :func:`unavailable`."""
+    try:
+        yield
+    except OSError as error:
+        raise unavailable(error, path, doing) from error
 
 
 def _in_the_way(path: str) -> str:

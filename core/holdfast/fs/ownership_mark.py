@@ -40,11 +40,8 @@ def write(state: str) -> None:
     Raises: ConfigError for a key that cannot be used; Unavailable.
     """
     key = secret(make=True)
-    try:
-        with Folder(state, syncable=True) as folder:
-            found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
-    except OSError as error:
-        raise durable.unavailable(error, state, "mark") from error
+    with durable.reporting(state, "mark"), Folder(state, syncable=True) as folder:
+        found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
     # A file system that does not record owners shows another owner from the start.
     owner = "-" if _is_ours(found) else str(found.st_uid)
     text = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"

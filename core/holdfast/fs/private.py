@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISREG
 
 from holdfast.errors import Unavailable
@@ -63,22 +63,16 @@ def lock_path(path: str) -> str:
 
 def read(path: str) -> bytes | None:
     """A private file's bytes; None when it is missing. Raises: Unavailable."""
-    try:
+    with durable.reporting(path, "read"), suppress(FileNotFoundError, NotADirectoryError):
         return safeopen.read(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    return None
 
 
 def names(folder: str) -> list[str]:
     """Everything in a folder of the private folder, sorted; empty when it is missing. Raises: Unavailable."""
-    try:
+    with durable.reporting(folder, "list"), suppress(FileNotFoundError):
         return safeopen.names(folder)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    return []
 
 
 def check(state: str) -> None:
@@ -174,11 +168,12 @@ def _settling(state: str) -> Iterator[tuple[Folder, str]]:
     """Lock and open the parent folder of ``state``, so that only a single process puts a foreign folder aside. Raises:
     Unavailable, also for an error in the block."""
     above, name = os.path.split(os.path.abspath(state))
-    try:
-        with Folder(above, syncable=True) as parent, durable.FolderLock(above, _WAIT_S):
-            yield parent, name
-    except OSError as error:
-        raise durable.unavailable(error, os.path.join(above, name), "look into") from error
+    with (
+        durable.reporting(os.path.join(above, name), "look into"),
+        Folder(above, syncable=True) as parent,
+        durable.FolderLock(above, _WAIT_S),
+    ):
+        yield parent, name
 
 
 def _exists(parent: Folder, name: str) -> bool:
@@ -217,16 +212,10 @@ def _put_aside(parent: Folder, name: str) -> None:
             f"The private folder {name!r} is not this user's on this machine and cannot be put aside: {reason}.",
             next_step="Rename it, or give this user write permission on its parent folder, then try again.",
         ) from error
-    try:  # so that git does not offer it; not possible in another user's folder
-        with Folder(os.path.join(parent.path, aside)) as folder:
-            if _IGNORE not in folder.names():
-                fd = folder.open(_IGNORE, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-                try:
-                    os.write(fd, _TO_IGNORE)
-                finally:
-                    os.close(fd)
-    except OSError:
-        pass
+    path = os.path.join(parent.path, aside, _IGNORE)
+    with suppress(Unavailable):  # so that git does not offer it; not possible in another user's folder
+        if not os.path.lexists(path):
+            durable.append(path, _TO_IGNORE, flush=False)
 
 
 def _take_back(parent: Folder, name: str) -> None:
@@ -240,11 +229,6 @@ def _take_back(parent: Folder, name: str) -> None:
 
 def _folder_in(state: str, parts: tuple[str, ...]) -> str:
     folder = os.path.join(state, *parts)
-    try:
-        if S_IMODE(os.lstat(folder).st_mode) == 0o700 and os.path.isdir(folder):
-            return folder
-    except OSError:
-        pass
     durable.make_private_dir(folder)
     _close_to_others(folder)
     return folder
@@ -252,9 +236,6 @@ def _folder_in(state: str, parts: tuple[str, ...]) -> str:
 
 def _close_to_others(path: str) -> None:
     above, name = os.path.split(path)
-    try:
-        with Folder(above) as parent:
-            if S_IMODE(parent.stat(name).st_mode) != 0o700:
-                parent.chmod(name, 0o700)
-    except OSError as error:
-        raise durable.unavailable(error, path, "close to others") from error
+    with durable.reporting(path, "close to others"), Folder(above) as parent:
+        if S_IMODE(parent.stat(name).st_mode) != 0o700:
+            parent.chmod(name, 0o700)

@@ -90,13 +90,11 @@ def _put_aside(state: str, names: list[str]) -> None:
 
 
 def _move(source: str, target: str) -> None:
-    try:
-        with (
-            Folder(os.path.dirname(source), syncable=True) as old,
-            Folder(os.path.dirname(target), syncable=True) as new,
-        ):
-            new.take(os.path.basename(target), old, os.path.basename(source))
-            new.sync()
-            old.sync()
-    except OSError as error:
-        raise durable.unavailable(error, source, "put aside") from error
+    with (
+        durable.reporting(source, "put aside"),
+        Folder(os.path.dirname(source), syncable=True) as old,
+        Folder(os.path.dirname(target), syncable=True) as new,
+    ):
+        new.take(os.path.basename(target), old, os.path.basename(source))
+        new.sync()
+        old.sync()

@@ -6,8 +6,7 @@ Agents start this at every event, so nothing here imports attrs, reads a store o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -128,28 +127,22 @@ def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool 
     from holdfast.plugin.manager import PluginManager, PluginSettings
 
     data = resolved.hot(root, env, alone=alone)
-    with _as_config_error("The configuration"):
+    try:
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
         state = statefolder.path(root, settings.preset(data))
         enabled = [
             PluginSettings(
-                name,
-                table.get("deadline_s"),
-                {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")},
+                name, table.get("deadline_s"), {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")}
             )
             for name, table in tables.items()
             if table.get("enabled", True)
         ]
+    except (AttributeError, TypeError, KeyError) as error:
+        raise ConfigError(
+            "The configuration is not valid.", next_step="Run `holdfast config` to see the mistake."
+        ) from error
     private.check(state)
     manager = PluginManager()
     manager.load(enabled, discovery.scan(), root=root, state=state)
     return manager, state
-
-
-@contextmanager
-def _as_config_error(source: str) -> Iterator[None]:
-    try:
-        yield
-    except (AttributeError, TypeError, KeyError) as error:
-        raise ConfigError(f"{source} is not valid.", next_step="Run `holdfast config` to see the mistake.") from error

@@ -7,7 +7,8 @@ module decides, per hook, how a failure is handled.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -156,12 +157,8 @@ class PluginManager:
         from pathlib import Path
 
         choose_another = "Choose another with `[storage] backend` in holdfast.toml."
-        try:
+        with self._attributed(choose_another, own_errors=True):
             backend = self._pluggy.hook.storage_backend(config=config, root=Path(root))
-        except CallFailed as failed:
-            if isinstance(failed.cause, HoldfastError):
-                raise failed.cause from None
-            raise self._hook_failed(failed, choose_another) from failed.cause
         if backend is None:
             raise PluginLoadFailed(
                 f"The backend {config.backend!r} did not return a StorageBackend.", next_step=choose_another
@@ -176,10 +173,8 @@ class PluginManager:
         can be read on another machine, but an installed and broken plugin does.
         """
         self.require_all(installed=outgoing)
-        try:
+        with self._attributed():
             return self._findings(request)
-        except CallFailed as failed:
-            raise self._hook_failed(failed) from failed.cause
 
     def on_extract(
         self,
@@ -227,13 +222,11 @@ class PluginManager:
     def on_dream(self, sources: DreamSources, *, only: str = "") -> tuple[str, DreamDraft] | None:
         """The first plugin with a draft, in calling order, and its draft. None when every plugin passes. ``only``
         calls the plugin with that name. Raises: HookFailed."""
-        for name in self.implementing("on_dream"):
-            try:
+        with self._attributed():
+            for name in self.implementing("on_dream"):
                 drafts = self._ask("on_dream", name, {"sources": sources}) if only in ("", name) else []
-            except CallFailed as failed:
-                raise self._hook_failed(failed) from failed.cause
-            for draft in filter(None, drafts):
-                return name, draft
+                for draft in filter(None, drafts):
+                    return name, draft
         return None
 
     def judge(self, name: str, system: str, question: str) -> str:
@@ -241,13 +234,22 @@ class PluginManager:
         one plugin. Raises: HookFailed."""
         plugin: Any = self._plugins[name].plugin
         caller = self._plugins[name].caller
-        try:
+        with self._attributed():
             answer = call(caller, "judge", partial(plugin.judge, system, question), JUDGE_S)
             return str(checked(caller, "judge", answer))
-        except CallFailed as failed:
-            raise self._hook_failed(failed) from failed.cause
 
     # calling
+
+    @contextmanager
+    def _attributed(self, step: str = "", *, own_errors: bool = False) -> Iterator[None]:
+        """Raise HookFailed for a failed call in the block, with the next ``step``; ``own_errors`` lets out those that
+        the plugin raised for the user."""
+        try:
+            yield
+        except CallFailed as failed:
+            if own_errors and isinstance(failed.cause, HoldfastError):
+                raise failed.cause from None
+            raise self._hook_failed(failed, step) from failed.cause
 
     def _ask(self, hook: str, name: str, arguments: Mapping[str, object]) -> list[Any]:
         """One plugin's results for a hook, through the wrappers of all plugins. Raises: CallFailed."""

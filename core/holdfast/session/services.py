@@ -9,8 +9,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from attrs import Factory, define, field
+
 from holdfast.config import identity
-from holdfast.config.layout import Surface
+from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
@@ -25,34 +27,23 @@ if TYPE_CHECKING:
     from holdfast.session.transaction import Transaction
 
 
+@define(kw_only=True, slots=False, eq=False, repr=False)
 class Services:
     """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
-    sentences about project settings that are not in force."""
+    sentences about project settings that are not in force. ``hurried`` is true while a client is waiting for an answer,
+    as during a hook: then no model is called, and extraction is deferred."""
 
-    def __init__(
-        self,
-        *,
-        root: str,
-        state: str,
-        config: Config,
-        plugins: PluginManager,
-        store: Store,
-        clock: Callable[[], datetime],
-        notices: tuple[str, ...] = (),
-    ) -> None:
-        self.root = root
-        self.state = state
-        self.config = config
-        self.layout = config.layout
-        self.plugins = plugins
-        self.gate = Gate(plugins)
-        self.store = store
-        self.clock = clock
-        self.notices = notices
-        #: Whether a client is waiting for an answer, as during a hook. Then no model is called, and extraction is
-        #: deferred.
-        self.hurried = False
-        self.count_tokens: Callable[[str], int] = tokens.estimate
+    root: str
+    state: str
+    config: Config
+    plugins: PluginManager
+    store: Store
+    clock: Callable[[], datetime]
+    notices: tuple[str, ...] = ()
+    hurried: bool = False
+    count_tokens: Callable[[str], int] = tokens.estimate
+    layout: Layout = field(init=False, default=Factory(lambda self: self.config.layout, takes_self=True))
+    gate: Gate = field(init=False, default=Factory(lambda self: Gate(self.plugins), takes_self=True))
 
     def with_store(self, store: Store) -> Self:
         """The same services with another store."""

@@ -7,7 +7,7 @@ text. So a block is exit 2 with the reason on stderr, and allowing prints nothin
 from __future__ import annotations
 
 from holdfast_agents import events
-from holdfast_agents.events import Answer, Event, Reply, text
+from holdfast_agents.events import Answer, Dialect, Event, Reply, text
 from holdfast_app.message_formats.excerpts import BACKGROUND, background_result
 
 TYPE_CHECKING = False
@@ -53,21 +53,7 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
     prompt = text(payload, "prompt")
     if kind == events.PROMPT and prompt.lstrip().startswith(_OWN):
         kind = events.OTHER  # a command for holdfast, not work
-    given = background_result(prompt) if kind == events.PROMPT else None
-    if given is not None:  # sent like a prompt, but not by the user
-        return Event(
-            client=client,
-            kind=events.TOOL if given else events.OTHER,
-            name=name,
-            session=events.session_of(client, native, agent),
-            native=native,
-            agent=agent,
-            cwd=text(payload, "cwd"),
-            key=text(payload, "prompt_id"),
-            tool=BACKGROUND,
-            output=given,
-        )
-    return Event(
+    event = Event(
         client=client,
         kind=kind,
         name=name,
@@ -87,6 +73,11 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         path=text(payload, "file_path"),
         unsummarised=payload.get("compact_summary") == "",
     )
+    result = background_result(prompt) if kind == events.PROMPT else None
+    if result is None:
+        return event
+    # Sent like a prompt, but not by the user.
+    return event._replace(kind=events.TOOL if result else events.OTHER, text="", tool=BACKGROUND, output=result)
 
 
 def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
@@ -95,8 +86,8 @@ def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
     stem, dot, suffix = path.rpartition(".")
     plain = agent.replace("-", "").replace("_", "").isalnum()
     own = f"{stem}/subagents/agent-{agent}.{suffix}" if agent and dot and plain else ""
-    told = text(payload, "agent_transcript_path") if agent else ""
-    return tuple(filter(None, (told, own, path)))
+    named = text(payload, "agent_transcript_path") if agent else ""
+    return tuple(filter(None, (named, own, path)))
 
 
 def answer(kind: str, reply: Reply) -> Answer:
@@ -110,9 +101,12 @@ def answer(kind: str, reply: Reply) -> Answer:
 
 def spoken(kind: str, reply: Reply) -> Answer:
     """The non-blocking answer to SessionStart, UserPromptSubmit and Stop. Codex understands the same."""
-    told: dict[str, object] = {}
+    output: dict[str, object] = {}
     if reply.context and kind in _NAMES:
-        told["hookSpecificOutput"] = {"hookEventName": _NAMES[kind], "additionalContext": reply.context}
+        output["hookSpecificOutput"] = {"hookEventName": _NAMES[kind], "additionalContext": reply.context}
     if reply.notice and kind in (*_NAMES, events.STOP):
-        told["systemMessage"] = reply.notice
-    return Answer(stdout=events.json_text(told)) if told else Answer()
+        output["systemMessage"] = reply.notice
+    return Answer(stdout=events.json_text(output)) if output else Answer()
+
+
+DIALECT = Dialect(CLIENT, LIMITS_S, GATED, parse, answer)

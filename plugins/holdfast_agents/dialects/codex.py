@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from holdfast_agents import events
 from holdfast_agents.dialects import claude_code
-from holdfast_agents.events import Answer, Event, Reply
+from holdfast_agents.events import Answer, Dialect, Event, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CLIENT = "codex"
-GATED = claude_code.GATED
 #: Codex limits SessionEnd to 3 s, whatever its settings say.
 LIMITS_S = {**claude_code.LIMITS_S, events.END: 2.6}
-_ELSEWHERE = frozenset({events.CONFIG})
 
 
 def parse(payload: Mapping[str, object]) -> Event:
     """The event in a payload. Kind ``other`` when its name is unknown."""
     event = claude_code.parse(payload, CLIENT)
-    return event._replace(kind=events.OTHER) if event.kind in _ELSEWHERE else event
+    return event._replace(kind=events.OTHER) if event.kind == events.CONFIG else event
 
 
 def answer(kind: str, reply: Reply) -> Answer:
@@ -34,3 +32,6 @@ def answer(kind: str, reply: Reply) -> Answer:
             return Answer()
         return Answer(stdout=events.json_text({"continue": False, "stopReason": reply.block}))
     return claude_code.spoken(kind, reply)
+
+
+DIALECT = Dialect(CLIENT, LIMITS_S, claude_code.GATED, parse, answer)

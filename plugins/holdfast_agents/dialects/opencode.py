@@ -1,42 +1,28 @@
 """The protocol between opencode's plugin and ``holdfast hook opencode``: one process per event, JSON on stdin.
 
-opencode has no command hooks. Its plugin (JavaScript, in this package) runs the command with this payload:
+opencode has no command hooks. Its plugin (JavaScript, in this package) runs the command with
+``{"event": EVENT, "sessionID": ID, "directory": FOLDER, ...}``:
 
-    {"event": EVENT, "sessionID": ID, "directory": FOLDER, ...}
-
-| EVENT | sent from | more keys |
-|---|---|---|
-| ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
-| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]``, text only; ``tokens``, ``window`` |
-| ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` |
-| ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
-| ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
-| ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the summary's text |
-| ``dispose`` | ``dispose`` | ``messages`` |
-
-``tokens`` is the last answer's usage since a compaction, and ``window`` is the model's limit.
-
-``messages`` is the ``data`` that ``client.session.messages`` returned, as an array or the path to a file with it
-(one JSON array, or one message per line). It is always optional. At ``compacting`` without it, only the journal is
-used, and if that is empty too, compaction is blocked.
-
-| the process | means |
+| EVENT | more keys |
 |---|---|
-| exit 0 | allowed, or noted |
-| any other exit, a signal, no process, no answer in time | at ``compacting``: **blocked**; elsewhere: ignore it |
-| stdout | text for the system prompt (``start``: the brief; ``message``: a summary's losses, a request), else empty |
-| stderr | at ``compacting`` the reason, for a toast and the error; elsewhere a notice for a toast, else empty |
+| ``start`` | ``source``: startup, resume, compact |
+| ``message`` | ``messageID``, ``parts``: ``[{"id", "text"}]``; ``tokens`` and ``window`` of the context |
+| ``tool`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` |
+| ``idle`` | ``messages``, or ``parts`` of the last answer |
+| ``compacting``, ``compacted``, ``dispose`` | ``messages``; after a compaction also ``summary``, its text |
 
-The plugin's own time-out should be 60 s at ``compacting``. The process answers within 50 s. The event may be passed as
-a second argument (``holdfast hook opencode compacting``), so that an unreadable payload is refused. Unknown keys and
-events are ignored. The other clients' names and keys (``hook_event_name``, ``session_id``, ``transcript_path``) are
-understood too.
+``messages`` is the ``data`` that ``client.session.messages`` returned, as an array or the path to a file with it. It is
+always optional. Unknown keys and events are ignored; the other clients' names and keys are understood too.
+
+Exit 0 allows a compaction, and everything else blocks it: another exit, a signal, no answer in time. The process
+answers within 50 s, the plugin waits for 60 s. Elsewhere a failure is ignored. stdout is text for the system prompt,
+stderr the reason or a notice for a toast.
 """
 
 from __future__ import annotations
 
 from holdfast_agents import events
-from holdfast_agents.events import Answer, Event, Reply, text
+from holdfast_agents.events import Answer, Dialect, Event, Reply, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,11 +96,7 @@ def answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 2 with the reason on stderr. Otherwise text for the model on stdout, for the user on stderr."""
     if kind == events.COMPACTING:
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
-    return Answer(stdout=_line(reply.context), stderr=_line(reply.notice))
-
-
-def _line(told: str) -> str:
-    return f"{told}\n" if told else ""
+    return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
 
 
 def _number(value: object) -> int:
@@ -123,3 +105,6 @@ def _number(value: object) -> int:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
+
+
+DIALECT = Dialect(CLIENT, LIMITS_S, GATED, parse, answer)

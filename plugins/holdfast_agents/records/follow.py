@@ -26,7 +26,6 @@ from holdfast.fs import paths
 from holdfast.text.plain import clean
 from holdfast_agents import turns
 from holdfast_agents.records import memo as memos
-from holdfast_agents.records.digests import digest
 from holdfast_app.message_formats.excerpts import NO_OUTPUT
 from holdfast_app.message_formats.reading import Reading, Transcript
 from holdfast_app.message_formats.summaries import SUMMARY
@@ -51,12 +50,11 @@ _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
 
 
 class Followed(NamedTuple):
-    """``problem`` is the reason why no transcript could be read, or empty. ``said`` is its number of messages.
+    """``problem`` is the reason why no transcript could be read, or empty.
 
     ``unread`` is true when a non-empty transcript exists that could not be read."""
 
     problem: str
-    said: int = 0
     unread: bool = False
 
 
@@ -85,20 +83,20 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
 def _holds_something(path: str) -> bool:
     """Whether ``path`` exists and is not an empty file."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return False
-    return not stat.S_ISREG(found.st_mode) or found.st_size > 0
+    return not stat.S_ISREG(status.st_mode) or status.st_size > 0
 
 
 def _take(services: Services, session: Session, memo: Memo, transcript: Transcript, event: Event) -> Followed:
-    begin = digest(session.journal.first_line())
+    begin = turns.digest(session.journal.first_line())
     again = memo.offset == 0 or memo.journal != begin  # a purge has rewritten the journal: offsets into it are void
     matched_to = 0 if again else memo.matched_to
     if transcript.kept:
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
-        begin = digest(session.journal.first_line())
+        begin = turns.digest(session.journal.first_line())
     session.branch = services.gate.label(transcript.branch) or session.branch
     memos.write(
         services.state,
@@ -112,8 +110,8 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
         ),
     )
     if transcript.truncated and not transcript.next_offset:
-        return Followed("the transcript is damaged in its middle", len(transcript.messages), unread=True)
-    return Followed("", len(transcript.messages))
+        return Followed("the transcript is damaged in its middle", unread=True)
+    return Followed("")
 
 
 # reading
@@ -151,7 +149,7 @@ def _head(path: str) -> str:
             first = file.readline(_HEAD_BYTES)
     except (OSError, ValueError):
         return ""  # reading the file gives a better error
-    return digest(first)
+    return turns.digest(first)
 
 
 def _has_grown(path: str, transcript: Transcript) -> bool:
@@ -214,7 +212,7 @@ def _unknown(
         kept = []
         for message in left:
             call, text = transcript.calls.get(message.id), by_id.get(message.id, "")
-            ends = waiting.get((message.role, turns.call_digest(call) if call else text))
+            ends = waiting.get((message.role, turns.digest(call) if call else text))
             same = _says if message.role == "tool" else _calls
             found = next((e for e in ends or () if not call or same(e[1], text)), None)
             if ends and found:

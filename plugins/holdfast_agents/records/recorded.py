@@ -6,7 +6,6 @@ import glob
 import os
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 from holdfast.text import untrusted
 from holdfast_agents.clientfiles import claude_folder, codex_folder
@@ -49,8 +48,8 @@ def _recordings(client: str, root: str) -> list[str]:
         projects = os.path.join(glob.escape(claude_folder()), "projects")
         name = _claude_name(root)
         below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder, or a similarly named project
-        newest = sorted(below, key=_changed)[-_NEWEST:]
-        return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
+        inside = [path for path in sorted(below, key=_changed)[-_NEWEST:] if _is_in(path, root)]
+        return glob.glob(os.path.join(projects, name, "*.jsonl")) + inside
     if client == "codex":
         sessions = os.path.join(glob.escape(codex_folder()), "sessions", "*", "*", "*", "rollout-*.jsonl")
         newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
@@ -78,13 +77,9 @@ def _folders(path: str) -> list[str]:
         rows = [untrusted.from_json(line) for line in lines if line]
     except (OSError, ValueError):
         return []
-    named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in _tables(row)]
+    places = [place for row in rows if isinstance(row, dict) for place in (row, row.get("payload"))]
+    named = [place.get("cwd") for place in places if isinstance(place, dict)]
     return [name for name in named if isinstance(name, str)]
-
-
-def _tables(row: dict[str, Any]) -> list[dict[str, Any]]:
-    inner = row.get("payload")
-    return [row, inner] if isinstance(inner, dict) else [row]
 
 
 def _is_inside(cwd: str, root: str) -> bool:

@@ -15,10 +15,10 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.text import untrusted
-from holdfast_agents.clientfiles import claude_folder, codex_folder, read_or_empty, table
+from holdfast_agents.clientfiles import at, claude_folder, codex_folder, hooks_of, is_ours, read_or_empty, table
 from holdfast_agents.setup import claude_code, codex, jsontext, opencode, placing, program
 from holdfast_agents.setup.clients import needed
-from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours
+from holdfast_agents.setup.parts import Hooks
 from holdfast_agents.setup.where import Where
 
 #: The commands that start this installation. Any other is another installation's, or was edited.
@@ -87,7 +87,7 @@ def _hook_problems(client: str, where: Where) -> Iterator[Problem]:
         yield from _guard_problems(where)
     for _, group in _ours(settings, client, "UserPromptSubmit"):
         ours = [hook for hook in hooks_of(group) if isinstance(hook, dict) and is_ours(hook, client)]
-        for command in (str(hook["command"]) for hook in ours):
+        for command in (str(hook.get("command")) for hook in ours):
             first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
             if shutil.which(first) is None:
                 yield _not_on_path("The hooks start", first, client)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast_agents.clientfiles import folder, read_or_empty, table
+from holdfast_agents.clientfiles import at, folder, read_or_empty, table
 from holdfast_agents.setup import program, texts
-from holdfast_agents.setup.parts import Values, Whole, at
+from holdfast_agents.setup.parts import Values, Whole
 from holdfast_agents.setup.where import Needed, Where, worktrees
 
 CLIENT = "opencode"

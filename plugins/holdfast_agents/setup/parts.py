@@ -17,6 +17,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
+from holdfast_agents.clientfiles import at, hooks_of, is_ours
 from holdfast_agents.setup import jsontext
 from holdfast_memory import DISTRIBUTION
 
@@ -103,18 +104,6 @@ class Hooks(Part):
         return _pruned(text, ("hooks", event), name)
 
 
-def is_ours(hook: object, client: str) -> bool:
-    """Whether a hook starts ``holdfast hook CLIENT``, by whatever path."""
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and bool(re.search(rf"holdfast\S{{0,10}}\s+hook\s+{re.escape(client)}\b", command))
-
-
-def hooks_of(group: object) -> list[object]:
-    """The hooks in a group. Empty for a value of a wrong type."""
-    hooks = group.get("hooks") if isinstance(group, dict) else None
-    return hooks if isinstance(hooks, list) else []
-
-
 def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
     events = settings.get("hooks")
     for event, groups in events.items() if isinstance(events, dict) else ():
@@ -176,13 +165,6 @@ class Values(Part):
         return text
 
 
-def at(settings: object, path: tuple[str, ...]) -> object:
-    """The value at ``path``, or None."""
-    for key in path:
-        settings = settings.get(key) if isinstance(settings, dict) else None
-    return settings
-
-
 def _pruned(text: str, path: tuple[str, ...], name: str) -> str:
     """The text without empty objects and lists on the path."""
     while path and at(jsontext.read(text, name), path) in ({}, []):
@@ -221,7 +203,9 @@ class Section(Part):
         else:
             new = text + ("" if not text else line if text.endswith("\n") else 2 * line) + block
         if self.table:
-            self._check(new, name)
+            above = ".".join(self.table[:-1])
+            problem = f"cannot take the table [{'.'.join(self.table)}], because {above} is an inline table there"
+            _toml(new, name, problem, f"Write {above} as tables ([{above}.NAME]), then try again.")
         return new
 
     def left_alone(self, text: str) -> tuple[str, ...]:
@@ -231,18 +215,6 @@ class Section(Part):
         except ConfigError:
             return ()
         return (".".join(self.table),) if own is not None and not is_server(own) else ()
-
-    def _check(self, new: str, name: str) -> None:
-        """Raises: ConfigError when the table cannot be appended because its parent is an inline table."""
-        try:
-            untrusted.from_toml(new)
-        except tomllib.TOMLDecodeError as error:
-            above = ".".join(self.table[:-1])
-            raise ConfigError(
-                f"{name} cannot take the table [{'.'.join(self.table)}], because {above} is an inline table there. "
-                "It was not changed.",
-                next_step=f"Write {above} as tables ([{above}.NAME]), then try again.",
-            ) from error
 
     def take(self, text: str, name: str) -> str:
         place = self._place(text, name)
@@ -306,10 +278,10 @@ def is_server(value: object) -> bool:
     return is_started and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 
-def _toml(text: str, name: str) -> Mapping[str, object]:
-    """Raises: ConfigError."""
+def _toml(text: str, name: str, problem: str = "", next_step: str = "") -> Mapping[str, object]:
+    """Raises: ConfigError that names ``problem``, or says where ``text`` is no TOML."""
     try:
         return untrusted.from_toml(text)
     except tomllib.TOMLDecodeError as error:
-        problem = f"{name} is not valid TOML: {error}. It was not changed."
-        raise ConfigError(problem, next_step="Correct the file, then try again.") from error
+        message = f"{name} {problem or f'is not valid TOML: {error}'}. It was not changed."
+        raise ConfigError(message, next_step=next_step or "Correct the file, then try again.") from error

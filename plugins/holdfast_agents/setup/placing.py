@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
@@ -55,24 +55,17 @@ class Fate(StrEnum):
     ABSENT = "not there"
 
 
-@frozen(kw_only=True)
+@frozen
 class Done:
-    """``backup`` is the backup's name, or empty. ``left_alone`` are entries that are not holdfast's."""
+    """A file's planned or finished change. ``new`` is its new text, None to remove it. ``keep`` is the text to back up,
+    if any. ``backup`` is the backup's name, or empty. ``left_alone`` are entries that are not holdfast's."""
 
     place: Place
     fate: Fate
-    backup: str = ""
-    left_alone: tuple[str, ...] = ()
-
-
-@frozen(kw_only=True)
-class _Step:
-    """A planned write. ``new`` is the new text, None to remove the file. ``keep`` is the text to back up, if any."""
-
-    done: Done
     new: str | None = None
     keep: str | None = None
-    drop_backup: bool = False
+    backup: str = ""
+    left_alone: tuple[str, ...] = ()
 
 
 def put_in(places: Sequence[Place]) -> list[Done]:
@@ -80,7 +73,7 @@ def put_in(places: Sequence[Place]) -> list[Done]:
 
     Raises: ConfigError when a file cannot take its part, with nothing written; Unavailable.
     """
-    done = [_write(step) for step in [_putting(place) for place in places]]
+    done = [_write(planned) for planned in [_putting(place) for place in places]]
     _sweep(places)
     return done
 
@@ -90,57 +83,59 @@ def take_out(places: Sequence[Place]) -> list[Done]:
 
     Raises: ConfigError, with nothing written; Unavailable.
     """
-    steps = [_taking(place) for place in places]
+    plan = [_taking(place) for place in places]
     _sweep(places)  # before the folders that have become empty are removed
-    return [_write(step) for step in steps]
+    return [_write(planned) for planned in plan]
 
 
 def read(path: str, shown: str) -> str | None:
     """A file's text without its byte order mark, None when it is missing. Raises: ConfigError when it is not a regular
     file or not UTF-8; Unavailable."""
     raw = _raw(path, shown)
-    return None if raw is None else raw.removeprefix(_BOM)
+    return None if raw is None else _without_mark(raw)[0]
 
 
-def _putting(place: Place) -> _Step:
+def _putting(place: Place) -> Done:
     old = _admissible(place)
-    if old is None:
-        return _Step(done=Done(place=place, fate=Fate.MADE), new=place.part.put("", place.shown))
-    text, mark = old.removeprefix(_BOM), _BOM if old.startswith(_BOM) else ""
+    text, mark = _without_mark(old or "")
     if place.part.foreign(text):
-        return _Step(done=Done(place=place, fate=Fate.KEPT))
+        return Done(place, Fate.KEPT)
     new = place.part.put(text, place.shown)
+    if old is None:
+        return Done(place, Fate.MADE, new)
     left_alone = place.part.left_alone(text)
     if new == text:
-        return _Step(done=Done(place=place, fate=Fate.SAME, left_alone=left_alone))
+        return Done(place, Fate.SAME, left_alone=left_alone)
     # An existing backup from before the first installation is worth more than the current text.
     rest = place.part.take(text, place.shown) if text.strip() else text
     has_backup = os.path.exists(place.path + BACKUP)
     keep = None if (_OURS in text and not rest.strip()) or (rest != text and has_backup) else old
-    done = Done(place=place, fate=Fate.CHANGED, backup=_backup(place, keep is not None or has_backup))
-    return _Step(done=evolve(done, left_alone=left_alone), new=mark + new, keep=keep)
+    return Done(place, Fate.CHANGED, mark + new, keep, _backup(place, keep is not None or has_backup), left_alone)
 
 
-def _taking(place: Place) -> _Step:
+def _taking(place: Place) -> Done:
     old = _admissible(place)
     if old is None:
-        return _Step(done=Done(place=place, fate=Fate.ABSENT))
-    text, mark = old.removeprefix(_BOM), _BOM if old.startswith(_BOM) else ""
+        return Done(place, Fate.ABSENT)
+    text, mark = _without_mark(old)
     if place.part.foreign(text):
-        return _Step(done=Done(place=place, fate=Fate.KEPT))
+        return Done(place, Fate.KEPT)
     new = place.part.take(text, place.shown) if text.strip() else text
     if new == text:
-        return _Step(done=Done(place=place, fate=Fate.SAME))
+        return Done(place, Fate.SAME)
     before = _raw(place.path + BACKUP, place.shown + BACKUP)
     # A backup that contains an older installation is not the original file.
-    if before is not None and _OURS not in before and place.part.put(before.removeprefix(_BOM), place.shown) == text:
-        return _Step(done=Done(place=place, fate=Fate.RESTORED), new=before, drop_backup=True)
+    if before is not None and _OURS not in before and place.part.put(_without_mark(before)[0], place.shown) == text:
+        return Done(place, Fate.RESTORED, before)
     if new.strip():
-        done = Done(place=place, fate=Fate.CLEANED, backup=_backup(place, before is not None))
-        return _Step(done=done, new=mark + new)
+        return Done(place, Fate.CLEANED, mark + new, backup=_backup(place, before is not None))
     changed = text != place.part.put("", place.shown)
-    done = Done(place=place, fate=Fate.REMOVED, backup=_backup(place, changed or before is not None))
-    return _Step(done=done, keep=old if changed else None)
+    return Done(place, Fate.REMOVED, None, old if changed else None, _backup(place, changed or before is not None))
+
+
+def _without_mark(text: str) -> tuple[str, str]:
+    """The text without its byte order mark, and the mark."""
+    return text.removeprefix(_BOM), _BOM if text.startswith(_BOM) else ""
 
 
 def _backup(place: Place, exists: bool) -> str:
@@ -179,21 +174,20 @@ def _raw(path: str, shown: str) -> str | None:
         raise durable.unavailable(error, path, "read") from error
 
 
-def _write(step: _Step) -> Done:
-    done, path = step.done, os.path.realpath(step.done.place.path)
-    folder, name = os.path.split(done.place.path)
-    backup = os.path.join(os.path.realpath(folder), name + BACKUP)
+def _write(done: Done) -> Done:
     if done.fate in (Fate.SAME, Fate.KEPT, Fate.ABSENT):
         return done
-    if step.keep is not None:
-        durable.replace(backup, step.keep.encode("utf-8"), mode=_mode(path))
-    if step.new is None:
+    folder, name = os.path.split(done.place.path)
+    path, backup = os.path.realpath(done.place.path), os.path.join(os.path.realpath(folder), name + BACKUP)
+    if done.keep is not None:
+        durable.replace(backup, done.keep.encode("utf-8"), mode=_mode(path))
+    if done.new is None:
         durable.remove(path)
-        _remove_empty(os.path.dirname(done.place.path), done.place.base)
+        _remove_empty(folder, done.place.base)
         return done
     durable.make_private_dir(os.path.dirname(path))
-    durable.replace(path, step.new.encode("utf-8"), mode=_mode(path))
-    if step.drop_backup:
+    durable.replace(path, done.new.encode("utf-8"), mode=_mode(path))
+    if done.fate is Fate.RESTORED:
         durable.remove(backup)
     return done
 

@@ -82,19 +82,7 @@ _FORMS: Final = (
     ),
     # hand a secret out
     _Form(
-        (
-            "key",
-            "token",
-            "secret",
-            "passw",
-            "credential",
-            ".env",
-            ".ssh",
-            "id_rsa",
-            "id_ed25519",
-            ".aws",
-            "environment",
-        ),
+        ("key", "token", "secret", "passw", "credential", ".env", ".ssh", "id_rsa", "id_ed25519", ".aws", "environ"),
         Lazy(
             rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
             rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
@@ -142,7 +130,7 @@ _FORMS: Final = (
             "message",
             "system",
             "agent",
-            "assistant",
+            "assist",
             "model",
         ),
         Lazy(
@@ -225,9 +213,9 @@ def _holds_most(said: str, words: set[str]) -> bool:
     return len(words & set(said.split())) >= _ALIKE * len(words) and instructs_anywhere(said)
 
 
-def without_instructions(texts: Sequence[str], turns: Sequence[Turn]) -> list[str]:
-    """Drop strings that instruct an agent and are not in the user's own words."""
-    return [text for text in texts if not instructs(text) or by_user(text, turns)]
+def may_stay(text: str, turns: Iterable[Turn]) -> bool:
+    """Whether ``text`` does not instruct an agent, or is in the user's own words."""
+    return not instructs(text) or by_user(text, turns)
 
 
 def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
@@ -236,11 +224,12 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
     changes: dict[str, Any] = {}
     for name in ("objective", "next_step"):
         text = getattr(draft, name)
-        if text is not None and name not in draft.derived and not without_instructions([text], turns):
+        if text is not None and name not in draft.derived and not may_stay(text, turns):
             changes[name] = None
     for name in ("facts", "decisions", "blockers", "follow_ups", "needs_operator"):
-        texts = getattr(draft, name)
-        if texts is not None and len(kept := without_instructions(texts, turns)) < len(texts):
+        texts = getattr(draft, name) or ()
+        kept = [text for text in texts if may_stay(text, turns)]
+        if len(kept) < len(texts):
             changes[name] = kept or None
     links = {text for text in draft.artifacts or () if "://" in text}
     if links and (only := links - _linked(links, turns)):

@@ -4,7 +4,6 @@ sessions' work is listed by name, and entries that do not fit are counted.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.
 OTHERS_SHARE: Final = 0.3
-#: Number of newest journals to search for unflushed turns.
-_JOURNALS: Final = 20
 #: Maximum number of losses listed in the brief.
 _LOSSES: Final = 5
 #: Maximum number of artifacts listed per work entry.
@@ -145,9 +142,8 @@ def artifacts(found: Sequence[str]) -> str:
 
 
 def _nothing_open(services: Services) -> str:
-    """Report turns that are in the journals but not in the handoff. Only the newest journals are read."""
-    paths = sorted(journal.session_files(services.state), key=_time, reverse=True)[:_JOURNALS]
-    ids = [journal.session_id_of(path) for path in paths]
+    """Report turns that are in the journals but not in the handoff."""
+    ids = map(journal.session_id_of, journal.session_files(services.state))
     waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
     if not waiting:
         return "No work is open."
@@ -156,13 +152,6 @@ def _nothing_open(services: Services) -> str:
         f"The handoff names no open work, but {many} journalled turns that still need a flush. "
         "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
     )
-
-
-def _time(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _line(text: str) -> str:

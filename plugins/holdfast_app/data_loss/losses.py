@@ -23,7 +23,7 @@ from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text import untrusted
-from holdfast_app.data_loss import tally
+from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
     from holdfast.models import Receipt, Written
@@ -187,62 +187,51 @@ def unproved(
     texts = dict(known or {})
     told: set[tuple[str, str]] = set()
     for receipt in sorted(given, key=lambda r: r.at):
-        for written in receipt.written:
+        for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
-            if not _proves(services, receipt, written):
+            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
-            if receipt.summary == notes.PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
-                continue
-            if name not in texts:
-                try:
-                    document = services.store.read(name)
-                except Corrupt as error:
-                    if (name, "") not in told:
-                        told.add((name, ""))
-                        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
-                    continue
-                texts[name] = document.text if document else None
-            text = texts[name]
-            if written.surface in _BLOCKS:
-                is_trail = written.surface == Surface.TRAIL
-                block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
-                if text is not None and _holds(text, block):
-                    continue
-                what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
-                what = f"{what} {'are' if is_trail else 'is'} missing from {name}."
-                loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
-            elif text is None:
-                loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
-            elif written.surface == Surface.HANDOFF and (unparsed := _unparsed(text, name)):
-                loss = Loss(kind="damaged", name=name, message=unparsed.message, next_step=unparsed.next_step)
-            else:
-                continue
-            key = (name, receipt.flush_id if loss.kind == "block" else "")
-            if key not in told:
+            loss = _lost(services, receipt, written, texts)
+            key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")
+            if loss is not None and key not in told:
                 told.add(key)
                 yield loss
 
 
-def _unparsed(text: str, name: str) -> Corrupt | None:
-    """Why a handoff that was cut cannot be parsed. Only its frame is checked: this runs at each start."""
-    if not handoff.is_framed(text):
-        try:
+def _lost(services: Services, receipt: Receipt, written: Written, texts: dict[str, str | None]) -> Loss | None:
+    """What a document lacks of what ``receipt`` says was written. ``texts`` are the documents read so far."""
+    name = written.name
+    try:
+        if name not in texts:
+            document = services.store.read(name)
+            texts[name] = document.text if document else None
+        text = texts[name]
+        # Only the frame of a handoff is checked, because this runs at each start.
+        if written.surface == Surface.HANDOFF and text is not None and not handoff.is_framed(text):
             handoff.parse(text, name)
-        except Corrupt as error:
-            return error
-    return None
+    except Corrupt as error:
+        return Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+    if written.surface not in _BLOCKS:
+        missing = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
+        return missing if text is None else None
+    is_trail = written.surface == Surface.TRAIL
+    block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
+    if text is not None and _holds(text, block):
+        return None
+    what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
+    message = f"{what} {'are' if is_trail else 'is'} missing from {name}."
+    return Loss(kind="block", name=name, message=message, receipt=receipt, written=written)
 
 
 def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
     """Whether the document must still exist. The layout may have been changed since."""
-    return written.surface in _DOCUMENTS and written.name == _present_name(services, written.surface, receipt.at)
-
-
-def _present_name(services: Services, surface: str, at: datetime) -> str:
+    if written.surface not in _DOCUMENTS:
+        return False
+    day = receipt.at.date() if written.surface in _BLOCKS else None
     try:
-        return services.layout.name(Surface(surface), at.date() if surface in _BLOCKS else None)
+        return written.name == services.layout.name(Surface(written.surface), day)
     except (ValueError, ConfigError):
-        return ""
+        return False
 
 
 def _is_forgotten(noted: str | None, at: datetime) -> bool:

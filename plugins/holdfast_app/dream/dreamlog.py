@@ -19,7 +19,7 @@ from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
-from holdfast_app.data_loss import tally
+from holdfast_app.durable_queue import tally
 
 LOG: Final = "dreams.jsonl"
 #: When the log is longer than this it is cut to the newest half.

@@ -110,9 +110,10 @@ def background_result(text: str) -> str | None:
     return found.partition("</summary>")[0].strip()
 
 
-def call_line(tool: str, arguments: object, cwd: str = "") -> str:
-    """A tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
-    line = shortened(" ".join(clean(_informative(arguments)).split()), cwd)
+def call_line(tool: str, shown: str, cwd: str = "") -> str:
+    """A tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory. ``shown`` is
+    from :func:`telling`."""
+    line = shortened(" ".join(clean(shown).split()), cwd)
     text = f"{tool}: {line}" if line else tool
     return text if len(text) <= MAX_CALL_CHARS else text[: _border(text, MAX_CALL_CHARS - 1, -1)] + "…"
 
@@ -122,27 +123,18 @@ def shortened(text: str, cwd: str) -> str:
     return text.replace(cwd.rstrip("/\\") + "/", "") if len(cwd) > 1 else text
 
 
-def telling(arguments: object) -> tuple[str, ...]:
-    """Names of the arguments that :func:`call_line` shows, or the empty name if it shows the value itself."""
+def telling(arguments: object) -> tuple[str, tuple[str, ...]]:
+    """The most informative argument of a call, otherwise all of them as text, and their names. The name of a value that
+    is the whole argument is empty."""
+    if isinstance(arguments, str):
+        return arguments, ("",)
     if not isinstance(arguments, dict):
-        return ("",) if isinstance(arguments, str) else ()
+        return "", ()
     for name in _TELLING_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, list):  # an argument vector
             value = " ".join(part for part in value if isinstance(part, str))
         if isinstance(value, str) and value.strip():
-            return (name,)
-    return tuple(name for name, value in arguments.items() if isinstance(value, str | int | float))
-
-
-def _informative(arguments: object) -> str:
-    """The most informative argument, otherwise all of them."""
-    if isinstance(arguments, str):
-        return arguments
-    if not isinstance(arguments, dict):
-        return ""
-    names = telling(arguments)
-    if len(names) == 1 and names[0] in _TELLING_ARGUMENTS:
-        value = arguments[names[0]]
-        return " ".join(part for part in value if isinstance(part, str)) if isinstance(value, list) else str(value)
-    return ", ".join(f"{name}={arguments[name]}" for name in names)
+            return value, (name,)
+    names = tuple(name for name, value in arguments.items() if isinstance(value, str | int | float))
+    return ", ".join(f"{name}={arguments[name]}" for name in names), names

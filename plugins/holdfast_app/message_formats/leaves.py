@@ -136,8 +136,8 @@ def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str
 def call_text(tool: str, arguments: object, cwd: str = "") -> str:
     """Format a tool call as one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths
     are relative to the working directory ``cwd``."""
-    line = call_line(tool, arguments, cwd)
-    shown = telling(arguments)
+    told, shown = telling(arguments)
+    line = call_line(tool, told, cwd)
     more = []
     for path, leaf in leaves(arguments):
         text = shortened(leaf_text(leaf), cwd)

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.text import untrusted
 from holdfast_app.message_formats import responses
 from holdfast_app.message_formats.blocks import take_content, text_of
 from holdfast_app.message_formats.excerpts import clean
 from holdfast_app.message_formats.leaves import readable, says
 from holdfast_app.message_formats.reading import Reading, is_moment, mapping, row_key
-
-NAME: Final = "messages"
-APPENDED: Final = True
 
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function", "system", "developer"})
 _SAYING: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
@@ -95,7 +91,7 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
         name, arguments = function.get("name"), function.get("arguments", function.get("input"))
         if not function:
             name, arguments = call.get("name"), call.get("arguments", call.get("args", call.get("input")))
-        reading.call(name, parsed(arguments), key=own, call_id=call.get("id"), at=at)
+        reading.call(name, responses.parsed(arguments), key=own, call_id=call.get("id"), at=at)
         rest = readable(call, but=_CALL) if function else readable(call, but=_FLAT_CALL)
         inner = readable(function, but={"name", "arguments", "input"})
         reading.say("assistant", "\n".join(filter(None, (rest, inner))), key=f"{own}#rest", at=at)
@@ -103,16 +99,6 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
 
 _CALL: Final = frozenset({"id", "type", "index", "function", "custom", "name", "arguments", "input", "call_id"})
 _FLAT_CALL: Final = (_CALL | {"args"}) - {"function", "custom"}
-
-
-def parsed(given: object) -> object:
-    """A call's arguments, which some interfaces send as JSON in a string."""
-    if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
-        try:
-            return untrusted.from_json(given)
-        except ValueError:
-            return given
-    return given
 
 
 def _shown(row: Mapping[str, object]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -103,12 +103,9 @@ class Reading:
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Record the conversation's working directory; anything except a non-empty string is ignored."""
-        if session_id != self.session_id:
-            self.session_id = clean(session_id) or self.session_id
-        if cwd != self._cwd:
-            self._cwd = clean(cwd) or self._cwd
-        if branch != self.branch:
-            self.branch = clean(branch) or self.branch
+        self.session_id = clean(session_id) or self.session_id
+        self._cwd = clean(cwd) or self._cwd
+        self.branch = clean(branch) or self.branch
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
@@ -231,12 +228,6 @@ def row_key(given: object, position: int, *content: str) -> str:
 def mapping(value: object) -> Mapping[str, object]:
     """``value`` if it is a JSON object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def objects(value: object) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in ``value`` if it is an array; other elements are skipped."""
-    if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))
 
 
 def is_moment(stamp: object) -> bool:

@@ -44,10 +44,9 @@ def take(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -
         rest = readable(item, but=_ANSWER)
     elif kind.endswith("_call"):
         name = item.get("name") or kind.removesuffix("_call")
-        given = next((item[n] for n in _ARGUMENTS if n in item), None)
+        used = next((member for member in _ARGUMENTS if member in item), "")
         awaited = call_id if kind in _ANSWERED else None
-        reading.call(name, _arguments(given), key=key, call_id=awaited, at=at)
-        used = next((n for n in _ARGUMENTS if n in item), "")
+        reading.call(name, parsed(item.get(used)), key=key, call_id=awaited, at=at)
         rest = readable(item, but=_KNOWN - {*_ARGUMENTS} | {used})
     elif has_words({name: value for name, value in item.items() if name not in STRUCTURE}):
         reading.say("system", f"[{kind}]\n{readable(item, but=STRUCTURE)}", key=key, at=at)
@@ -57,8 +56,9 @@ def take(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -
     return True
 
 
-def _arguments(given: object) -> object:
-    if isinstance(given, str) and given.lstrip().startswith("{"):
+def parsed(given: object) -> object:
+    """A call's arguments, which some interfaces send as JSON in a string."""
+    if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
         try:
             return untrusted.from_json(given)
         except ValueError:

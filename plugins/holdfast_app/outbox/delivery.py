@@ -18,7 +18,7 @@ from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import Forge
-from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, behind, why_behind
+from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, with_reasons
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence, Payload, Receipt
@@ -47,15 +47,12 @@ class Deliveries:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._outbox = Outbox(services.state)
+        #: The waiting items as stored, oldest first. Raises: Unavailable.
+        self.waiting = self._outbox.items
 
     def items(self) -> list[Item]:
         """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
-        items = self._outbox.items()
-        return [_queued(item, items) for item in items]
-
-    def waiting(self) -> list[Item]:
-        """The waiting items as stored, oldest first. Raises: Unavailable."""
-        return self._outbox.items()
+        return with_reasons(self._outbox.items())
 
     def retarget(self, old: str, new: str) -> list[Item]:
         """Let the items for a target, or for a whole repository, go to another one; returns them.
@@ -77,12 +74,9 @@ class Deliveries:
         senders = _senders(self._services)
         sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
         proofs = {one.item.id: one.evidence for one in sent}
-        after = {item.id: item for item in self._outbox.items()}
+        after = {item.id: item for item in self.items()}
         return [
-            Delivery(
-                item=_explained(_queued(after.get(item.id, item), list(after.values())), senders),
-                evidence=proofs.get(item.id),
-            )
+            Delivery(item=_explained(after.get(item.id, item), senders), evidence=proofs.get(item.id))
             for item in before
             if item.id in proofs or item.id in after
         ]
@@ -157,24 +151,12 @@ def _senders(services: Services) -> dict[str, Send]:
     return {name: forge.send for name, forge in services.plugins.implementations_of(Forge).items()}
 
 
-def _queued(item: Item, items: list[Item]) -> Item:
-    """Set an item's reason if it waits for another."""
-    first = behind(item, items)
-    if first is None:
-        return item
-    error, next_step = why_behind(first)
-    return evolve(item, error=error, next_step=next_step)
-
-
 def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
     """Give an item that no plugin can send its error."""
     if item.is_damaged or item.plugin in senders:
         return item
-    return evolve(
-        item,
-        error=f"The plugin {item.plugin!r} is not working.",
-        next_step=f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status.",
-    )
+    step = f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status."
+    return evolve(item, error=f"The plugin {item.plugin!r} is not working.", next_step=step)
 
 
 def _is_dropped(services: Services, item_id: str) -> bool:

@@ -109,50 +109,45 @@ class Forge(ABC):
             return []
         import time
 
-        from holdfast.models import Evidence
-        from holdfast_app.outbox.outbox import Item, Outbox, behind, why_behind
+        from holdfast_app.outbox.outbox import Item, Outbox, with_reasons
 
         bodies: dict[str, list[str]] = {}
         for post in posts:
             bodies.setdefault(post.target, []).append(post.body)
-        posts = [Post(target, "\n\n".join(said)) for target, said in bodies.items()]
-        outbox = Outbox(self._state)
-        ids = [self.item_id(receipt.flush_id, post.target) for post in posts]
-        outbox.put(
+        flush, at = receipt.flush_id, receipt.at
+        items = [
             Item(
-                id=item_id,
+                id=self.item_id(flush, target),
                 plugin=self.name,
-                flush=receipt.flush_id,
-                target=post.target,
-                body=post.body,
-                at=receipt.at,
-                due=receipt.at,
+                flush=flush,
+                target=target,
+                body="\n\n".join(parts),
+                at=at,
+                due=at,
             )
-            for item_id, post in zip(ids, posts, strict=True)
-        )
+            for target, parts in bodies.items()
+        ]
+        outbox = Outbox(self._state)
+        outbox.put(items)
         ends = time.monotonic() + FLUSH_LIMIT_S
-        sent = outbox.send({self.name: self.send}, now=receipt.at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
+        sent = outbox.send({self.name: self.send}, now=at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
         untried = "Not tried yet, because earlier items failed."
         if time.monotonic() >= ends:
             untried = f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
         proofs = {one.item.id: one.evidence for one in sent}
-        waiting = {item.id: item for item in outbox.items()}
-        evidence = []
-        for item_id, post in zip(ids, posts, strict=True):
-            if item_id in proofs:
-                evidence.append(proofs[item_id])
-                continue
-            if item_id in waiting:
-                item = waiting[item_id]
-                first = behind(item, waiting.values())
-                note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip() or untried
-            else:
-                note = "Another process of this project has published it meanwhile."
-            pending = int(item_id in waiting)
-            evidence.append(
-                Evidence(target=post.target, pointer="", published="", read_back="", pending=pending, note=note)
-            )
-        return evidence
+        waiting = {item.id: item for item in with_reasons(outbox.items())}
+        return [proofs.get(item.id) or _unproved(item, waiting.get(item.id), untried) for item in items]
+
+
+def _unproved(item: Item, waiting: Item | None, untried: str) -> Evidence:
+    """The evidence for an item that was not published by this flush, with the reason why it is ``waiting``."""
+    from holdfast.models import Evidence
+
+    note = "Another process of this project has published it meanwhile."
+    if waiting is not None:
+        note = f"{waiting.error} {waiting.next_step}".strip() or untried
+    pending = int(waiting is not None)
+    return Evidence(target=item.target, pointer="", published="", read_back="", pending=pending, note=note)
 
 
 def waiting(state: str) -> list[Item]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,7 +20,7 @@ from attrs import evolve, frozen
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private
 from holdfast.text.lazy import log
-from holdfast_app.data_loss.waiting_list import Row, WaitingList
+from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence
@@ -33,7 +32,6 @@ _FIRST_PAUSE: Final = timedelta(minutes=1)
 _LONGEST_PAUSE: Final = timedelta(hours=1)
 _LONGEST_ASKED_S: Final = 86400.0  # the longest delay that a forge may request
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_DAMAGED: Final = "damaged-"
 #: Number of failed items after which a plugin's other items are not tried, because an invalid token
 #: must not be sent to a server hundreds of times.
 _ENOUGH: Final = 3
@@ -63,7 +61,7 @@ class Item:
     @property
     def is_damaged(self) -> bool:
         """Whether it represents a line that is no longer readable."""
-        return self.id.startswith(_DAMAGED)
+        return self.id.startswith(DAMAGED)
 
 
 class Sent(NamedTuple):
@@ -78,43 +76,35 @@ class Sent(NamedTuple):
 Send = Callable[[Item], "Evidence"]
 
 
-class Outbox:
-    """One project's outbox. All methods but :meth:`send` may raise Unavailable."""
+class Outbox(DurableQueue[Item]):
+    """One project's outbox. An unreadable line is an item without plugin and target. All methods but :meth:`send` may
+    raise Unavailable."""
 
     def __init__(self, state: str) -> None:
+        super().__init__(os.path.join(state, FILE), Item, what="An item of the outbox", damaged=_damaged)
         self._state = state
-        self._path = os.path.join(state, FILE)
-        self._list = WaitingList(self._path, Item, what="An item of the outbox", damaged=_damaged)
 
     def put(self, items: Iterable[Item]) -> None:
         """Append ``items``, durable on return. An item whose id exists already is not added again."""
-        new = [self._list.row(item) for item in items]
+        new = [self.row(item) for item in items]
 
         def change(rows: list[Row[Item]]) -> list[Row[Item]]:
             known = {row.item.id for row in rows}
             return [*rows, *(row for row in new if row.item.id not in known)]
 
-        self._list.change(change)
-
-    def items(self) -> list[Item]:
-        """The waiting items, in order. An unreadable line is an item without plugin and target, never omitted."""
-        return [row.item for row in self._list.rows()]
+        self.change(change)
 
     def get(self, item_id: str) -> Item:
         """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
-        found = [item for item in self.items() if item.id.startswith(item_id)]
-        if len(found) == 1 and (len(item_id) >= _PREFIX or found[0].id == item_id):
-            return found[0]
-        which = "Several items have ids that begin with" if len(found) > 1 else "No waiting item has the id"
+        items = [item for item in self.items() if item.id.startswith(item_id)]
+        if len(items) == 1 and (len(item_id) >= _PREFIX or items[0].id == item_id):
+            return items[0]
+        which = "Several items have ids that begin with" if len(items) > 1 else "No waiting item has the id"
         raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists the waiting items.")
-
-    def count(self) -> int:
-        """The number of waiting items."""
-        return self._list.count()
 
     def remove(self, item_id: str) -> None:
         """Remove an item durably. A missing item is not an error."""
-        self._list.change(lambda rows: [row for row in rows if row.item.id != item_id])
+        self.update(lambda item: None if item.id == item_id else item)
 
     def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
         """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
@@ -122,14 +112,14 @@ class Outbox:
         published twice."""
         moved: list[Item] = []
 
-        def one(row: Row[Item]) -> Row[Item]:
-            target = _moved(row.item.target, old, new)
-            if not target:
-                return row
-            moved.append(evolve(row.item, target=target, due=now.astimezone(UTC), error="", next_step=""))
-            return self._list.row(moved[-1])
+        def change(item: Item) -> Item:
+            target = _moved(item.target, old, new)
+            if target:
+                item = evolve(item, target=target, due=now.astimezone(UTC), error="", next_step="")
+                moved.append(item)
+            return item
 
-        self._list.change(lambda rows: [one(row) for row in rows])
+        self.update(change)
         return moved
 
     def send(
@@ -141,119 +131,107 @@ class Outbox:
         never given up. A call still running after ``limit_s`` continues alone. No other process sends until it
         ends, and the item it publishes leaves the outbox all the same.
         """
-        if not os.path.exists(self._path):
+        if not os.path.exists(self.path):
             return []
-        work = _Work(self, dict(senders), now.astimezone(UTC), time.monotonic() + limit_s, even_if_not_due)
-        thread = threading.Thread(target=work.run, name="holdfast-outbox", daemon=True)
+        now, ends, sent = now.astimezone(UTC), time.monotonic() + limit_s, list[Sent]()
+
+        def run() -> None:
+            try:
+                with self.sending(timeout_s=limit_s):
+                    self._send(dict(senders), now, ends, sent, even_if_not_due=even_if_not_due)
+            except HoldfastError as error:
+                logger.warning("the outbox could not be processed: %s", error.message)
+
+        thread = threading.Thread(target=run, name="holdfast-outbox", daemon=True)
         thread.start()
         thread.join(limit_s)
         if thread.is_alive():
             logger.warning("the outbox items could not be sent in %g s", limit_s)
-        return list(work.sent)
-
-    def failed(self, item: Item, error: HoldfastError, *, now: datetime) -> None:
-        """Record a failed try. When the plugin can publish nothing now, its other items wait as long."""
-        pause = min(_FIRST_PAUSE * 2 ** min(item.attempts, 16), _LONGEST_PAUSE)
-        if isinstance(error, TryLater):
-            pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
-        due = now + pause
-
-        def one(row: Row[Item]) -> Row[Item]:
-            if row.item.id == item.id:
-                tried = evolve(row.item, attempts=row.item.attempts + 1, due=due)
-                return self._list.row(evolve(tried, error=error.message, next_step=error.next_step))
-            if isinstance(error, Unavailable) and row.item.plugin == item.plugin:
-                return self._list.row(evolve(row.item, due=max(row.item.due, due)))
-            return row
-
-        self._list.change(lambda rows: [one(row) for row in rows])
+        return list(sent)
 
     def sending(self, *, timeout_s: float) -> durable.Lock:
         """The sending lock. Raises: Unavailable when another process still sends after ``timeout_s``."""
         private.make(self._state)
         return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
 
-
-class _Work:
-    """One pass through the outbox. It may continue in its thread after the caller stops waiting."""
-
-    def __init__(
-        self, outbox: Outbox, senders: dict[str, Send], now: datetime, ends: float, even_if_not_due: bool
+    def _send(
+        self, senders: Mapping[str, Send], now: datetime, ends: float, sent: list[Sent], *, even_if_not_due: bool
     ) -> None:
-        self.sent: list[Sent] = []
-        self._outbox = outbox
-        self._senders = senders
-        self._now = now
-        self._ends = ends
-        self._even_if_not_due = even_if_not_due
-
-    def run(self) -> None:
-        try:
-            with self._outbox.sending(timeout_s=max(0.0, self._ends - time.monotonic())):
-                self._all()
-        except HoldfastError as error:
-            logger.warning("the outbox could not be processed: %s", error.message)
-
-    def _all(self) -> None:
+        """One pass through the items that are due, adding the published ones to ``sent``."""
         held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
         down: set[str] = set()
         failures: Counter[str] = Counter()
-        for item in self._outbox.items():
-            lane = (item.plugin, item.target)
-            ready = self._even_if_not_due or item.due <= self._now
-            if not ready or lane in held or item.plugin in down or item.plugin not in self._senders:
+        for queued in self.items():
+            lane = (queued.plugin, queued.target)
+            is_due = even_if_not_due or queued.due <= now
+            if not is_due or lane in held or queued.plugin in down or queued.plugin not in senders:
                 held.add(lane)
                 continue
-            if time.monotonic() >= self._ends:
+            if time.monotonic() >= ends:
                 return
             try:
-                item = self._outbox.get(item.id)
+                item = self.get(queued.id)
             except NotFound:  # another process dropped or purged it a moment ago
                 continue
-            error = self._one(item)
-            if error is not None:
-                self._outbox.failed(item, error, now=self._now)
-                held.add(lane)
-                failures[item.plugin] += 1
-                if isinstance(error, Unavailable) or failures[item.plugin] >= _ENOUGH:
-                    down.add(item.plugin)
+            result = _published(item, senders[item.plugin])
+            if not isinstance(result, HoldfastError):
+                self.remove(item.id)
+                sent.append(Sent(item, result))
+                continue
+            self._failed(item, result, now)
+            held.add(lane)
+            failures[item.plugin] += 1
+            if isinstance(result, Unavailable) or failures[item.plugin] >= _ENOUGH:
+                down.add(item.plugin)
 
-    def _one(self, item: Item) -> HoldfastError | None:
-        """Send one item; its failure, or None."""
-        try:
-            evidence = self._senders[item.plugin](item)
-        except HoldfastError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
-            return HoldfastError(
-                f"The plugin {item.plugin!r} failed: {type(error).__name__}.", next_step="Report it to its author."
-            )
-        if evidence.published.strip() != evidence.read_back.strip():
-            return HoldfastError(
-                f"The content published at {evidence.pointer} reads back differently.",
-                next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
-            )
-        self._outbox.remove(item.id)
-        self.sent.append(Sent(item, evidence))
-        return None
+    def _failed(self, failed: Item, error: HoldfastError, now: datetime) -> None:
+        """Record a failed try. When the plugin can publish nothing now, its other items wait as long."""
+        pause = min(_FIRST_PAUSE * 2 ** min(failed.attempts, 16), _LONGEST_PAUSE)
+        if isinstance(error, TryLater):
+            pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
+        due = now + pause
 
+        def change(item: Item) -> Item:
+            if item.id == failed.id:
+                tried = evolve(item, attempts=item.attempts + 1, due=due)
+                return evolve(tried, error=error.message, next_step=error.next_step)
+            if isinstance(error, Unavailable) and item.plugin == failed.plugin:
+                return evolve(item, due=max(item.due, due))
+            return item
 
-def behind(item: Item, items: Iterable[Item]) -> Item | None:
-    """The first of ``items`` (in order) that must be published on the same target before ``item``; None if there is
-    none."""
-    for other in items:
-        if other.id == item.id:
-            return None
-        if (other.plugin, other.target) == (item.plugin, item.target):
-            return other
-    return None
+        self.update(change)
 
 
-def why_behind(first: Item) -> tuple[str, str]:
-    """The reason and next step for an item that waits for ``first``."""
-    reason = f" {first.error}" if first.error else ""
-    step = first.next_step or "`holdfast outbox send` tries both now."
-    return f"It waits for an earlier item on the same target, {first.id[:16]}.{reason}", step
+def _published(item: Item, send: Send) -> Evidence | HoldfastError:
+    """Send one item; its evidence, or why it failed."""
+    try:
+        evidence = send(item)
+    except HoldfastError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
+        return HoldfastError(
+            f"The plugin {item.plugin!r} failed: {type(error).__name__}.", next_step="Report it to its author."
+        )
+    if evidence.published.strip() == evidence.read_back.strip():
+        return evidence
+    return HoldfastError(
+        f"The content published at {evidence.pointer} reads back differently.",
+        next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
+    )
+
+
+def with_reasons(items: Iterable[Item]) -> list[Item]:
+    """``items``, in order. One that must wait for an earlier item on the same target says so."""
+    first: dict[tuple[str, str], Item] = {}
+    explained: list[Item] = []
+    for item in items:
+        earlier = first.setdefault((item.plugin, item.target), item)
+        if earlier is not item:
+            reason = f"It waits for an earlier item on the same target, {earlier.id[:16]}. {earlier.error}".rstrip()
+            step = earlier.next_step or "`holdfast outbox send` tries both now."
+            item = evolve(item, error=reason, next_step=step)
+        explained.append(item)
+    return explained
 
 
 def _moved(target: str, old: str, new: str) -> str:
@@ -267,7 +245,7 @@ def _moved(target: str, old: str, new: str) -> str:
 
 def _damaged(line: bytes) -> Item:
     return Item(
-        id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
+        id=damaged_id(line),
         plugin="",
         flush="",
         target="",

@@ -14,17 +14,17 @@ from datetime import UTC, date
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.fs import durable, gitrun, private, safeopen
+from holdfast.fs import durable, gitrun, private
 from holdfast.journal import journal
 from holdfast.text import untrusted
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
-from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, carry_out
+from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, alone, carry_out
 from holdfast_app.privacy.text_search import fold
-from holdfast_app.privacy.transforms import Changed, Edit, Left, counted
+from holdfast_app.privacy.transforms import Edit, Report
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -62,8 +62,8 @@ class What:
     @property
     def kind(self) -> str:
         """A member of :data:`KINDS`."""
-        given = (self.subject is not None, self.session is not None, self.before is not None, True)
-        return next(kind for kind, is_it in zip(KINDS, given, strict=True) if is_it)
+        values = (self.subject, self.session, self.before)
+        return next((kind for kind, value in zip(KINDS, values, strict=False) if value is not None), "all")
 
     def edit(self, services: Services) -> Edit:
         """The edit that removes this data from stored text. Raises: BadValue."""
@@ -82,34 +82,13 @@ class What:
 
 
 @frozen(kw_only=True)
-class PurgeReport:
-    """Data removed by a purge or, with ``dry_run``, to be removed.
-
-    ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
-    cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)
-    measure the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when
-    other interrupted purges began.
-    """
+class PurgeReport(Report):
+    """A purge's outcome. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when other
+    interrupted purges began."""
 
     kind: str
-    dry_run: bool
-    changed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
-    left: tuple[Left, ...] = ()
-    elsewhere: tuple[str, ...] = ()
-    files: int = 0
-    size: int = 0
     resumed: bool = False
     unfinished: tuple[str, ...] = ()
-
-    @property
-    def clean(self) -> bool:
-        """Whether no place that holdfast owns still holds the data."""
-        return not self.left
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Kind of place -> number of items removed or changed there."""
-        return counted(self.changed)
 
 
 def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeReport:
@@ -118,46 +97,24 @@ def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeRepo
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
     when the purge's note cannot be written, or another purge is running.
     """
+    edit = what.edit(services)  # validates before anything is removed
     if dry_run:
-        return _planned(services, what)
-    what.edit(services)  # validates before anything is removed
-    private.make(services.state)
-    with durable.lock(services.private("purge.lock"), timeout_s=0.2):
+        return _purged(services, what, edit, dry_run=True)
+    with alone(services):
         register = _Register(services)
         digest = what.digest(register.key)
         resumed = register.begin(digest, what.kind)
-        report = _done(services, what, resumed=resumed, others=() if what.everything else register.others(digest))
+        others = () if what.everything else register.others(digest)
+        report = evolve(_purged(services, what, edit), resumed=resumed, unfinished=others)
         register.bury(digest, what.kind, report)
     return report
 
 
-def _planned(services: Services, what: What) -> PurgeReport:
-    walk = Walk(services=services, edit=what.edit(services), dry_run=True)
-    walk.run()
-    return PurgeReport(
-        kind=what.kind,
-        dry_run=True,
-        changed=walk.changed,
-        left=tuple(walk.left),
-        elsewhere=(*published(services, walk.edit), *walk.foreign, *git_history(services)),
-    )
-
-
-def _done(services: Services, what: What, *, resumed: bool, others: tuple[str, ...]) -> PurgeReport:
-    edit = what.edit(services)
+def _purged(services: Services, what: What, edit: Edit, *, dry_run: bool = False) -> PurgeReport:
     pointers = published(services, edit)  # read before the receipts that name them are removed
-    outcome = carry_out(services, edit)
-    return PurgeReport(
-        kind=what.kind,
-        dry_run=False,
-        changed=outcome.changed,
-        left=outcome.left,
-        elsewhere=(*pointers, *outcome.foreign, *git_history(services)),
-        files=outcome.files,
-        size=outcome.size,
-        resumed=resumed,
-        unfinished=others,
-    )
+    report = carry_out(services, edit, dry_run=dry_run)
+    places = (*pointers, *report.elsewhere, *git_history(services))
+    return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=what.kind)
 
 
 def git_history(services: Services) -> tuple[str, ...]:
@@ -238,9 +195,8 @@ class _Register:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            with safeopen.reader(self._services.private(UNFINISHED)) as file:
-                table = untrusted.from_json(file.read())
-        except (OSError, ValueError):
+            table = untrusted.from_json(private.read(self._services.private(UNFINISHED)) or b"{}")
+        except (HoldfastError, ValueError):
             return {}
         return {k: v for k, v in table.items() if isinstance(v, dict)} if isinstance(table, dict) else {}
 

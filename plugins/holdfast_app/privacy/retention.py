@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from holdfast.plugin import progress
 from holdfast_app.data_loss.losses import note_forgotten
 from holdfast_app.privacy import text_search
 from holdfast_app.privacy.selectors import day_of
-from holdfast_app.privacy.sweep import Walk, forget_derived, last_said
+from holdfast_app.privacy.sweep import Walk, alone, forget_derived, last_said
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_app.sessions import archive, rewriting
 
@@ -58,12 +59,8 @@ def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
     cleaned.
     Raises: Unavailable when a purge or another retention run is in progress."""
     job = _Job(services=services, dry_run=dry_run)
-    if dry_run or not os.path.isdir(services.state):
+    with nullcontext() if dry_run or not os.path.isdir(services.state) else alone(services):
         job.run()
-    else:
-        private.make(services.state)
-        with durable.lock(services.private("purge.lock"), timeout_s=_WAIT_S):
-            job.run()
     logger.info("retention removed %d items", sum(one.count for one in job.removed))
     return RetentionReport(
         dry_run=dry_run, removed=job.removed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.failed))
@@ -147,15 +144,8 @@ class _Job:
         document = services.store.read(services.layout.name(Surface.HANDOFF))
         for work in handoff.parse(document.text) if document else ():
             if work.is_open:
-                named = (
-                    work.note,
-                    work.next_action,
-                    work.blocker,
-                    *work.artifacts,
-                    *work.facts,
-                    *work.follow_ups,
-                    *work.needs_operator,
-                )
+                named = [work.note, work.next_action, work.blocker, *work.artifacts, *work.facts]
+                named += [*work.follow_ups, *work.needs_operator]
                 self.pointers[work.session] = "\n".join(named)
 
     def _document(self, surface: Surface, name: str, days: int) -> None:
@@ -184,11 +174,10 @@ class _Job:
     def _private(self, path: str) -> None:
         rules = self.services.config.retention
         inside = os.path.relpath(path, self.services.state).split(os.sep)
-        if ".damaged-" in inside[-1]:
-            if rules.damaged and self._is_old(path, rules.damaged):
-                self._remove(path)
-        elif inside[0] in BACKUPS and len(inside) > 1:
-            if rules.backup and self._is_old(path, rules.backup):
+        is_damaged = ".damaged-" in inside[-1]
+        if is_damaged or (inside[0] in BACKUPS and len(inside) > 1):
+            days = rules.damaged if is_damaged else rules.backup
+            if days and self._is_old(path, days):
                 self._remove(path)
         elif rules.log and len(inside) == 1 and path.endswith(".jsonl") and inside[0] not in _LASTING:
             self._trim(path, rules.log)
@@ -202,11 +191,8 @@ class _Job:
         ]
 
     def _temporary(self) -> Iterator[str]:
-        folder = os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
-        folders = [self.services.state]
-        prefixes = self.services.layout.prefixes()
-        folders += [folder] if prefixes == [""] else [os.path.join(folder, prefix) for prefix in prefixes]
-        yield from dict.fromkeys(path for one in folders for path in text_search.files(one) if is_temporary(path))
+        walk = Walk(services=self.services, edit=Edit(), dry_run=True)
+        return filter(is_temporary, {*text_search.files(self.services.state), *walk.store_files()})
 
     def _is_old(self, path: str, days: int) -> bool:
         try:

@@ -10,15 +10,14 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.fs import durable, private
 from holdfast.validation import ValidationRequest, mask
 from holdfast_app.privacy.purge import bury
-from holdfast_app.privacy.sweep import Walk, carry_out
-from holdfast_app.privacy.text_search import Needle
-from holdfast_app.privacy.transforms import Changed, Edit, Left, counted, edit_bytes, is_temporary, map_texts
+from holdfast_app.privacy.sweep import Walk, alone, carry_out
+from holdfast_app.privacy.text_search import Needle, any_in_bytes
+from holdfast_app.privacy.transforms import Edit, Left, Report, edit_bytes, is_temporary, map_texts
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Finding
@@ -34,45 +33,23 @@ _OURS = frozenset({"kind", "at", "role", "crc", "id", "sha256", "revision", "flu
 
 
 @frozen(kw_only=True)
-class ScrubReport:
-    """The masked secrets or, with ``dry_run``, those to mask.
+class ScrubReport(Report):
+    """A scrub's outcome. ``rules`` counts masks by rule. ``secrets`` is the number of different secrets. ``judges``
+    names the plugins that checked. ``allowed`` lists places that hold a secret the policy permits there."""
 
-    ``rules`` counts masks by rule. ``secrets`` is the number of different secrets. ``judges`` names the plugins that
-    checked. ``allowed`` lists places that hold a secret the policy permits there. ``left``, ``elsewhere``, ``files``
-    and ``size`` are the same as for a purge.
-    """
-
-    dry_run: bool
-    changed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
     rules: dict[str, int]
     secrets: int
     judges: tuple[str, ...]
     allowed: tuple[str, ...] = ()
-    left: tuple[Left, ...] = ()
-    elsewhere: tuple[str, ...] = ()
-    files: int = 0
-    size: int = 0
-
-    @property
-    def clean(self) -> bool:
-        """Whether no place that holdfast owns holds a string the validators want masked."""
-        return not self.left
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Kind of place -> number of items changed there."""
-        return counted(self.changed)
 
 
 def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
     """See :meth:`holdfast_app.project.Holdfast.scrub`."""
-    services.gate.findings(
-        ValidationRequest(Surface.JOURNAL, "", "a sample")
-    )  # report a broken validator once, not per place
+    # Report a broken validator once, not per place.
+    services.gate.findings(ValidationRequest(Surface.JOURNAL, "", "a sample"))
     if dry_run or not os.path.isdir(services.state):
         return _scrubbed(services, dry_run=dry_run)
-    private.make(services.state)
-    with durable.lock(services.private("purge.lock"), timeout_s=0.2):
+    with alone(services):
         report = _scrubbed(services, dry_run=False)
         searched = {"files_searched": report.files, "bytes_searched": report.size}
         bury(services, "scrub", {"changed": report.counts, "rules": report.rules, **searched, "left": len(report.left)})
@@ -84,27 +61,13 @@ def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
     Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
     rules = dict(sorted(edit.rules.items()))
     edit.everywhere = True
-    left: tuple[Left, ...]
-    files = size = 0
-    if dry_run:
-        walk = Walk(services=services, edit=edit, dry_run=True)
-        walk.run()
-        changed, left, foreign = tuple(walk.changed), tuple(walk.left), tuple(walk.foreign)
-    else:
-        outcome = carry_out(services, edit)
-        changed, left, foreign = outcome.changed, outcome.left, outcome.foreign
-        files, size = outcome.files, outcome.size
+    report = carry_out(services, edit, dry_run=dry_run)
     return ScrubReport(
-        dry_run=dry_run,
-        changed=changed,
+        **asdict(evolve(report, left=(*report.left, *edit.refused.values())), recurse=False),
         rules=rules,
         secrets=len(edit.secrets),
         judges=tuple(sorted(services.plugins.implementing("on_validate"))),
         allowed=tuple(sorted(edit.allowed_in)),
-        left=(*left, *edit.refused.values()),
-        elsewhere=foreign,
-        files=files,
-        size=size,
     )
 
 
@@ -155,7 +118,7 @@ class _Masking(Edit):
     def other(self, path: str, data: bytes) -> bytes | None:
         name = os.path.basename(path)
         new = edit_bytes(data, lambda text: self._masked(text, Surface.JOURNAL, name))
-        if not (self.everywhere and any(needle.in_bytes(new) for needle in self.traces())):
+        if not (self.everywhere and any_in_bytes(self.traces(), new)):
             return new
         ours = not path or path.startswith(self._services.state + os.sep) or is_temporary(path)
         return None if ours else new  # cannot be masked in place

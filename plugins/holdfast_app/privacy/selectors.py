@@ -57,10 +57,8 @@ class BySubject(Edit):
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         if self._holds(str(record.get("id", ""))):
-            record = {
-                **record,
-                "id": "purged-" + os.urandom(6).hex(),
-            }  # two records with the same id would count as one message
+            # Two records with the same id would count as one message.
+            record = {**record, "id": "purged-" + os.urandom(6).hex()}
         changed: dict[str, Any] = map_texts(record, self._text, keep=_OURS)
         return changed
 
@@ -170,15 +168,16 @@ class BySession(Edit):
         except Corrupt:
             pass  # its notes are enough
         for name in services.store.names():
-            if services.layout.surface_of(name) is Surface.DAILY:
-                try:
-                    document = services.store.read(name)
-                except HoldfastError:
-                    continue  # reported when its turn comes
-                text = document.text if document else ""
-                if self._stamp in text:
-                    self._noted(services, name)
-                    self._flushes |= {b.id for b in notes.blocks(text) if self._said(b)}
+            if services.layout.surface_of(name) is not Surface.DAILY:
+                continue
+            try:
+                document = services.store.read(name)
+            except HoldfastError:
+                continue  # reported when its turn comes
+            text = document.text if document else ""
+            if self._stamp in text:
+                self._noted(services, name)
+                self._flushes |= {block.id for block in notes.blocks(text) if self._said(block)}
         self._flushes.discard("")
 
     def _noted(self, services: Services, *names: str) -> None:
@@ -287,19 +286,19 @@ class Everything(Edit):
     def session(self, session_id: str, last: datetime | None) -> bool:
         return True
 
-    def document(self, surface: Surface | None, name: str, text: str) -> str | None:
+    def document(self, surface: Surface | None, name: str, text: str) -> None:
         return None
 
-    def fact(self, fact: Fact) -> Fact | None:
+    def other(self, path: str, data: bytes) -> None:
         return None
 
-    def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
+    def fact(self, fact: Fact) -> None:
         return None
 
-    def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
+    def row(self, row: dict[str, Any]) -> None:
         return None
 
-    def other(self, path: str, data: bytes) -> bytes | None:
+    def table(self, table: dict[str, Any]) -> None:
         return None
 
 
@@ -327,15 +326,8 @@ def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None
 
 
 def _any_text(value: Any, holds: Callable[[str], bool]) -> bool:
-    found: list[bool] = []
-
-    def look(text: str) -> str:
-        found.append(holds(text))
-        return text
-
-    def look_at_key(key: str) -> bool:
-        found.append(holds(key))
-        return False
-
-    map_texts(value, look, drop=look_at_key)
-    return any(found)
+    """Whether any string or key in plain JSON ``holds``."""
+    if isinstance(value, str):
+        return holds(value)
+    inner = (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_any_text(item, holds) for item in inner)

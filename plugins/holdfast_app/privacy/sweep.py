@@ -8,29 +8,29 @@ walk completes an interrupted one.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from holdfast.config import settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
-from holdfast.fs import durable, private, records, safeopen
+from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import progress
-from holdfast.storage import Capability, delete_fact
-from holdfast.text import untrusted
+from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.privacy import text_search
-from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
-from holdfast_app.sessions import archive, rewriting
+from holdfast_app.privacy.formats import edited
+from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, is_temporary
+from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
 
 if TYPE_CHECKING:
@@ -52,24 +52,25 @@ _WAIT_S: Final = 20.0
 _ROUNDS: Final = 3
 
 
-@frozen(kw_only=True)
-class Outcome:
-    """An edit's outcome. ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
-    hold it; ``files`` and ``size`` (bytes) measure the last search."""
-
-    changed: tuple[Changed, ...]
-    left: tuple[Left, ...]
-    foreign: tuple[str, ...]
-    files: int
-    size: int
+@contextmanager
+def alone(services: Services) -> Iterator[None]:
+    """While no other purge, scrub or retention runs. Raises: Unavailable when one does."""
+    private.make(services.state)
+    with durable.lock(services.private("purge.lock"), timeout_s=0.2):
+        yield
 
 
-def carry_out(services: Services, edit: Edit) -> Outcome:
+def carry_out(services: Services, edit: Edit, *, dry_run: bool = False) -> Report:
     """Edit every place, walk them all again and search every byte, up to three times, because a flush in progress may
-    write removed data again. No dream runs meanwhile, because it would write data it read earlier.
+    write removed data again. No dream runs meanwhile, because it would write data it read earlier. With ``dry_run``
+    walk once and write nothing.
 
     Raises: Unavailable when a dream is in progress.
     """
+    if dry_run:
+        walk = Walk(services=services, edit=edit, dry_run=True)
+        walk.run()
+        return Report(dry_run=True, changed=tuple(walk.changed), left=tuple(walk.left), elsewhere=tuple(walk.foreign))
     dreaming = services.private("dream.lock")
     if not os.path.isdir(services.state):
         return _carried_out(services, edit, "")
@@ -77,7 +78,7 @@ def carry_out(services: Services, edit: Edit) -> Outcome:
         return _carried_out(services, edit, dreaming)
 
 
-def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
+def _carried_out(services: Services, edit: Edit, held: str) -> Report:
     changed: list[Changed] = []
     for _ in range(_ROUNDS):
         walk = Walk(services=services, edit=edit, held=held)
@@ -85,18 +86,21 @@ def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
         changed += walk.changed
         check = Walk(services=services, edit=edit, dry_run=True)
         check.run()
-        found, files, size = check.search()
-        foreign = {*check.foreign, *filter(check.is_foreign, found)}
-        names = dict.fromkeys([*(one.name for one in check.changed), *(n for n in found if n not in foreign)])
-        still = [
-            Left(name=n, why="It still holds data that should have been removed.", next_step="Remove it manually.")
-            for n in names
-        ]
-        left = {one.name: one for one in (*still, *walk.left, *check.left)}
+        holding, files, size = check.search()
+        foreign = {*check.foreign, *filter(check.is_foreign, holding)}
+        why, step = "It still holds data that should have been removed.", "Remove it manually."
+        names = [*(one.name for one in check.changed), *(name for name in holding if name not in foreign)]
+        left = {name: Left(name=name, why=why, next_step=step) for name in names}
+        left |= {one.name: one for one in (*walk.left, *check.left)}
         if not left:
             break
-    return Outcome(
-        changed=tuple(changed), left=tuple(left.values()), foreign=tuple(sorted(foreign)), files=files, size=size
+    return Report(
+        dry_run=False,
+        changed=tuple(changed),
+        left=tuple(left.values()),
+        elsewhere=tuple(sorted(foreign)),
+        files=files,
+        size=size,
     )
 
 
@@ -112,7 +116,6 @@ class Walk:
     left: list[Left] = field(factory=list)
     #: Third-party files in folders shared with the store: read, never changed.
     foreign: list[str] = field(factory=list)
-    seen: int = 0
 
     def run(self) -> None:
         """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
@@ -131,15 +134,16 @@ class Walk:
         for path in progress.each(list(journal.session_files(self.services.state)), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
         for note in emergency_log.notes(self.services.state):
-            if note.away and self.edit.session(note.stem, None):
-                self._guarded(note.stem, self._clear_note, note.stem)
+            if note.away and self.edit.session(note.stem, None):  # only the user's folder names this session
+                if not self.dry_run:
+                    self._guarded(note.stem, emergency_log.clear, self.services.state, note.stem)
+                self._note("journals", note.stem, removed=True)
         if not self.dry_run:
             # Even when nothing changed, because an interrupted run may have left only this undone.
             self._guarded(f"{private.DERIVED} files", forget_derived, self.services.state)
             self._guarded("the store", self.services.store.backend.compact)
 
-    def _guarded(self, name: str, step: Callable[..., None], *args: Any) -> None:
-        self.seen += 1
+    def _guarded(self, name: str, step: Callable[..., object], *args: Any) -> None:
         try:
             step(*args)
         except HoldfastError as error:
@@ -151,12 +155,6 @@ class Walk:
 
     # --- sessions
 
-    def _clear_note(self, stem: str) -> None:
-        """Forget a session that only a note in the user's folder names."""
-        if not self.dry_run:
-            emergency_log.clear(self.services.state, stem)
-        self._note("journals", stem, removed=True)
-
     def _session(self, path: str) -> None:
         state = self.services.state
         session_id = journal.session_id_of(path)
@@ -164,16 +162,17 @@ class Walk:
             self.file(path)  # damaged at its beginning, or not written by holdfast
             return
         one = Journal(state, session_id)
-        marker = safety.path_of(state, session_id)
         if self.dry_run:
-            self._edit_session(one, marker)
+            self._edit_session(one)
             return
         lock = os.path.join(one.folder, f"{file_stem(session_id)}.flush.lock")
         with durable.lock(lock, timeout_s=_WAIT_S):  # a flush in progress would write it all again
-            if self._edit_session(one, marker):
+            if self._edit_session(one):
                 durable.retire(lock)
 
-    def _edit_session(self, one: Journal, marker: str) -> bool:
+    def _edit_session(self, one: Journal) -> bool:
+        """Edit the journal and the UNSAFE marker. Returns whether the whole session was removed."""
+        marker = safety.path_of(self.services.state, one.session_id)
         gone = self.edit.session(one.session_id, last_said(one))
         if gone:
             if not self.dry_run:
@@ -183,13 +182,12 @@ class Walk:
             return True
         if os.path.exists(marker):
             self.file(marker)
-        count = rewriting.rewrite(one, self.edit.record, self._keeps_line, dry_run=self.dry_run)
+        count = rewriting.rewrite(
+            one, self.edit.record, lambda line: self.edit.other("", line) == line, dry_run=self.dry_run
+        )
         if count:
             self._note("journals", self._shown(one.path), count)
         return False
-
-    def _keeps_line(self, line: bytes) -> bool:
-        return self.edit.other("", line) == line
 
     # --- the store
 
@@ -243,70 +241,61 @@ class Walk:
 
     def _facts(self, activity: str) -> None:
         backend = self.services.store.backend
-        gone = count = 0
-        for fact in progress.each(list(backend.facts()), activity):
-            new = self.edit.fact(fact)
-            if new == fact:
-                continue
-            gone, count = gone + (new is None), count + (new is not None)
-            if self.dry_run:
-                continue
-            try:
-                if new is None:
-                    delete_fact(backend, fact.id)
-                else:
-                    self._update(fact, new)
-            except NotFound:
-                continue  # another process removed it first
-        if gone:
-            self._note("facts", "facts", gone, removed=True)
-        if count:
-            self._note("facts", "facts", count)
+        pairs = [(fact, self.edit.fact(fact)) for fact in progress.each(list(backend.facts()), activity)]
+        gone = [fact.id for fact, new in pairs if new is None]
+        changed = [(fact, new) for fact, new in pairs if new is not None and new != fact]
+        if not self.dry_run:
+            if gone:
+                backend.commit([Remove(fact_id) for fact_id in gone])
+            for old, new in changed:
+                self._update(old, new)
+        for facts, removed in ((gone, True), (changed, False)):
+            if facts:
+                self._note("facts", "facts", len(facts), removed=removed)
 
     def _update(self, old: Fact, new: Fact) -> None:
         store = self.services.store
         try:
             if new.content != old.content:
                 store.update_fact(old.id, content=new.content)
+            if new.source != old.source:
+                store.update_fact(old.id, source=new.source)
         except DuplicateFact:  # without their difference two facts are duplicates
             delete_fact(store.backend, old.id)
-            return
-        if new.source != old.source:
-            store.update_fact(old.id, source=new.source)
+        except NotFound:
+            return  # another process removed it first
 
     # --- files
 
     def _loose_files(self) -> Iterator[str]:
         """Every file in the private and store folders except documents, journals and the store's own files."""
-        journals = set(journal.session_files(self.services.state))
-        markers = {
-            safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
-        }
-        hints = {path.removesuffix(".jsonl") + ".hint" for path in journals}
-        for path in text_search.files(self.services.state):
-            name = os.path.basename(path)
-            own = name in _WITHOUT_CONTENT and os.path.dirname(path) == self.services.state
-            own = own or path.startswith(os.path.join(self.services.state, private.DERIVED, ""))
-            if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
+        state = self.services.state
+        journals = list(journal.session_files(state))
+        apart = {*journals, *(path.removesuffix(".jsonl") + ".hint" for path in journals)}
+        apart |= {safety.path_of(state, session) for session in map(journal.session_id_of, journals) if session}
+        apart |= {os.path.join(state, name) for name in _WITHOUT_CONTENT}
+        derived = os.path.join(state, private.DERIVED, "")
+        for path in text_search.files(state):
+            if path not in apart and not path.startswith(derived) and not path.endswith(".lock"):
                 yield path
         ours = self.services.layout.prefixes() == [""]
         local = Capability.LOCAL_FILES in self.services.store.backend.capabilities
         kept = {self.services.config.storage.facts, *self.services.store.names()} if local else set()
-        for path in self._store_files():
+        for path in self.store_files():
             name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
             loose = ours and name not in kept and not name.rpartition("/")[2].startswith(".git")
             if is_temporary(path) or (loose and not _is_database(path)):
                 yield path
 
-    def _store_files(self) -> Iterator[str]:
-        folder = self.store_folder
+    def store_files(self) -> Iterator[str]:
+        """The files in the store's folders, without the private folder."""
+        prefixes = self.services.layout.prefixes()
         elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
-        if self.services.layout.prefixes() == [""]:
-            yield from (p for p in text_search.files(folder) if not p.startswith(elsewhere))
-            return
-        yield from (p for p in text_search.files(folder, deep=False))
-        for prefix in self.services.layout.prefixes():
-            yield from (p for p in text_search.files(os.path.join(folder, prefix)) if not p.startswith(elsewhere))
+        if prefixes != [""]:
+            yield from text_search.files(self.store_folder, deep=False)
+        for prefix in prefixes:
+            folder = os.path.join(self.store_folder, prefix) if prefix else self.store_folder
+            yield from (path for path in text_search.files(folder) if not path.startswith(elsewhere))
 
     @property
     def store_folder(self) -> str:
@@ -314,7 +303,7 @@ class Walk:
         return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
 
     def file(self, path: str) -> None:
-        """Edit a file by its format: JSON lines, one JSON object, or anything else."""
+        """Edit a file by its format, see :mod:`holdfast_app.privacy.formats`."""
         if self.dry_run:
             self._edit_file(path)
             return
@@ -334,52 +323,13 @@ class Walk:
             return
         except OSError as error:
             raise durable.unavailable(error, path, "read") from error
-        new, count = self._edited(path, data)
+        new, count = edited(self.edit, path, data)
         if new == data:
             return
         if not self.dry_run:
             rewrite(path, new)
         kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
         self._note(kind, self._shown(path), count, removed=new is None)
-
-    def _edited(self, path: str, data: bytes) -> tuple[bytes | None, int]:
-        if path.endswith(".jsonl"):
-            lines = [self._edited_line(line) for line in data.splitlines(keepends=True)]
-            new = b"".join(line for line, _ in lines)
-            return new or None, sum(count for _, count in lines)
-        if path.endswith(archive.SUFFIX):
-            return self._edited_archive(path, data)
-        if path.endswith(".json"):
-            table = _object(data)
-            if table is not None:
-                edited = self.edit.table(table)
-                if edited is None or edited != table:
-                    return None if edited is None else json.dumps(edited, ensure_ascii=False).encode("utf-8"), 1
-                return data, 0
-        new_data = self.edit.other(path, data)
-        return new_data, int(new_data != data)
-
-    def _edited_archive(self, path: str, data: bytes) -> tuple[bytes | None, int]:
-        """Raises: Corrupt when it cannot be decompressed, so its contents are unknown."""
-        if self.edit.other(path, b"") is None:
-            return None, 1
-        lines = [self._edited_line(line) for line in archive.unpacked(path, data).splitlines(keepends=True)]
-        new, count = b"".join(line for line, _ in lines), sum(count for _, count in lines)
-        return (archive.packed(new) if new else None, count) if count else (data, 0)
-
-    def _edited_line(self, line: bytes) -> tuple[bytes, int]:
-        """A JSON line keeps its format, including any checksum."""
-        record = records.decode(line.rstrip(b"\n"))
-        row = _object(line) if record is None else record
-        if row is None:
-            kept = self.edit.other("", line) or b""
-            return kept, int(kept != line)
-        new = self.edit.row(row)
-        if new == row:
-            return line, 0
-        if new is None:
-            return b"", 1
-        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
 
     def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
         self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
@@ -408,7 +358,7 @@ class Walk:
     def _all_files(self) -> list[str]:
         """Each file once. The settings are mostly in the store's folder, too."""
         config = settings.config_file(self.services.root)
-        files = (*text_search.files(self.services.state), *self._store_files(), *([config] if config else ()))
+        files = (*text_search.files(self.services.state), *self.store_files(), *([config] if config else ()))
         return list(dict.fromkeys(files))
 
     def is_foreign(self, shown: str) -> bool:
@@ -435,8 +385,6 @@ def forget_derived(state: str) -> None:
 
 def last_said(one: Journal) -> datetime | None:
     """The journal's newest record time, or the file's time when the journal cannot be read."""
-    from datetime import UTC
-
     last: datetime | None = None
     try:
         for entry in one.entries():
@@ -447,14 +395,6 @@ def last_said(one: Journal) -> datetime | None:
     except (HoldfastError, ValueError, TypeError, AttributeError):
         return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC)
     return last
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = untrusted.from_json(data)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _is_database(path: str) -> bool:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from holdfast.fs import durable, safeopen
-from holdfast.text.plain import stream_safe
+from holdfast.text.plain import normalized
 from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
@@ -25,11 +24,6 @@ _SIGNS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NESTED: Final = 3  # levels of JSON nested in JSON strings
 _CUT: Final = "…"  # ends a string that holdfast has shortened
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_NOT_ASCII: Final = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
-#: Characters that only their own upper and lower case :func:`fold` to. Others fail this: "ﬁ" becomes "fi", and
-#: the Kelvin sign "k". Source: all code points of Unicode 15, checked by a test.
-_SURE: Final = re.compile("[bcdeghjmopqruvwxyz0-9_]+")
-_ESCAPED_ASCII: Final = re.compile(rb"\\(?:u00|U000000|x)[2-7][0-9a-fA-F]")
 
 
 def fold(text: str) -> str:
@@ -37,13 +31,8 @@ def fold(text: str) -> str:
 
     White space is normalised because notes put a string on one line and write ``<!--`` as ``&lt;!--``.
     """
-    text = text.lower() if text.isascii() else _composed(_composed(text).casefold())
+    text = text.lower() if text.isascii() else normalized("NFC", normalized("NFC", text).casefold())
     return " ".join(text.replace("&lt;!--", "<!--").split())
-
-
-def _composed(text: str) -> str:
-    """``text`` in NFC. ASCII never composes with the character before it, so the rest is composed separately."""
-    return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), stream_safe(text))
 
 
 class Needle:
@@ -54,15 +43,16 @@ class Needle:
         self.words = self._text.count(" ") + 1
         # Minimum length of the part before or after a cut, because a shorter part could be any word.
         self._least = max(5, len(self._text) * 2 // 3)
-        parts = (self._text[: self._least], self._text[-self._least :])
-        self._sure = [max(_SURE.findall(part), key=len, default="").encode() for part in parts]
 
     def __len__(self) -> int:
         return len(self._text)
 
     def in_text(self, text: str) -> bool:
         """Whether ``text`` holds the string, or its beginning or end where holdfast has shortened the text."""
-        folded = fold(text)
+        return self.in_folded(fold(text))
+
+    def in_folded(self, folded: str) -> bool:
+        """:meth:`in_text` for text that :func:`fold` returned."""
         return self._text in folded or (_CUT in folded and self._is_cut_in(folded))
 
     def in_key(self, key: str) -> bool:
@@ -73,11 +63,6 @@ class Needle:
     def in_bytes(self, data: bytes) -> bool:
         """Whether ``data`` holds the string as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
         return any_in_bytes((self,), data)
-
-    def may_be_in(self, plain: bytes) -> bool:
-        """A fast check that is false only where :meth:`in_bytes` is. ``plain`` is in lower case, without NUL bytes,
-        and no ASCII letter in it is escaped."""
-        return any(run in plain for run in self._sure)
 
     def _is_cut_in(self, folded: str) -> bool:
         parts = folded.split(_CUT)
@@ -91,13 +76,8 @@ class Needle:
 
 def any_in_bytes(needles: Iterable[Needle], data: bytes) -> bool:
     """Whether ``data`` holds any of the needles, see :meth:`Needle.in_bytes`."""
-    if not _ESCAPED_ASCII.search(data):
-        plain = data.replace(b"\0", b"").lower()  # so that UTF-16 has one byte per letter, too
-        needles = [needle for needle in needles if needle.may_be_in(plain)]
-        del plain
-    else:
-        needles = list(needles)
-    return bool(needles) and any(needle.in_text(text) for text in _readings(data) for needle in needles)
+    needles = tuple(needles)
+    return any(needle.in_folded(folded) for folded in map(fold, _readings(data)) for needle in needles)
 
 
 def _letters(folded: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -78,12 +79,34 @@ class Left:
     next_step: str = ""
 
 
-def counted(changed: Iterable[Changed]) -> dict[str, int]:
-    """Kind of place -> number of items removed or changed there."""
-    counts: dict[str, int] = {}
-    for one in changed:
-        counts[one.kind] = counts.get(one.kind, 0) + one.count
-    return dict(sorted(counts.items()))
+@frozen(kw_only=True)
+class Report:
+    """What an edit removed or changed or, with ``dry_run``, is to remove or change.
+
+    ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
+    cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)
+    measure the last search.
+    """
+
+    dry_run: bool
+    changed: tuple[Changed, ...]
+    left: tuple[Left, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    files: int = 0
+    size: int = 0
+
+    @property
+    def clean(self) -> bool:
+        """Whether no place that holdfast owns still holds the data."""
+        return not self.left
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Kind of place -> number of items removed or changed there."""
+        counts: Counter[str] = Counter()
+        for one in self.changed:
+            counts[one.kind] += one.count
+        return dict(sorted(counts.items()))
 
 
 def is_temporary(path: str) -> bool:

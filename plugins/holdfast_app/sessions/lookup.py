@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import Corrupt, NotFound
+from holdfast.errors import Corrupt, HoldfastError, NotFound
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.sources import short_id
@@ -62,14 +62,14 @@ def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
 def _first(memory: Holdfast, session: str) -> str:
     journal = Journal(memory.services.state, session)
     said: Iterable[dict[str, Any]]
-    if journal.exists():
-        said = (entry.record for entry in journal.of_kinds("message"))
-    else:
-        try:
+    try:
+        if journal.exists():
+            said = (entry.record for entry in journal.of_kinds("message"))
+        else:
             said = archive.messages(memory.services.state, session)
-        except Corrupt:
-            return ""
-    return next((str(one["text"]) for one in said if one["role"] == "user"), "")
+        return next((str(one["text"]) for one in said if one["role"] == "user"), "")
+    except (HoldfastError, ValueError):
+        return ""
 
 
 def _archived(memory: Holdfast) -> Iterator[str]:

@@ -8,7 +8,6 @@ shown everything it proves. A damaged line stays where it is until it is repaire
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
@@ -17,10 +16,9 @@ from attrs import evolve, field, frozen
 
 from holdfast.fs import durable, private
 from holdfast.models import Receipt
-from holdfast_app.data_loss.waiting_list import Row, WaitingList
+from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
 
 FILE: Final = private.SPOOL
-_DAMAGED: Final = "damaged-"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -41,7 +39,7 @@ class Kept:
 
     @receipt.validator
     def _whole(self, _attribute: object, value: Receipt | None) -> None:
-        if value is None and not self.id.startswith(_DAMAGED):
+        if value is None and not self.id.startswith(DAMAGED):
             raise ValueError("a kept flush has a receipt")
 
     @property
@@ -60,43 +58,38 @@ def sentence(items: Sequence[Kept], zone: tzinfo | None) -> str:
     return f"{many} kept on this machine, not yet on {servers}, since {since:%Y-%m-%d %H:%M}."
 
 
-class Spool:
-    """One project's spool. All methods may raise Unavailable."""
+class Spool(DurableQueue[Kept]):
+    """One project's spool. An unreadable line is an item without a receipt. All methods may raise Unavailable."""
 
     def __init__(self, state: str) -> None:
+        super().__init__(os.path.join(state, FILE), Kept, what="A kept flush", damaged=_damaged)
         self._state = state
-        self.path = os.path.join(state, FILE)
-        self._list = WaitingList(self.path, Kept, what="A kept flush", damaged=_damaged)
 
     def put(self, kept: Kept) -> None:
         """Append a flush, durable on return. An earlier line of the same id is replaced in its place."""
-        row = self._list.row(kept)
+        row = self.row(kept)
 
         def change(rows: list[Row[Kept]]) -> list[Row[Kept]]:
             if any(one.item.id == kept.id for one in rows):
                 return [row if one.item.id == kept.id else one for one in rows]
             return [*rows, row]
 
-        self._list.change(change)
-
-    def items(self) -> list[Kept]:
-        """The kept flushes, in order. An unreadable line is an item without a receipt, never omitted."""
-        return [row.item for row in self._list.rows()]
+        self.change(change)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove lines durably. A missing line is not an error."""
         gone = set(ids)
-        self._list.change(lambda rows: [row for row in rows if row.item.id not in gone])
+        self.update(lambda item: None if item.id in gone else item)
 
     def failed(self, kept: Kept, error: str, next_step: str) -> None:
         """Record why a flush could not be written, unless a reason is recorded already."""
         if (kept.error, kept.next_step) != (error, next_step):
-            row = self._list.row(evolve(kept, error=error, next_step=next_step))
-            self._list.change(lambda rows: [row if one.item.id == kept.id else one for one in rows])
+            tried = evolve(kept, error=error, next_step=next_step)
+            self.update(lambda item: tried if item.id == kept.id else item)
 
     def set_aside(self) -> int:
         """Move damaged lines to files of their own, and return their number."""
-        damaged = [row for row in self._list.rows() if row.item.is_damaged]
+        damaged = [row for row in self.rows() if row.item.is_damaged]
         for row in damaged:
             durable.replace(os.path.join(self._state, f"spool.{row.item.id}"), row.line)
         self.remove(row.item.id for row in damaged)
@@ -111,7 +104,7 @@ class Spool:
 
 def _damaged(line: bytes) -> Kept:
     return Kept(
-        id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
+        id=damaged_id(line),
         session="",
         at=_EPOCH,
         server="",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -39,30 +39,27 @@ def keeping(services: Services) -> Iterator[Callable[[str], None]]:
     cannot be older than the purge. Nothing is kept while another process keeps one."""
     private.make(services.state, private.DERIVED)
     path = _path(services)
-    try:
-        lock = private.lock(path, timeout_s=0)
-        lock.__enter__()
-    except Unavailable:
-        yield lambda text: None
-        return
 
     def keep(text: str) -> None:
-        told = {"store": _store(services), "at": datetime.now(UTC).isoformat(), "text": text}
-        durable.replace(path, json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"), flush=False)
+        table = {"store": _store(services), "at": datetime.now(UTC).isoformat(), "text": text}
+        durable.replace(path, json.dumps(table, ensure_ascii=False).encode("utf-8", "replace"), flush=False)
 
-    try:
-        yield keep
-    finally:
-        lock.__exit__(None, None, None)
+    with ExitStack() as held:
+        try:
+            held.enter_context(private.lock(path, timeout_s=0))
+        except Unavailable:
+            yield lambda text: None
+        else:
+            yield keep
 
 
 def read(services: Services) -> Kept | None:
     """The kept brief of this store; None if there is none or it cannot be read."""
     try:
-        told = untrusted.from_json(safeopen.read(_path(services), _MOST))
-        if told["store"] != _store(services):
+        table = untrusted.from_json(safeopen.read(_path(services), _MOST))
+        if table["store"] != _store(services):
             return None
-        return Kept(str(told["text"]), datetime.fromisoformat(told["at"]).astimezone(UTC))
+        return Kept(str(table["text"]), datetime.fromisoformat(table["at"]).astimezone(UTC))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -42,12 +42,6 @@ class Shipped(NamedTuple):
     down: HoldfastError | None = None
 
 
-def server(services: Services) -> str:
-    """The store's server, for people."""
-    backend = services.store.backend
-    return backend.where() or backend.name
-
-
 def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
     """Put a flush into the spool, durably. ``why`` is the server's error. Raises: FlushRefused."""
     kept = Kept(
@@ -67,15 +61,11 @@ def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: Hol
         raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
 
 
-def waits_for(services: Services, receipt: Receipt) -> str:
-    """The server that the flush of ``receipt`` still waits for; empty when it is stored. Raises: Unavailable."""
-    return next((one.server for one in Spool(services.state).items() if one.id == receipt.flush_id), "")
-
-
 def ship_before(services: Services, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
     """:func:`ship`, before a flush of a session with the last flush ``last``, which is kept again first if it waited
     and the spool has lost it. Raises: FlushRefused when it cannot be kept again; Unavailable."""
-    if last is not None and last.spooled and flushed and last.summary != notes.PURGED and not waits_for(services, last):
+    waited = last is not None and last.spooled and last.summary != notes.PURGED
+    if last is not None and flushed and waited and not services.spool.waits_for(last):
         keep(services, last, flushed, None)
     return ship(services, limit_s=PATIENCE_S)
 
@@ -94,14 +84,10 @@ def ship(services: Services, *, limit_s: float) -> Shipped:
             return _all(services, spool, ends)
     except HoldfastError as error:
         logger.warning("kept flushes could not be written: %s", error.message)
-        return Shipped(left=_left(spool), down=error)
-
-
-def _left(spool: Spool) -> tuple[Kept, ...]:
-    try:
-        return tuple(spool.items())
-    except HoldfastError:
-        return ()
+        try:
+            return Shipped(left=tuple(spool.items()), down=error)
+        except HoldfastError:
+            return Shipped(down=error)
 
 
 def _all(services: Services, spool: Spool, ends: float) -> Shipped:
@@ -113,7 +99,7 @@ def _all(services: Services, spool: Spool, ends: float) -> Shipped:
             if one.is_damaged or one.session in held:
                 continue
             if time.monotonic() >= ends:
-                down = Unavailable(f"{server(services)} is slow, so kept flushes still wait.")
+                down = Unavailable(f"{services.spool.server} is slow, so kept flushes still wait.")
                 break
             try:
                 ship_one(services, one)

@@ -72,9 +72,8 @@ class Spooled:
     @property
     def server(self) -> str:
         """The store's server, for people."""
-        from holdfast_app.spool import shipping
-
-        return shipping.server(self._services)
+        backend = self._services.store.backend
+        return backend.where() or backend.name
 
     def patience(self) -> AbstractContextManager[None]:
         """A limit for the server's answers to one flush."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, NamedTuple
 
 from holdfast.errors import ConfigError, Corrupt
 from holdfast_app.message_formats import messages
@@ -33,25 +33,23 @@ _NEXT_STEP: Final = (
 )
 
 
-class Format(Protocol):
-    """A module that reads one format."""
+class Format(NamedTuple):
+    """One format. With ``appended`` a file of this format only grows, so that a later reading may start in the middle.
+    ``recognises`` says whether only this format has such a row. ``take`` adds the row's content to a reading, and is
+    False when the row's type is unknown."""
 
-    @property
-    def NAME(self) -> str:  # noqa: N802 - a module's constant
-        """The format's name in results and messages."""
-
-    @property
-    def APPENDED(self) -> bool:  # noqa: N802 - a module's constant
-        """Whether a file of this format only grows, so that a later reading may start in the middle."""
-
-    def recognises(self, row: Mapping[str, object]) -> bool:
-        """Whether only this format has such a row."""
-
-    def take(self, row: Mapping[str, object], position: int, reading: Reading) -> bool:
-        """Add the row's content to ``reading``; False when its type is unknown."""
+    name: str
+    appended: bool
+    recognises: Callable[[Mapping[str, object]], bool]
+    take: Callable[[Mapping[str, object], int, Reading], bool]
 
 
-FORMATS: Final[tuple[Format, ...]] = (claude_code, codex, opencode, messages)
+FORMATS: Final = (
+    Format("claude-code", True, claude_code.recognises, claude_code.take),
+    Format("codex", True, codex.recognises, codex.take),
+    Format("opencode", False, opencode.recognises, opencode.take),  # each dump is written from scratch
+    Format("messages", True, messages.recognises, messages.take),
+)
 """The most specific first, because a row of another format may also hold a role and a content."""
 
 
@@ -68,7 +66,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
     """
     with _opened(path) as stream:
         form, document = _detected(stream, path)
-        resumable = form.APPENDED and not document
+        resumable = form.appended and not document
         start = offset if resumable and _starts_row(stream, offset) else 0
         reading = _placed(stream, form, agent) if start else Reading(agent=agent)
         end, truncated = start, False
@@ -76,7 +74,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
             end, truncated = row.end, row.cut
             if not row.cut and not (isinstance(row.value, dict) and form.take(row.value, row.position, reading)):
                 reading.unknown(row.raw if row.value is BAD else row.value, row.position)
-    return reading.finish(form.NAME, next_offset=end if resumable else 0, truncated=truncated)
+    return reading.finish(form.name, next_offset=end if resumable else 0, truncated=truncated)
 
 
 def detect(path: str | os.PathLike[str]) -> str:
@@ -87,7 +85,7 @@ def detect(path: str | os.PathLike[str]) -> str:
         Corrupt: file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
-        return _detected(stream, path)[0].NAME
+        return _detected(stream, path)[0].name
 
 
 @contextmanager

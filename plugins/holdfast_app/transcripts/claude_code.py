@@ -17,44 +17,19 @@ from holdfast_app.message_formats.excerpts import BACKGROUND, background_result,
 from holdfast_app.message_formats.leaves import readable, says
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
-NAME: Final = "claude-code"
-APPENDED: Final = True
-
 _SPEECH: Final = frozenset({"user", "assistant"})
 _BOOKKEEPING: Final = frozenset(
     {
-        "agent-name",
-        "ai-title",
-        "api-request",
-        "api-request-blob",
-        "api-request-shape",
-        "atis-latch",
-        "cost-state",
-        "custom-title",
-        "file-history-snapshot",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "pr-link",
-        "progress",
-        "summary",
-        "tag",
-        "tools-used",
+        "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state",
+        "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress",
+        "summary", "tag", "tools-used",
     }
-)
+)  # fmt: skip
 #: Attachments with the client's own state, and with hook output (including holdfast's brief).
 _OWN_ATTACHMENTS: Final = (
-    "hook_",
-    "async_hook_",
-    "todo",
-    "task_",
-    "plan_mode",
-    "plugin_note",
-    "skill_",
-    "deferred_",
-    "agent_listing",
+    "hook_", "async_hook_", "todo", "task_", "plan_mode", "plugin_note", "skill_", "deferred_", "agent_listing",
     "model",
-)
+)  # fmt: skip
 # Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
 _NOT_SAID: Final = (
     "<command-",

@@ -14,9 +14,6 @@ from holdfast_app.message_formats.leaves import STRUCTURE, readable, says
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 from holdfast_app.message_formats.responses import take as take_item
 
-NAME: Final = "codex"
-APPENDED: Final = True
-
 _TYPES: Final = frozenset(
     {"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record"}
 )
@@ -62,7 +59,8 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
     kind = clean(item.get("type"))
     at = reading.at(row.get("timestamp"))
     if kind != "message":
-        given = item.get("id") or (item.get("call_id") if not kind.endswith("_output") else _suffixed(item))
+        call_id = clean(item.get("call_id"))
+        given = item.get("id") or (call_id and f"{call_id}#output" if kind.endswith("_output") else call_id)
         return take_item(item, row_key(given, position, kind, readable(item.get("output"))), at, reading)
     if mapping(row.get("metadata")).get("compaction_output") is True:
         reading.leave_out("summary")
@@ -105,8 +103,3 @@ def _own(item: Mapping[str, object]) -> list[object]:
         if str(kind).partition(".")[0] in {"user", "unknown"} and not text_of(block).lstrip().startswith(_NOT_SAID):
             own.append(block)
     return own
-
-
-def _suffixed(item: Mapping[str, object]) -> str:
-    call_id = item.get("call_id")
-    return f"{call_id}#output" if isinstance(call_id, str) else ""

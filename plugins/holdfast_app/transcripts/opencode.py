@@ -14,9 +14,6 @@ from holdfast_app.message_formats.excerpts import clean, without_injected
 from holdfast_app.message_formats.leaves import block_text, readable, says
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
-NAME: Final = "opencode"
-APPENDED: Final = False  # each dump is written from scratch
-
 #: Parts without conversation, keys that identify the part, and keys of a tool's state that are read, or that repeat
 #: its input and output for display.
 _BOOKKEEPING: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})

@@ -1,8 +1,7 @@
-"""Read JSON values from a file one by one, as lines (JSONL) or elements of one array, in bounded memory."""
+"""Read JSON values from a file: lines (JSONL) in bounded memory, or the elements of one array."""
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ MAX_ROW_BYTES: Final = 64 * 1024 * 1024
 CONTAINERS: Final = frozenset({"data", "messages"})
 """Keys under which a whole-file object holds its rows."""
 
+_MAX_DOCUMENT_BYTES: Final = 4 * MAX_ROW_BYTES  # the rest counts as cut off
 _CHUNK: Final = 64 * 1024
 _HEAD: Final = 2_000
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
@@ -47,8 +47,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
 def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
-    """Rows in a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
-    its
+    """Rows in a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and its
     ``end`` is its own start, so the next reading reads it again when finished."""
     stream.seek(offset)
     start = offset
@@ -81,25 +80,63 @@ def elements(stream: BinaryIO) -> Iterator[Row]:
 
     After an element that cannot be decoded the rest is unreadable. That element is ``BAD``, ``cut`` and the last.
     """
-    stream.seek(0)
-    feed = _Feed(stream)
-    if not feed.open_array():
-        return
+    text, at = _document(stream)
     index = 0
-    while (char := feed.peek()) != "]":
-        value = BAD if char == "" else feed.value()
-        yield Row(value, index, 0, cut=value is BAD)
-        if value is BAD:
+    while at and text[at : at + 1] != "]":
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            yield Row(BAD, index, 0, cut=True)
             return
+        yield Row(value, index, 0)
         index += 1
-        if feed.peek() == ",":
-            feed.skip()
+        at = _skip(text, at)
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1)
 
 
 def is_document(stream: BinaryIO) -> bool:
     """Whether the file is one JSON array (or an object around one) rather than one row per line."""
+    return _document(stream)[1] > 0
+
+
+def _document(stream: BinaryIO) -> tuple[str, int]:
+    """A document's text and the position of its first row; 0 for a file with one row per line."""
     stream.seek(0)
-    return _Feed(stream).open_array()
+    first = stream.readline(MAX_ROW_BYTES)
+    while first.isspace():
+        first = stream.readline(MAX_ROW_BYTES)
+    line = first.decode("utf-8-sig", "replace").strip()
+    value = _decoded(line)
+    is_row = isinstance(value, dict) and not any(isinstance(value.get(name), list) for name in CONTAINERS)
+    if is_row or not line.startswith(("[", "{")):
+        return "", 0
+    stream.seek(0)
+    text = stream.read(_MAX_DOCUMENT_BYTES).decode("utf-8-sig", "replace")
+    return text, _first_row(text)
+
+
+def _first_row(text: str) -> int:
+    """The position after the ``[`` of the rows, past blanks; 0 when the text has none."""
+    at = _skip(text, 0)
+    if text[at : at + 1] == "{":
+        at = _skip(text, at + 1)
+        try:
+            while text[at : at + 1] == '"':
+                key, at = _DECODER.raw_decode(text, at)
+                at = _skip(text, _skip(text, at) + 1)  # after the colon
+                if key in CONTAINERS and text[at : at + 1] == "[":
+                    break
+                at = _skip(text, _skip(text, _DECODER.raw_decode(text, at)[1]) + 1)  # after the comma
+        except (ValueError, RecursionError):
+            return 0
+    return _skip(text, at + 1) if text[at : at + 1] == "[" else 0
+
+
+def _skip(text: str, at: int) -> int:
+    """The position of the next character that is not blank."""
+    blanks = _BLANK.match(text, at)
+    return blanks.end() if blanks else at
 
 
 def _decoded(text: str) -> object:
@@ -108,73 +145,3 @@ def _decoded(text: str) -> object:
     except (ValueError, RecursionError):
         return BAD
     return value if end == len(text) else BAD
-
-
-class _Feed:
-    """Decodes values from a stream, holding only the current value's text."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        self._text = ""
-        self._at = 0
-
-    def peek(self) -> str:
-        """The next character that is not blank, or empty at the file's end."""
-        while True:
-            match = _BLANK.match(self._text, self._at)
-            self._at = match.end() if match else self._at
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
-                return ""
-
-    def skip(self) -> None:
-        """Skip the character that :meth:`peek` returned."""
-        self._at += 1
-
-    def value(self) -> object:
-        """The next value, or :data:`BAD`."""
-        self.peek()
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self._text, self._at)
-            except ValueError:
-                if not self._more():
-                    return BAD
-            except RecursionError:
-                return BAD
-            else:
-                # A number that ends with the buffer may continue in the next chunk.
-                if end < len(self._text) or not isinstance(value, int | float) or not self._more():
-                    self._at = end
-                    return value
-
-    def open_array(self) -> bool:
-        """Skip past the ``[`` of the rows; False when the file has none."""
-        if self.peek() == "{":
-            self.skip()
-            while True:
-                key = self.value() if self.peek() == '"' else None
-                if not isinstance(key, str) or self.peek() != ":":
-                    return False
-                self.skip()
-                if key in CONTAINERS and self.peek() == "[":
-                    break
-                if self.value() is BAD or self.peek() != ",":
-                    return False
-                self.skip()
-        if self.peek() != "[":
-            return False
-        self.skip()
-        return True
-
-    def _more(self) -> bool:
-        """Read on, each time as much as is held, so that a long value is not decoded too often."""
-        held = self._text[self._at :]
-        if len(held) > MAX_ROW_BYTES:
-            return False
-        chunk = self._stream.read(max(_CHUNK, len(held)))
-        self._text = held + self._decode(chunk, not chunk)
-        self._at = 0
-        return bool(chunk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -33,8 +34,6 @@ FIELDS: Final = (
     ("needs_operator", "Needed from you"),
     ("artifacts", "Proof"),
 )
-#: Characters of a session's first message that are read for its title.
-_OPENING: Final = 400
 
 
 @frozen(kw_only=True)
@@ -115,15 +114,6 @@ class Journals:
         """A session's refused flushes and overrides, oldest first. Raises: Unavailable."""
         return list(_incidents(Journal(self._services.state, session)))
 
-    def opening(self, session: str) -> str:
-        """The first words of a session's user, as stored: mask them before they are shown. Empty when unknown."""
-        try:
-            messages = Journal(self._services.state, session).of_kinds("message")
-            found = next((entry.record["text"] for entry in messages if entry.record["role"] == "user"), "")
-        except (HoldfastError, ValueError):
-            return ""
-        return str(found)[:_OPENING]
-
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
         """The state (stored, replaced or missing) of each document in the receipt, in order, and
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
@@ -155,7 +145,7 @@ def _read(journal: Journal) -> Story:
             override = str(row.get("reason", ""))
         else:
             begin = kept_from
-            kept_from = max(kept_from, _position(starts, row["kept_from"]))
+            kept_from = max(kept_from, bisect_left(starts, row["kept_from"]))
             if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
                 override = ""
     return Story(
@@ -193,13 +183,6 @@ def _said(number: int, row: dict[str, Any]) -> Said:
         tool=row.get("tool", ""),
         failed=row.get("failed", False),
     )
-
-
-def _position(starts: list[int], offset: int) -> int:
-    """The number of messages that begin before ``offset``."""
-    from bisect import bisect_left
-
-    return bisect_left(starts, offset)
 
 
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:

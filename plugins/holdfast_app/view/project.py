@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve, frozen
 
@@ -15,15 +15,13 @@ from holdfast.flush import notes
 from holdfast.journal import safety
 from holdfast.session.status import status
 from holdfast.text.plain import in_one_line
+from holdfast_app.sessions import lookup
 from holdfast_app.view.journals import Journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
     from holdfast.session.status import Status
     from holdfast_app.dream.dreamlog import DreamResult
-
-#: Characters of a session's title.
-_TITLE: Final = 90
 
 
 class Flushed(NamedTuple):
@@ -88,12 +86,11 @@ class Project:
 
     def titles(self, sessions: Iterable[str]) -> dict[str, str]:
         """The first words of each session's user, masked, in one line. Sessions without any are left out."""
-        found = {session: text for session in sessions if (text := self.journals.opening(session)).strip()}
-        shown = (in_one_line(text) for text in self.masked(*found.values()))
-        return {
-            session: text if len(text) <= _TITLE else text[: _TITLE - 1].rstrip() + "…"
-            for session, text in zip(found, shown, strict=True)
-        }
+        try:
+            found = lookup.titles(self.memory, sessions)
+        except HoldfastError:
+            return {}
+        return {session: in_one_line(text) for session, text in found.items() if text}
 
     def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""

@@ -91,10 +91,8 @@ class Deliverable:
         """Why it is not verified, or an empty string."""
         if self.proof:
             return ""
-        if self.command.strip() and self.exit_status is not None:
-            return f"`{self.command.strip()}` ended with exit status {self.exit_status}"
         if self.command.strip():
-            return f"the exit status of `{self.command.strip()}` is not known"
+            return f"`{self.command.strip()}` has no exit status 0"
         return f"{self.evidence.strip()!r} is not a link" if self.evidence.strip() else "no evidence"
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from holdfast.config.layout import Surface
 from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import unstructure
 from holdfast.text.humanize import ago, count
+from holdfast_app.sessions.lookup import short
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from holdfast.flush.handoff import Work
 
-#: Ids up to this length are names and stay whole. Of a longer one at least ``_ID_CHARS`` characters are listed: a
-#: client's name and its session id's first characters.
-_NAME_CHARS = 24
-_ID_CHARS = 16
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
 work = Command(
@@ -59,8 +54,8 @@ def _list(call: Call) -> Answer:
             return
         now = memory.services.now()
         rows = [
-            (out.mark_cell(_MARKS[w.status]), shown, w.status, _ago(w, now), _title_and_step(w))
-            for w, shown in zip(entries, _short([w.session for w in entries]), strict=True)
+            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, _ago(w, now), _title_and_step(w))
+            for w in entries
         ]
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
         ended = f", {len(entries) - number:,} ended" if call.args.all else ""
@@ -109,16 +104,6 @@ def _table(entry: Work) -> dict[str, Any]:
     row = unstructure(entry)
     del row["ended"]
     return {"id": entry.session, **row, "state": entry.status}
-
-
-def _short(sessions: Sequence[str]) -> list[str]:
-    """The beginning of each id that no other listed id shares, to pass to the other actions."""
-    ids = sorted({*sessions})
-    least = dict.fromkeys(ids, _ID_CHARS)
-    for one, other in pairwise(ids):
-        own = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one)) + 1
-        least[one], least[other] = max(least[one], own), max(least[other], own)
-    return [one if len(one) <= _NAME_CHARS else one[: least[one] + (one[least[one] - 1] == "-")] for one in sessions]
 
 
 def _title_and_step(entry: Work) -> str:

@@ -24,6 +24,7 @@ from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import apart, owner
 from holdfast_app.data_loss import audit
+from holdfast_app.dream.dreamlog import Status
 from holdfast_app.sessions import rewriting
 from holdfast_cli.doctor import documents, mending
 from holdfast_cli.doctor.inventory import inventory
@@ -65,6 +66,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _named("git", _git(root))
             checks += _named("spool", _spool(memory, repair=repair))
             checks += _named("clock", _clock(memory))
+            checks += _named("dreams", _dreams(memory))
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks += _named("backend", iter([failed(error)]))
@@ -286,6 +288,17 @@ def _clock(memory: Holdfast) -> Iterator[Result]:
     else:
         zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
         yield good(f"{now:%Y-%m-%d %H:%M} ({zone})")
+
+
+def _dreams(memory: Holdfast) -> Iterator[Result]:
+    """How the last dream that ran ended, because nightly dreams run unattended."""
+    runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
+    last = runs[-1] if runs else None
+    if last is not None and last.ok:
+        yield good(f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded")
+    elif last is not None:
+        step = last.next_step or "Run `holdfast dream --log` for details."
+        yield warn(f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}", step)
 
 
 def _of_plugins(memory: Holdfast) -> list[Check]:

@@ -38,31 +38,23 @@ class Kind(StrEnum):
     WINDOWS = "windows"
 
 
-def _commands(value: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(words) for words in value)
-
-
 @frozen(kw_only=True)
 class Plan:
-    """An installation's ``files`` (path -> text), and the commands that register or remove it.
-
-    For cron, ``line`` in the user's table is used instead, below ``mark``.
-    """
+    """An installation's ``files`` (path -> text), and the commands that register or remove it. cron has one ``line`` in
+    the user's table instead, which ends with the name. ``status`` succeeds when there is one, where no file says so."""
 
     kind: Kind
     name: str
     files: Mapping[str, str] = field(factory=dict)
-    install: tuple[tuple[str, ...], ...] = field(default=(), converter=_commands)
-    remove: tuple[tuple[str, ...], ...] = field(default=(), converter=_commands)
-    status: tuple[str, ...] = ()
-    mark: str = ""
+    install: Sequence[Sequence[str]] = ()
+    remove: Sequence[Sequence[str]] = ()
+    status: Sequence[str] = ()
     line: str = ""
 
     def __str__(self) -> str:
         """The whole plan as text for the user."""
         parts = [f"# {path}\n{text}" for path, text in self.files.items()]
-        if self.line:
-            parts.append(f"# in the table of `crontab -e`\n{self.mark}\n{self.line}\n")
+        parts += [f"# in the table of `crontab -e`\n{self.line}\n"] if self.line else []
         parts += ["\n".join(shlex.join(words) for words in self.install) + "\n"] if self.install else []
         return "\n".join(parts)
 
@@ -108,7 +100,7 @@ def plan(kind: Kind, root: str, *, at: str, program: Sequence[str] = ()) -> Plan
         )
     # In a crontab a percent sign ends the command unless it is escaped. Source: crontab(5).
     line = f"{int(minute)} {int(hour)} * * * {shlex.join(command)} >/dev/null 2>&1".replace("%", "\\%")
-    return Plan(kind=kind, name=name, mark=f"# {name}", line=line)
+    return Plan(kind=kind, name=name, line=f"{line} # {name}")
 
 
 def _systemd(name: str, command: Sequence[str], at: str, root: str) -> Plan:
@@ -132,7 +124,6 @@ def _systemd(name: str, command: Sequence[str], at: str, root: str) -> Plan:
         files={os.path.join(folder, f"{name}.service"): service, os.path.join(folder, f"{name}.timer"): timer},
         install=[(*control, "daemon-reload"), (*control, "enable", "--now", f"{name}.timer")],
         remove=[(*control, "disable", "--now", f"{name}.timer")],
-        status=(*control, "is-enabled", f"{name}.timer"),
     )
 
 
@@ -152,7 +143,6 @@ def _launchd(name: str, command: Sequence[str], hour: int, minute: int) -> Plan:
         files={path: plistlib.dumps(table, sort_keys=False).decode()},
         install=[("launchctl", "bootstrap", domain, path)],
         remove=[("launchctl", "bootout", f"{domain}/{name}")],
-        status=("launchctl", "print", f"{domain}/{name}"),
     )
 
 
@@ -161,14 +151,10 @@ def _slug(root: str) -> str:
     return f"{name[:40]}-{sha256(os.path.realpath(root).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
-# --- doing it --------------------------------------------------------------------------------------------------
-
-
 def install(made: Plan) -> None:
     """Install it, replacing an earlier installation. Raises: Unavailable."""
-    if made.kind is Kind.CRON:
-        _write_table([*_without(_table(), made), made.mark, made.line])
-        return
+    if made.line:
+        _write_table([*_others(made), made.line])
     for path, text in made.files.items():
         real = os.path.realpath(path)  # links in the user's own folders are the user's choice
         durable.make_private_dir(os.path.dirname(real))
@@ -181,9 +167,8 @@ def remove(made: Plan) -> bool:
     """Remove it; returns whether there was one. Raises: Unavailable."""
     if not is_installed(made):
         return False
-    if made.kind is Kind.CRON:
-        _write_table(_without(_table(), made))
-        return True
+    if made.line:
+        _write_table(_others(made))
     for words in made.remove:
         _run(words)
     for path in made.files:
@@ -195,8 +180,8 @@ def remove(made: Plan) -> bool:
 
 def is_installed(made: Plan) -> bool:
     """Whether it is installed. Raises: Unavailable."""
-    if made.kind is Kind.CRON:
-        return made.mark in _table()
+    if made.line:
+        return len(_others(made)) < len(_table())
     if made.files:
         return all(os.path.isfile(path) for path in made.files)
     return _call(made.status).returncode == 0
@@ -209,28 +194,17 @@ def _table() -> list[str]:
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
-def _without(lines: Sequence[str], made: Plan) -> list[str]:
-    """The table without holdfast's mark and the line below it; all other lines are kept."""
-    kept: list[str] = []
-    skip = False
-    for line in lines:
-        if line == made.mark:
-            skip = True
-        elif skip:
-            skip = False
-        else:
-            kept.append(line)
-    return kept
+def _others(made: Plan) -> list[str]:
+    """The user's table without holdfast's line for this project."""
+    return [line for line in _table() if not line.endswith(f"# {made.name}")]
 
 
 def _write_table(lines: Sequence[str]) -> None:
-    done = _call(("crontab", "-"), "".join(f"{line}\n" for line in lines))
-    if done.returncode != 0:
-        raise _failed(("crontab", "-"), done.stderr)
+    _run(("crontab", "-"), "".join(f"{line}\n" for line in lines))
 
 
-def _run(words: Sequence[str]) -> None:
-    done = _call(words)
+def _run(words: Sequence[str], given: str = "") -> None:
+    done = _call(words, given)
     if done.returncode != 0:
         raise _failed(words, done.stderr or done.stdout)
 

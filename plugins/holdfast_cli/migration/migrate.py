@@ -1,7 +1,6 @@
-"""Copying a store to another backend: documents and facts, verified by digest, resumable. The source is only read.
+"""Copying a store to another backend: documents and facts, verified by digest. The source is only read.
 
-Each item's digest is recorded in the private folder before the item is written. A later run can then distinguish the
-items that an interrupted run wrote to the target from other content, and may update them.
+The target may already hold the beginning of the same content, as an interrupted run leaves it; then the rest is copied.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field, frozen
 
-from holdfast.errors import ConfigError, Conflict, Unavailable
+from holdfast.errors import ConfigError, Conflict
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import ABSENT, Add, Remove, StorageBackend, sha256
+from holdfast.storage import ABSENT, Add, StorageBackend, sha256
 from holdfast.text.factrules import duplicate_key
 
 if TYPE_CHECKING:
@@ -68,13 +67,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
         with durable.lock(services.private("migrate.lock")):
             if services.is_remote:
                 services.store.record_all()  # it did not come from a clone
-            return migrate(
-                services.store.backend,
-                target,
-                record=services.private(f"migrate-{storage.backend}-{to}.jsonl"),
-                prefixes=services.layout.prefixes(),
-                progress=progress,
-            )
+            return migrate(services.store.backend, target, prefixes=services.layout.prefixes(), progress=progress)
     finally:
         target.close()
 
@@ -83,44 +76,21 @@ def migrate(
     source: StorageBackend,
     target: StorageBackend,
     *,
-    record: str,
     prefixes: Sequence[str] = ("",),
     progress: Progress | None = None,
 ) -> Migration:
-    """Copy all facts and the documents under ``prefixes``, then read both and compare.
+    """Copy all facts and the documents under ``prefixes``, then read both and compare. Facts keep ids, times and order.
 
-    ``record`` is a path to a file for digests of written items. Keep it for the next run. Facts keep ids, times
-    and order. Raises: Conflict before anything is written when the target holds data that is neither in the source nor
-    from an earlier run, and when source or target changed meanwhile. Calling it again continues from there.
+    Raises: Conflict before anything is written when the target holds anything else than the beginning of the same
+    documents and facts, and when source or target changed meanwhile. Calling it again continues from there.
     """
-    return _Run(source, target, _Record(record), prefixes, progress).run()
-
-
-class _Record:
-    """The digests of items about to be written, one JSON value per line."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        lines = (private.read(path) or b"").split(b"\n")
-        self._known = {line.decode("utf-8", "replace").strip() for line in lines if line}
-
-    def promise(self, *many: tuple[str, ...]) -> None:
-        """Record the items durably, each once."""
-        lines = [json.dumps(what) for what in many if what not in self]
-        if lines:
-            # The leading newline ends a line cut off by a crash. A partial line matches nothing.
-            durable.append(self._path, "\n".join(["", *lines, ""]).encode())
-            self._known.update(lines)
-
-    def __contains__(self, what: tuple[str, ...]) -> bool:
-        return json.dumps(what) in self._known
+    return _Run(source, target, prefixes, progress).run()
 
 
 @define
 class _Run:
     _source: StorageBackend
     _target: StorageBackend
-    _record: _Record
     _prefixes: Sequence[str]
     _progress: Progress | None
     _done: int = 0
@@ -131,18 +101,13 @@ class _Run:
     def run(self) -> Migration:
         names = self._names(self._source)
         self._total = len(names) + sum(1 for _ in self._source.facts())
-        surplus = self._check_documents(names)
+        self._check_documents()
         kept = self._check_facts()
-        for name in surplus:
-            self._changed = True
-            self._target.delete(name)
         for name in names:
             self._copy(name)
             self._tell(1)
-        if kept is None:
-            self._clear_facts()
-        self._tell(kept or 0)
-        self._copy_facts(kept or 0)
+        self._tell(kept)
+        self._copy_facts(kept)
         facts, digest = self._verify(names)
         self._target.repair()  # facts of an earlier store here do not count as missing
         return Migration(
@@ -165,31 +130,22 @@ class _Run:
 
     # --- existing content of the target
 
-    def _check_documents(self, names: Sequence[str]) -> list[str]:
-        """The target's documents missing from the source. Raises: Conflict for a document no earlier run wrote."""
-        surplus = []
+    def _check_documents(self) -> None:
+        """Raises: Conflict for a document that is not the beginning of the source's."""
         for name in self._names(self._target):
-            there = _text(self._target, name)
-            if name in names and there == _text(self._source, name):
-                continue
-            if there is not None and ("document", name, sha256(there)) not in self._record:
+            wanted = _text(self._source, name)
+            if wanted is None or not wanted.startswith(_text(self._target, name) or ""):
                 raise self._foreign(f"the document {name!r}")
-            if name not in names:
-                surplus.append(name)
-        return surplus
 
-    def _check_facts(self) -> int | None:
-        """The number of leading source facts that the target holds; None when it holds outdated facts from an earlier
-        run. Raises: Conflict."""
-        stored, agree, ours = 0, True, True
+    def _check_facts(self) -> int:
+        """How many of the source's first facts the target holds. Raises: Conflict for any other."""
+        number = 0
         source = _distinct(self._source.facts(), [])
         for fact in self._target.facts():
-            agree = agree and next(source, None) == fact
-            ours = ours and _mark(fact) in self._record
-            stored += 1
-        if not agree and not ours:
-            raise self._foreign("facts")
-        return stored if agree else None
+            if next(source, None) != fact:
+                raise self._foreign("facts")
+            number += 1
+        return number
 
     def _foreign(self, what: str) -> Conflict:
         return Conflict(
@@ -206,19 +162,12 @@ class _Run:
         there = self._target.read(name)
         if there is None or there.text != text:
             self._changed = True
-            self._record.promise(("document", name, sha256(text)))
             self._target.write(name, text, expected=there.revision if there else ABSENT)
-
-    def _clear_facts(self) -> None:
-        self._changed = True
-        while part := list(self._target.facts(limit=BATCH)):
-            self._target.commit([Remove(fact.id) for fact in part])
 
     def _copy_facts(self, kept: int) -> None:
         source = islice(_distinct(self._source.facts(), self._skipped), kept, None)
         while part := list(islice(source, BATCH)):
             self._changed = True
-            self._record.promise(*map(_mark, part))
             added = self._target.commit([Add(fact, sys.maxsize) for fact in part]).added
             if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
                 raise self._moving()
@@ -234,7 +183,7 @@ class _Run:
         for name in names:
             text, there = _text(self._source, name), _text(self._target, name)
             if text is None or text != there:
-                raise self._moving() if ("document", name, sha256(text or "")) not in self._record else self._lost(name)
+                raise self._moving()
             digest.update(f"{json.dumps(name)} {sha256(there)}\n".encode())
         count = 0
         for fact, there_fact in zip_longest(_distinct(self._source.facts(), []), self._target.facts()):
@@ -246,14 +195,8 @@ class _Run:
 
     def _moving(self) -> Conflict:
         return Conflict(
-            "A store changed during the copy.",
-            next_step="Stop the other writers, then run it again to continue.",
-        )
-
-    def _lost(self, name: str) -> Unavailable:
-        return Unavailable(
-            f"The {self._target.name} store did not keep {name!r} as it was written.",
-            next_step="Check the disk or the backend. The source is untouched.",
+            f"A store changed during the copy, or the {self._target.name} store did not keep what was written.",
+            next_step="Stop the other writers, then run it again to continue. The source is untouched.",
         )
 
 
@@ -278,8 +221,3 @@ def _line(fact: Fact) -> bytes:
     from holdfast.config.serde import fact_out
 
     return json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n"
-
-
-def _mark(fact: Fact) -> tuple[str, str]:
-    """How the record names a fact."""
-    return "fact", hashlib.sha256(_line(fact)).hexdigest()[:16]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.text.humanize import count
-from holdfast_cli.ask import confirmed
 from holdfast_cli.command import Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term, home_short
 from holdfast_cli.trust import reasons
 

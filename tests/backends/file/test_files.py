@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import textwrap
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -24,7 +22,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Refused, Unavailable
-from holdfast.models import AddOutcome
 from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import intent
@@ -375,23 +372,6 @@ def test_facts__line_typed_by_hand__taken(store: FileBackend, home: Path, end: s
     assert get_fact(store, "mine").created_at.isoformat() == "2025-12-31T23:00:00+00:00"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that a program cannot set")
-def test_facts__edited_in_place_with_its_time_set_back__seen_at_once(store: FileBackend, home: Path) -> None:
-    for number in range(2):
-        store.add_fact(make_fact(number), 5)
-    path = home / "facts.jsonl"
-    before = path.stat()
-    time.sleep(0.02)  # longer than a tick of the file system's clock
-    with path.open("r+b") as file:
-        first, second = file.read().splitlines(keepends=True)
-        changed = re.sub(rb', "crc": "\w+"}\n', b"}", first.replace(b"step 0", b"step 9"))
-        file.seek(0)
-        file.write(changed.ljust(len(first) - 1) + b"\n" + second)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert path.stat().st_size == before.st_size
-    assert "step 9" in get_fact(store, "fact_00000000").content
-
-
 def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: FileBackend, home: Path) -> None:
     store.add_fact(make_fact(1, "by hand"), 5)
     with (home / "facts.jsonl").open("a") as file:
@@ -581,18 +561,6 @@ def test_line__any_time__as_iso_8601_and_read_back(at: datetime) -> None:
     line = encode(Operation(fact=attrs.evolve(make_fact(1), created_at=at)))
     assert json.loads(line)["createdAt"] == at.isoformat().replace("+00:00", "Z")
     assert decode(line.removesuffix(b"\n")).fact == attrs.evolve(make_fact(1), created_at=at)
-
-
-def test_compact__no_fact_left__only_tombstones_and_the_next_fact_is_added(store: FileBackend, home: Path) -> None:
-    store.add_fact(make_fact(1), 5)
-    delete_fact(store, make_fact(1).id)
-    for _ in range(2):
-        store.compact()
-        [line] = (home / "facts.jsonl").read_bytes().splitlines()
-        assert b'"op": "gone"' in line
-    assert len(list(FileBackend(home.parent).facts())) == 0
-    assert store.add_fact(make_fact(2), 5).outcome is AddOutcome.ADDED
-    assert list(FileBackend(home.parent).facts()) == [make_fact(2)]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

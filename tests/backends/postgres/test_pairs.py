@@ -39,10 +39,10 @@ from pathlib import Path
 from holdfast_cli.migration.migrate import migrate
 from tests.backends.postgres.test_pairs import OPEN
 from tests.support import dying
-kind, a, other, b, record = sys.argv[1:]
+kind, a, other, b = sys.argv[1:]
 source, target = OPEN[kind](Path(a)), OPEN[other](Path(b))
-dying.arm_methods(target, ("write", "add_fact"), 4)
-migrate(source, target, record=record)
+dying.arm_methods(target, ("write", "commit"), 2)
+migrate(source, target)
 """
 
 
@@ -59,14 +59,13 @@ def test_migrate__each_pair_of_backends_killed_in_the_middle__resumed_and_equal(
             store_kit.address(folder)
     with closing(OPEN[kind](folders[0])) as source:
         fill(source)
-    record = str(tmp_path / "record")
-    words = [kind, str(folders[0]), other, str(folders[1]), record]
+    words = [kind, str(folders[0]), other, str(folders[1])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
     with closing(OPEN[kind](folders[0])) as source, closing(OPEN[other](folders[1])) as target:
         source.add_fact(make_fact(90, "Said since the kill"), 100)
-        migrate(source, target, record=record)
+        migrate(source, target)
         assert contents(target) == contents(source)
         assert contents(source)[1][-1].content == "Said since the kill"
 

@@ -13,7 +13,6 @@ from tests.backends.postgres.cluster import DATABASE, OWNER, Cluster, program
 from tests.backends.postgres.conftest import Opened
 
 from holdfast.errors import Refused
-from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
 from holdfast_postgres import schema
 from holdfast_postgres.backend import PostgresBackend
@@ -157,15 +156,6 @@ def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(
     for words in READING:
         done = holdfast(tmp_path, cluster.url("alice"), "alice/one", *words)
         assert done.returncode == 0, (words, done)
-
-
-def test_doctor__namespace_of_another_role__fails_with_the_next_step(
-    roles: None, cluster: Cluster, opened: Opened
-) -> None:
-    with pytest.raises(Refused, match="another role") as caught:
-        list(inspect(opened(cluster, "bob/one", user="alice").database))
-    assert "docs/teams.md" in caught.value.next_step
-    assert {check.outcome for check in inspect(opened(cluster, "bob/one", user="bob").database)} == {Outcome.OK}
 
 
 @pytest.mark.parametrize("kind", [(), ("--data-only",)], ids=["dump", "data"])

@@ -71,13 +71,6 @@ def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Pa
     check_refused(project, database, Corrupt, "holdfast.db")
 
 
-def test_open__another_programs_database__corrupt_and_untouched(project: Path, database: Path) -> None:
-    database.unlink()
-    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("CREATE TABLE facts (seq)")
-    check_refused(project, database, Corrupt, "not a holdfast store")
-
-
 def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
@@ -173,35 +166,6 @@ def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_b
         assert len(synced) == 1
 
 
-def test_open_store__file_removed__is_a_new_store(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 40
-        for path in database.parent.iterdir():
-            path.unlink()
-        assert len(list(store.facts())) == 0
-        assert not list(database.parent.iterdir())
-        assert store.add_fact(make_fact(1), 100).outcome is AddOutcome.ADDED
-        with contextlib.closing(SqliteBackend(project)) as other:
-            assert list(other.facts()) == [make_fact(1)]
-
-
-@pytest.mark.parametrize("which", ["file", "folder"])
-def test_open__symbolic_link_out_of_the_root__refused(
-    project: Path, database: Path, tmp_path: Path, which: str
-) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    if which == "file":
-        shutil.move(database, outside)
-        database.symlink_to(outside / "holdfast.db")
-    else:
-        shutil.move(database, outside)
-        database.parent.rmdir()
-        database.parent.symlink_to(outside)
-    check_refused(project, database, Refused, "link")
-    assert sorted(p.name for p in outside.iterdir()) == ["holdfast.db"]
-
-
 @pytest.mark.parametrize(
     ("path", "file"),
     [
@@ -266,13 +230,3 @@ def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(
         assert len(list(store.facts())) == 40
         assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
         assert len(list(store.facts())) == 41
-
-
-def test_compact__count_says_more_facts_than_there_are__counts_them(project: Path, database: Path) -> None:
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE state SET gone = -1000")
-        connection.commit()
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.compact()
-        assert len(list(store.facts())) == 40
-        assert store.add_fact(make_fact(90), 100).evicted == ()

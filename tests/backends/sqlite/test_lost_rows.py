@@ -51,16 +51,6 @@ def named(root):
         return "\n".join(one.message for one in quick)
 
 
-def test_facts__evicted_deleted_purged_and_compacted__are_no_loss(root):
-    assert lost(root) == 0
-    with Holdfast.open(root) as memory:
-        memory.purge(subject="Fact 5")
-        memory.services.store.backend.compact()
-        memory.facts.create(content="One more", category="knowledge", confidence=0.1)
-    assert lost(root) == 0
-    assert named(root) == ""
-
-
 @pytest.mark.parametrize(
     ("where", "number"),
     [
@@ -106,14 +96,6 @@ def test_documents__rows_deleted_in_the_database__named_and_written_again(root):
     with Holdfast.open(root) as memory:
         assert audit.every(memory.services) == []
         assert any("Fix the login test" in memory.services.store.read(n).text for n in memory.services.store.names())
-
-
-def test_documents__parts_deleted_in_the_database__are_damage(root):
-    sql(root, "DELETE FROM pieces")
-    with Holdfast.open(root) as memory:
-        found = losses.newest(memory.services)
-    assert found
-    assert {one.kind for one in found} == {"damaged"}
 
 
 def test_migrate__back_into_a_database_that_was_removed__is_no_loss(root):

@@ -194,15 +194,6 @@ def test_status__importing_and_running_it__keyring_is_not_imported(project):
     assert done.stdout.splitlines()[-1] == "False 0", done.stderr
 
 
-def test_auth_remove__kept_key__gone_and_unknown_told(run, kept):
-    run("auth", "set", "openai", stdin="x")
-    assert run("auth", "remove", "openai").code == 0
-    assert kept.held == {}
-    done = run("auth", "remove", "openai")
-    assert done.code == 1
-    assert "no key for 'openai'" in done.err
-
-
 @pytest.mark.parametrize(
     ("words", "stdin"), [(["set"], "x"), (["set", "openai"], " \n"), (["set", "../x"], "x"), (["show", "openai"], "")]
 )

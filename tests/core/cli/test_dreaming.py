@@ -185,8 +185,8 @@ def test_schedule__cron__adds_one_line_and_takes_only_that_away(run, project, pr
     assert "daily at 01:05 (cron" in run("schedule", "install").out
     lines = table.read_text().splitlines()
     assert lines[:2] == ["# mine", "5 4 * * * backup"]
-    assert lines[2].startswith("# holdfast-dream-project-")
-    assert lines[3].startswith(f"5 1 * * * {sys.executable} -P -m holdfast_memory --root {project} dream --if-due")
+    assert lines[2].startswith(f"5 1 * * * {sys.executable} -P -m holdfast_memory --root {project} dream --if-due")
+    assert " # holdfast-dream-project-" in lines[2]
     run("schedule", "install")
     assert table.read_text().splitlines() == lines
     assert run("schedule", "status", "--json").json["installed"] is True
@@ -194,6 +194,24 @@ def test_schedule__cron__adds_one_line_and_takes_only_that_away(run, project, pr
     assert table.read_text() == "# mine\n5 4 * * * backup\n"
     assert "there was no nightly dream" in run("schedule", "remove").out
     assert run("schedule", "status", "--json").json["installed"] is False
+
+
+@posix
+def test_schedule__systemd__writes_a_timer_into_the_users_folder(run, project, programs, tmp_path, monkeypatch):
+    _, calls = programs
+    runtime = tmp_path / "runtime"
+    (runtime / "systemd").mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    made = run("schedule", "install", "--json").json
+    assert made["kind"] == "systemd"
+    units = Path(os.environ["HOME"]) / ".config" / "systemd" / "user"
+    timer = (units / f"{made['name']}.timer").read_text()
+    service = (units / f"{made['name']}.service").read_text()
+    assert "OnCalendar=*-*-* 03:30:00\nPersistent=true" in timer
+    assert f'"--root" "{project}" "dream" "--if-due"' in service
+    assert calls.read_text().splitlines() == ["--user daemon-reload", f"--user enable --now {made['name']}.timer"]
+    run("schedule", "remove")
+    assert list(units.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["systemd", "cron", "launchd", "windows"])
@@ -212,7 +230,7 @@ def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast_cli.dream import schedulers
 
     cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
-    assert cron.line == "7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1"
+    assert cron.line.startswith("7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # ")
     unit = next(iter(schedulers.plan(schedulers.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
     assert '"/tmp/50%% of $$it"' in unit
     with pytest.raises(Refused):

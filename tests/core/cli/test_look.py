@@ -168,16 +168,6 @@ def test_report__answers_the_five_questions(flushed):
     assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
 
 
-def test_plugins__one_is_missing__says_so_and_lists_the_rest(run, project):
-    (project / "holdfast.toml").write_text("[plugins.acme]\n")
-    trusted(project)
-    result = run("plugins")
-    assert result.code == 0
-    assert "missing" in result.out
-    assert "'acme' is not installed" in result.out
-    assert "curated" in result.out
-
-
 @pytest.mark.parametrize(
     ("words", "surface"),
     [

@@ -153,14 +153,3 @@ def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, r
     assert json.loads(out)["error"]["exit_code"] == 130
     assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
     assert contents(project) == []
-
-
-def test_interrupt__migrate__says_what_is_in_use_and_goes_on_when_run_again(project, rows):
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\n")
-    assert start("facts", "import", str(rows), cwd=project).returncode == 0
-    begun = begin("migrate", "--to", "sqlite", cwd=project, until=(project / ".holdfast/state/migrate.lock").exists)
-    code, out, err = interrupt(begun)
-    assert (code, out) == (130, "")
-    assert err.startswith("holdfast: Interrupted; the file store is untouched and still in use;")
-    again = start("migrate", "--to", "sqlite", "--json", cwd=project)
-    assert json.loads(again.stdout)["facts"] == 4000

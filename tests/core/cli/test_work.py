@@ -41,11 +41,11 @@ def test_work__several_sessions__are_a_table_with_id_state_and_next_step(worked)
 
 
 def test_work__long_ids__are_cut_to_what_close_accepts(worked):
-    ends = ("7c45f0aa-1f2e-4a6b-9f0e-2b8a0d1c7e11", "7c45f0bb-1f2e-4a6b-9f0e-2b8a0d1c7e11", "a1b2c3d4-1f2e-4a6b-9f0e-1")
+    ends = ("7c45f0aa-1f2e-4a6b-9f0e-2b8a0d1c7e11", "7c45f0bb-1f2e-4a6b-9f0e-2b8a0d1c7e11")
     run = worked(*(f"claude-code-{end}" for end in ends))
     ids = [line.split()[1] for line in run("work").out.splitlines() if " open " in line]
-    assert ids == ["claude-code-a1b2", "claude-code-7c45f0b", "claude-code-7c45f0a"]
-    assert [run("work", "close", one).code for one in ids] == [0, 0, 0]
+    assert ids == ["claude-code-7c45f0bb", "claude-code-7c45f0aa"]
+    assert [run("work", "close", one).code for one in ids] == [0, 0]
 
 
 def test_work__close_show_and_reopen__tell_and_change_the_state(worked):

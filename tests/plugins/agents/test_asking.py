@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import DATA, NOTHING, SESSION, Client
+from tests.plugins.agents.hooking import NOTHING, SESSION, Client
 
 from holdfast_agents import asking
-from holdfast_agents.events import PROMPT, Event
 
 
 def answered(tokens: int, **more: Any) -> dict[str, Any]:
@@ -54,24 +53,16 @@ def test_prompt__context_is_rather_full__agent_is_asked_once(project: Path, name
 
 def test_prompt__compacted_and_full_again__agent_is_asked_again(project: Path) -> None:
     client = Client(project)
+    client.say("hello", "hi")
     client.write(answered(150_000))
     assert ask(client)
     client.write({"type": "system", "subtype": "compact_boundary", "uuid": "c"})
     assert ask(client) == ""  # the usage before the compaction says nothing any more
-    client.write(answered(30_000))
-    assert ask(client) == ""
     client.write(answered(160_000))
-    assert ask(client)
-
-
-def test_post_compact__agent_was_asked_before__it_is_asked_again_above_the_threshold(project: Path) -> None:
-    client = Client(project)
-    client.say("hello", "hi")
-    client.write(answered(150_000))
     assert ask(client)
     client.compact()
     client.hook("PostCompact", trigger="auto", compact_summary="We said hello.")
-    client.write(answered(145_000))
+    client.write(answered(155_000))
     assert ask(client)
 
 
@@ -79,7 +70,6 @@ def test_post_compact__agent_was_asked_before__it_is_asked_again_above_the_thres
     "rows",
     [
         [],
-        [answered(100_000)],
         [answered(100_000), answered(190_000, isSidechain=True)],
         [answered(100_000), {"type": "user", "toolUseResult": {"usage": {"input_tokens": 199_000}}}],
         [{"type": "assistant", "message": {"usage": "many"}}, {"type": "assistant", "message": None}, {"usage": []}],
@@ -92,27 +82,20 @@ def test_prompt__context_is_not_full_or_not_known__says_nothing(project: Path, r
     assert client.hook("UserPromptSubmit", prompt="go on", prompt_id="1") == NOTHING
 
 
-def test_prompt__the_project_sets_another_share__it_counts(project: Path) -> None:
-    (project / "holdfast.toml").write_text("[session]\nask_at = 0.9\n")
+@pytest.mark.parametrize(
+    ("setting", "quiet", "asks"),
+    [("ask_at = 0.9", 150_000, 185_000), ("ask_at = 0", 195_000, None), ("context_window = 1_000_000", 180_000, None)],
+)
+def test_prompt__the_project_sets_share_or_window__it_counts(
+    setting: str, quiet: int, asks: int | None, project: Path
+) -> None:
+    (project / "holdfast.toml").write_text(f"[session]\n{setting}\n")
     client = Client(project)
-    client.write(answered(150_000))
+    client.write(answered(quiet))
     assert ask(client) == ""
-    client.write(answered(185_000))
-    assert ask(client)
-
-
-def test_prompt__asking_is_switched_off__says_nothing(project: Path) -> None:
-    (project / "holdfast.toml").write_text("[session]\nask_at = 0\n")
-    client = Client(project)
-    client.write(answered(195_000))
-    assert ask(client) == ""
-
-
-def test_prompt__the_user_names_a_larger_window__it_counts(project: Path) -> None:
-    (project / "holdfast.toml").write_text("[session]\ncontext_window = 1_000_000\n")
-    client = Client(project)
-    client.write(answered(180_000))
-    assert ask(client) == ""
+    if asks is not None:
+        client.write(answered(asks))
+        assert ask(client)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +105,6 @@ def test_prompt__the_user_names_a_larger_window__it_counts(project: Path) -> Non
         ("100000", 75_000, "about 75 % of the context window is used"),
         ("400000", 150_000, ""),
         ("auto", 150_000, "about 150,000 tokens are in the context"),
-        ("-5", 150_000, "about 150,000 tokens are in the context"),
     ],
 )
 def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(
@@ -134,28 +116,6 @@ def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(
     answer = client.send(payload, CLAUDE_CODE_AUTO_COMPACT_WINDOW=given)
     assert told in answer.stdout
     assert bool(answer.stdout) is bool(told)
-
-
-def test_prompt__the_context_outgrows_the_usual_window__asked_once_and_the_next_session_at_the_larger_one(
-    project: Path,
-) -> None:
-    client = Client(project)
-    asked = []
-    for used in (130_000, 145_000, 190_000, 220_000, 650_000, 720_000, 900_000):
-        client.write(answered(used))
-        asked.append(bool(ask(client)))
-    assert asked == [False, True, False, False, False, False, False]
-    later = Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e12")
-    asked = []
-    for used in (145_000, 190_000, 650_000, 720_000, 900_000):
-        later.write(answered(used))
-        asked.append(bool(ask(later)))
-    assert asked == [False, False, False, True, False]
-    other = Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e13")
-    row = answered(145_000)
-    row["message"]["model"] = "another"
-    other.write(row)
-    assert ask(other)
 
 
 @pytest.mark.parametrize("where", ["transcript", "environment", "project", "local", "user"])
@@ -182,25 +142,6 @@ def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project: P
     assert "about 72 % of the context window is used" in client.send(payload, **env).stdout
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"model": 5}', '{"model": "opus"}'])
-def test_prompt__settings_of_the_client_name_no_window__the_usual_one_counts(project: Path, text: str) -> None:
-    (project / ".claude").mkdir()
-    (project / ".claude" / "settings.json").write_text(text)
-    client = Client(project)
-    client.write(answered(150_000))
-    assert ask(client)
-
-
-def test_prompt__the_transcript_ends_with_a_huge_result__not_asked_again(project: Path) -> None:
-    client = Client(project)
-    client.write(answered(150_000))
-    assert ask(client)
-    client.write({"type": "user", "message": {"content": "x" * 2 * asking.TAIL_BYTES}})
-    assert ask(client) == ""
-    client.write(answered(170_000))
-    assert ask(client) == ""
-
-
 def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Path) -> None:
     """A client that rewinds, or whose compaction no hook saw."""
     client = Client(project)
@@ -214,33 +155,6 @@ def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Pa
     assert ask(client) == ""
     client.write(answered(150_000))
     assert ask(client)
-
-
-@pytest.mark.parametrize(
-    ("name", "use"),
-    [
-        ("claude-code-blocked.auto", (9_040, 0)),
-        ("claude-code.midturn", (9_040, 0)),
-        ("claude-code.start", (5_040, 0)),
-        ("codex-blocked.auto", (60_040, 95_000)),
-        ("codex.midturn", (5_040, 95_000)),
-    ],
-)
-def test_use__transcript_that_a_real_client_wrote__is_that_of_its_last_answer(name: str, use: tuple[int, int]) -> None:
-    """The scripted model named these numbers."""
-    client = name.partition("-blocked")[0].partition(".")[0]
-    path = str(DATA / f"{name}.transcript.jsonl")
-    found = asking._use(Event(client, PROMPT, transcripts=(path,)))
-    assert found is not None
-    assert found[:2] == use
-
-
-def test_prompt__opencode_tells_its_tokens__agent_is_asked(project: Path) -> None:
-    client = Client(project, "opencode", "ses_1")
-    whole = {"event": "message", "sessionID": "ses_1", "directory": str(project), "parts": [{"id": "p", "text": "hi"}]}
-    assert client.send({**whole, "tokens": 50_000, "window": 100_000}) == NOTHING
-    assert client.send({**whole, "tokens": 180_000, "window": 0}) == NOTHING
-    assert client.send({**whole, "tokens": 80_000, "window": 100_000}).stdout.startswith("holdfast: about 80 %")
 
 
 def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path, monkeypatch: Any) -> None:

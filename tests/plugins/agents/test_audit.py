@@ -36,19 +36,6 @@ def test_lost__handoff_and_summary__names_the_fields(
     assert audit.lost(work(**given), summary) == lost
 
 
-def test_tell__names__gives_their_texts_on_one_line_each() -> None:
-    told = audit.tell(work(objective="a\nb", blockers=("x", "y")), ["blockers", "objective", "unknown"])
-    assert told == "- Objective: a b\n- Blockers: x; y"
-
-
-def test_keep__until_forgotten__names_only_what_is_known(tmp_path: object) -> None:
-    state = str(tmp_path)
-    audit.keep(state, "s", ["objective", "made up"])
-    assert audit.kept(state, "s") == ("objective",)
-    audit.forget(state, "s")
-    assert audit.kept(state, "s") == ()
-
-
 def test_lost__a_summary_made_to_be_slow__takes_time_in_proportion() -> None:
     def seconds(size: int) -> float:
         start = time.process_time()

@@ -224,20 +224,10 @@ def test_checks__hooks_are_switched_off__fails(guarded: Command, project: Path, 
     assert outcome(lines(guarded, "claude-code"), "disableAllHooks` in") == "fail"
 
 
-def test_checks__settings_are_no_json__fails_with_the_place(guarded: Command, project: Path) -> None:
-    (project / CLAUDE).write_text('{"hooks": {}, // holdfast\n}')
-    assert outcome(lines(guarded, "claude-code"), "(line 1, column 15)") == "fail"
-
-
 def test_checks__holdfast_is_not_on_path__told(guarded: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     for client in CLIENTS:
         assert outcome(lines(guarded, client), "cannot be found here") == "fail"
-
-
-def test_checks__guarded_twice__is_a_remark(guarded: Command) -> None:
-    guarded("install", "opencode", "--scope", "user")
-    assert outcome(lines(guarded, "opencode"), "each hook runs more than once") == "warn"
 
 
 def test_checks__hooks_of_a_program_with_its_full_path__are_as_good(

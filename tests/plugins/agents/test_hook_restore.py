@@ -59,8 +59,10 @@ def test_start__a_file_holds_invisible_characters__none_reaches_the_model(name: 
 
 
 @pytest.mark.req("R171", "R175")
-@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
-@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("claude-code", "startup"), ("claude-code", "clear"), ("codex", "resume"), ("opencode", "compact")],
+)
 def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name: str, source: str, project: Path) -> None:
     before = Client(project, name, "before")
     stated(before)
@@ -157,19 +159,15 @@ def test_summary__lost_what_was_flushed__is_put_back_at_the_next_start(project: 
     assert "holdfast" in head
 
 
-def test_summary__tells_everything__nothing_is_put_back(project: Path) -> None:
-    client = Client(project)
-    stated(client)
-    client.compact()
-    client.hook("PostCompact", trigger="manual", compact_summary=GOOD)
-
-    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2") == NOTHING
-
-
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name: str, project: Path) -> None:
     client = Client(project, name)
     stated(client)
+    client.compact()
+    client.hook("PostCompact", trigger="manual", compact_summary=GOOD)
+    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2") == NOTHING, "it lost nothing"
+    with Holdfast.open(project) as memory:
+        assert [m.text for m in memory.session(client.session).messages] == ["Go on"]
     client.compact()
     secret = "ghp_" + "a1B2" * 9
     told = f"<analysis>hm</analysis>\n1. Errors: fsync of the folder was missing. The token is {secret}."
@@ -180,18 +178,6 @@ def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name
     assert f", by {name}._" in client.notes()
     assert secret not in client.notes()
     assert "hm" not in client.notes().split()
-
-
-def test_compacted__context_is_dropped_here_too(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    client.compact()
-    client.hook("PostCompact", trigger="manual", compact_summary=GOOD)
-
-    with Holdfast.open(project) as memory:
-        session = memory.session(client.session)
-        assert session.messages == []
-        assert session.state == "safe"
 
 
 @pytest.mark.req("R084")
@@ -240,16 +226,9 @@ def test_settings__change_while_a_session_runs__is_refused_when_it_takes_the_gat
 
     assert answer.stdout == ""
     assert (answer.code, refused in answer.stderr) == ((2, True) if refused else (0, True))
-
-
-def test_settings__of_a_place_that_never_held_the_hook__may_change(project: Path) -> None:
-    client = Client(project)
-    client.hook("SessionStart", source="startup")
-    other = project / "settings.json"
-    other.write_text("{}", encoding="utf-8")
-
-    assert client.hook("ConfigChange", source="user_settings", file_path=str(other)) == NOTHING
-    assert client.hook("ConfigChange", source="user_settings") == NOTHING
+    elsewhere = project / "settings.json"
+    elsewhere.write_text("{}", encoding="utf-8")
+    assert client.hook("ConfigChange", source="user_settings", file_path=str(elsewhere)) == NOTHING
 
 
 @pytest.mark.req("R175")

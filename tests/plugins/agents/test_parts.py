@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import settings as law
 from hypothesis import strategies as st
 
+from holdfast_agents.clientfiles import is_ours
 from holdfast_agents.setup.claude_code import hooks as claude_hooks
 from holdfast_agents.setup.codex import hooks as codex_hooks
-from holdfast_agents.setup.parts import Section, Values, is_ours
+from holdfast_agents.setup.parts import Section, Values
 
 #: Hooks as people have them: of others, of ours in any form, and odd ones.
 HOOK = st.sampled_from(

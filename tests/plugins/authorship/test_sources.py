@@ -35,16 +35,6 @@ ROWS = [
 ]
 
 
-def test_flush__derived_fields__name_the_messages_that_they_quote(memory, note):
-    session = memory.session("s")
-    say(session, ROWS)
-    session.flush()
-    line = next(line for line in note(f"{memory.services.now():%Y-%m-%d}").splitlines() if line.startswith("_Derived"))
-    assert "objective (2222-use)" in line  # the last request
-    assert "next_step (3333-ass)" in line
-    assert "decisions (1111-ass)" in line
-
-
 def test_flush__handoff_entry__names_the_messages_that_it_quotes(memory):
     session = memory.session("s")
     say(session, ROWS)
@@ -71,34 +61,6 @@ def test_flush__entry_without_sources_of_an_earlier_release__counts_as_written(m
     path.write_text(handoff.render([evolve(work, sources=())]))
     again = session.flush()
     assert (again.flush_id, again.repeated, again.warnings) == (receipt.flush_id, True, ())
-
-
-def test_flush__receipt__says_what_was_found_and_what_was_not(memory):
-    session = memory.session("s")
-    say(session, ROWS[:1])
-    receipt = session.flush()
-    assert "objective" in receipt.derived
-    assert "next_step" in receipt.derived
-    assert {"facts", "decisions", "blockers"} <= set(receipt.not_found)
-    assert set(receipt.derived).isdisjoint(receipt.not_found)
-
-
-def test_flush__killed_and_completed_by_another_process__writes_the_same_block(memory, project, monkeypatch, note):
-    session = memory.session("s")
-    say(session, ROWS)
-    with monkeypatch.context() as patched:
-        patched.setattr("holdfast.flush.apply.Documents._write_handoff", _dies)
-        with pytest.raises(KeyboardInterrupt):
-            session.flush()
-    today = f"{memory.services.now():%Y-%m-%d}"
-    before = note(today)
-    with Holdfast.open(project, config=Config(zone="UTC")) as again:
-        again.session("s").flush()
-    assert note(today) == before
-
-
-def _dies(*_):
-    raise KeyboardInterrupt
 
 
 def test_of__text_that_no_message_holds__has_no_source():

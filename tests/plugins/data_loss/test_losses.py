@@ -11,7 +11,6 @@ from holdfast.config.layout import Layout
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt
 from holdfast.models import CuratedDecision
-from holdfast.plugin.checks import Outcome
 from holdfast.session.status import status
 from holdfast_app.data_loss import audit, losses
 from holdfast_cli.doctor import examine as doctor
@@ -35,14 +34,6 @@ def messages(found) -> str:
 
 def stored(home) -> dict[str, str]:
     return {p.relative_to(home).as_posix(): p.read_text() for p in home.rglob("*.md")}
-
-
-def test_newest__nothing_missing__finds_nothing(flushed, opened):
-    services = opened().services
-    assert losses.newest(services) == audit.every(services) == []
-    assert status(services).lost == ()
-    assert status(services).ok
-    assert "MISSING" not in str(opened().load())
 
 
 def test_losses__summary_of_state_changes_removed__named_reported_and_written_again(flushed, opened, payload):
@@ -92,25 +83,6 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert audit.every(services) == []
 
 
-def test_losses__block_removed_from_a_note__named_and_appended_again(flushed, opened):
-    [path] = flushed.glob("memory/*.md")
-    text = path.read_text()
-    second = text.index("\n## ", text.index("\n## ") + 1)
-    path.write_text(text[:second])
-    [loss] = losses.newest(opened().services)
-    assert "session two" in loss.message
-    [done] = mending.mend(opened().services, [loss])
-    assert done.whole
-    assert path.read_text() == text
-
-
-def test_losses__block_emptied_but_its_marker_kept__named(flushed, opened):
-    [path] = flushed.glob("memory/*.md")
-    kept = [line for line in path.read_text().split("\n") if not line or line.startswith(("#", "<!--"))]
-    path.write_text("\n".join(line for line in kept if not line.startswith("### ")))
-    assert len(losses.newest(opened().services)) == 2
-
-
 def test_losses__documents_edited_by_hand__is_no_loss(flushed, opened):
     [path] = flushed.glob("memory/*.md")
     path.write_text(path.read_text().replace("60 s", "90 s") + "\nA line of mine.\n")
@@ -151,23 +123,6 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
     assert [loss.name for loss in audit.every(memory.services)] == written[:1]
 
 
-def test_losses__document_deleted_by_a_call__is_no_loss(opened, clock):
-    memory = opened()
-    memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n\n- said\n")
-    memory.store.delete("memory/dreams/2026-11-20.md")
-    assert audit.every(memory.services) == []
-    memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n\n- said by Jane\n")
-    memory.purge(before=date(2027, 1, 1))
-    assert memory.store.read("memory/dreams/2026-11-20.md") is None
-    assert audit.every(memory.services) == []
-
-
-def test_losses__killed_before_a_new_document_was_written__is_no_loss(opened):
-    memory = opened()
-    memory.store.provenance.record("memory/dreams/2026-11-20.md", "", "# A day\n")
-    assert audit.every(memory.services) == []
-
-
 def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):
     (flushed / "MEMORY.md").write_text("# Memory\n\n- typed by hand\n- Use UTC\n")
     (flushed / "MEMORY.md").unlink()
@@ -199,19 +154,6 @@ def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project)
     list(mending.mend(opened().services, audit.every(opened().services)))
     assert losses.newest(opened().services) == []
     opened().session("two").add("user", "hello")
-
-
-def test_doctor__files_removed__fails_and_fix_writes_them_again(flushed, project, opened):
-    opened().close()
-    [note] = flushed.glob("memory/*.md")
-    text = note.read_text()
-    note.unlink()
-    found = [c for c in doctor.examine(str(project)) if c.name == "stored"]
-    assert {c.outcome for c in found} == {Outcome.FAIL}
-    assert "doctor --fix" in found[0].next_step
-    assert [c for c in doctor.examine(str(project), repair=True) if c.name == "stored" and c.repaired]
-    assert note.read_text() == text
-    assert [c.outcome for c in doctor.examine(str(project)) if c.name == "stored"] == [Outcome.OK]
 
 
 def test_mend__facts_file_removed_and_the_clock_had_stepped_back__the_later_statement_is_stored(

@@ -171,15 +171,15 @@ def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path:
     script = textwrap.dedent(
         """
         import os, signal, sys
-        left = int(sys.argv.pop(1))
+        left, opened, written = int(sys.argv.pop(1)), os.open, os.write
         def killing(call):
             def run(*args, **more):
                 global left
-                if call is os.open and not args[1] & (os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_RDWR):
+                if call is opened and not args[1] & (os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_RDWR):
                     return call(*args, **more)
                 left -= 1
                 if left == 0:
-                    if call is os.write:
+                    if call is written:
                         call(args[0], args[1][: len(args[1]) // 2])
                     os.kill(os.getpid(), signal.SIGKILL)
                 return call(*args, **more)

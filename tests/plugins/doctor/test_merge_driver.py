@@ -332,34 +332,3 @@ def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(sw
     assert "Secret" not in merged
     assert "New here" in merged
     assert "Kept" in merged
-
-
-def test_merge_driver__rebase_and_criss_cross__each_block_is_there_once(tmp_path: Path) -> None:
-    one, two = _clones(tmp_path)
-
-    def flush(clone: Path, words: str) -> None:
-        with Holdfast.open(clone) as memory:
-            session = memory.session(words)
-            session.add("user", words)
-            session.flush()
-        git(clone, "add", "-A")
-        git(clone, "commit", "-qm", words)
-
-    flush(one, "first")
-    flush(two, "second")
-    git(two, "pull", "-q", "--rebase", str(one), "main")
-    git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
-    flush(one, "third")
-    flush(two, "fourth")
-    for clone, other in ((one, two), (two, one)):
-        git(clone, "fetch", "-q", str(other), "main:other")
-    for clone in (one, two):  # both merge the other's state of before: a criss-cross
-        git(clone, "merge", "-q", "--no-edit", "other")
-        git(clone, "branch", "-qD", "other")
-    flush(one, "fifth")
-    flush(two, "sixth")
-    git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
-    text = "".join(path.read_text() for path in (two / ".holdfast" / "memory").glob("*.md"))
-    for words in ("first", "second", "third", "fourth", "fifth", "sixth"):
-        assert text.count(f"session={words} ") == 1, words
-    assert "<<<<<<<" not in text

@@ -253,21 +253,6 @@ def test_import__document_with_a_name_of_the_stores_own_files__is_left_out(
     assert (table["ok"], table["error"]["exit_code"], table["refused"][0]["name"]) == (False, 1, name)
 
 
-def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, two = fill(project(tmp_path / "one")), project(tmp_path / "two")
-    path = str(tmp_path / "memory.zip")
-    assert main(["export", path, "--root", str(one), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["facts"] == 2
-    assert main(["import", path, "--root", str(two), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["added"] == {
-        "documents": 4,
-        "facts": 2,
-        "events": 1,
-        "journals": 1,
-        "private": 0,
-    }
-
-
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
     from datetime import UTC, datetime
 

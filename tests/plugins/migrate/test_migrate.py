@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
 from holdfast.models import Fact
-from holdfast.storage import Add, StorageBackend, check_name, delete_fact, get_fact, update_fact
+from holdfast.storage import Add, StorageBackend, check_name
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
 from holdfast.text.factrules import duplicate_key
@@ -65,9 +65,9 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def copy(a: tuple[str, Path], b: tuple[str, Path], record: Path) -> Migration:
+def copy(a: tuple[str, Path], b: tuple[str, Path]) -> Migration:
     with opened(*a) as source, opened(*b) as target:
-        return migrate(source, target, record=str(record))
+        return migrate(source, target)
 
 
 def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> None:
@@ -78,18 +78,18 @@ def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> 
     before = files(first[1])
     told: list[tuple[int, int]] = []
     with opened(*first) as source, opened(*middle) as target:
-        there = migrate(source, target, record=str(tmp_path / "r1"), progress=lambda *p: told.append(p))
+        there = migrate(source, target, progress=lambda *p: told.append(p))
         assert contents(target) == wanted
         assert target.append(DAY, make_block("two"), "", "two") == source.append(DAY, make_block("two"), "", "two")
     assert files(first[1]) == before
     assert told[-1] == (8, 8)
     assert told == sorted(told)
-    back = copy(middle, last, tmp_path / "r2")
+    back = copy(middle, last)
     with opened(*last) as store:
         assert contents(store) == wanted
     assert (there.documents, there.facts, there.unchanged) == (back.documents, back.facts, False) == (3, 5, False)
     assert there.sha256 == back.sha256
-    assert copy(first, middle, tmp_path / "r3") == attrs.evolve(there, unchanged=True), "equal stores need no record"
+    assert copy(first, middle) == attrs.evolve(there, unchanged=True), "equal stores are left as they are"
 
 
 def distinct(facts: list[Fact]) -> list[Fact]:
@@ -114,7 +114,7 @@ def test_migrate__hard_text__identity(
             source.write(check_name(name), texts[name])
         for fact in facts:
             source.add_fact(fact, 100)
-        migrate(source, target, record=str(folder / "record"))
+        migrate(source, target)
         assert contents(target) == contents(source)
 
 
@@ -128,27 +128,22 @@ def test_migrate__target_holds_something_else__refused_and_unchanged(tmp_path: P
             target.add_fact(make_fact(77), 10)
         before = contents(target)
         with pytest.raises(Conflict, match="already holds") as caught:
-            migrate(source, target, record=str(tmp_path / "record"))
+            migrate(source, target)
         assert caught.value.next_step
         assert contents(target) == before
 
 
-def test_migrate__source_changed_since__target_brought_up_to_date(tmp_path: Path) -> None:
+def test_migrate__source_grew_since__rest_is_copied_and_another_change_is_refused(tmp_path: Path) -> None:
     with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
         fill(source)
-        record = str(tmp_path / "record")
-        migrate(source, target, record=record)
+        migrate(source, target)
         source.append(DAY, make_block("three"), "", "three")
-        source.delete("MEMORY.md")
-        update_fact(source, "fact_00000002", content="changed")
-        delete_fact(source, "fact_00000000")
         source.add_fact(make_fact(9), 100)
-        assert not migrate(source, target, record=record).unchanged
+        assert not migrate(source, target).unchanged
         assert contents(target) == contents(source)
-        target.write("empty.md", "used since")
-        source.write("empty.md", "too")
-        with pytest.raises(Conflict, match=r"empty\.md"):
-            migrate(source, target, record=record)
+        target.write("MEMORY.md", "used since")
+        with pytest.raises(Conflict, match=r"MEMORY\.md"):
+            migrate(source, target)
 
 
 class Interrupted(Exception):
@@ -158,7 +153,6 @@ class Interrupted(Exception):
 @pytest.mark.parametrize(("kind", "other"), [("file", "sqlite"), ("sqlite", "file")])
 def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Path, kind: str, other: str) -> None:
     """Each run stops one call later; in between the source gets another fact."""
-    record = str(tmp_path / "record")
     with opened(kind, tmp_path / "a") as source:
         fill(source)
     for number in range(30):
@@ -172,7 +166,7 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Pat
                     raise Interrupted
 
             try:
-                migrate(source, target, record=record, progress=stop)
+                migrate(source, target, progress=stop)
             except Interrupted:
                 source.append(DAY, make_block(f"n{number}"), "", f"n{number}")
                 continue
@@ -183,13 +177,10 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("kind", "other"), [("file", "sqlite"), ("sqlite", "file")])
-def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kind: str, other: str) -> None:
-    """SIGKILL at the n-th write to the target, with facts that must be cleared first."""
-    record = tmp_path / "record"
-    with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
+def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other: str) -> None:
+    """SIGKILL at the n-th write to the target."""
+    with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b"):
         fill(source, 6)
-        migrate(source, target, record=str(record))
-        update_fact(source, "fact_00000000", content="changed")
     code = """
         import sys
         from holdfast_file.backend import FileBackend
@@ -199,16 +190,15 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])
         dying.arm_methods(target, ("write", "commit"), int(sys.argv[5]))
-        migrate(source, target, record=sys.argv[6])
+        migrate(source, target)
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for kill_at in (0, 1, 50):
         command = [sys.executable, "-c", textwrap.dedent(code), kind, tmp_path / "a", other, tmp_path / "b"]
-        done = subprocess.run([*command, str(kill_at), record], env=environment, check=False)
+        done = subprocess.run([*command, str(kill_at)], env=environment, check=False)
         assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
-        assert get_fact(target, "fact_00000000").content == "changed"
 
 
 def test_migrate__source_edited_by_hand_has_twins__first_kept_and_told(tmp_path: Path) -> None:
@@ -218,7 +208,7 @@ def test_migrate__source_edited_by_hand_has_twins__first_kept_and_told(tmp_path:
         line = json.loads(path.read_text())
         del line["crc"]
         path.write_text(path.read_text() + json.dumps({**line, "id": "fact_00000002", "content": "TEA"}) + "\n")
-    done = copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"), tmp_path / "record")
+    done = copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"))
     assert (done.facts, done.skipped) == (1, ("fact_00000002",))
 
 

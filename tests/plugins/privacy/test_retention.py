@@ -9,7 +9,6 @@ import pytest
 from tests.support.forget import BACKENDS, snapshot, storage
 
 from holdfast.config.values import RetentionConfig
-from holdfast.errors import ConfigError
 from holdfast.fs import private
 from holdfast.models import CuratedDecision
 
@@ -152,12 +151,3 @@ def test_retention__zero__keeps_for_ever(opened, clock, payload):
     memory.session("s").end(payload())
     clock.tick(days=4000)
     assert memory.retention().removed == ()
-
-
-def test_retention__negative_days__configuration_error(project):
-    from holdfast.config import resolved
-
-    (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
-    with pytest.raises(ConfigError) as caught:
-        resolved.load(str(project), env={})
-    assert "retention.daily: must be >= 0, not -1" in caught.value.detail

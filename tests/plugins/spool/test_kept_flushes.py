@@ -36,22 +36,6 @@ def test_sentence__flushes_wait__says_how_many_where_and_since_the_oldest(many, 
     assert sentence([kept(number) for number in range(many)], UTC) == wanted
 
 
-def test_put__same_flush_again__takes_its_place_and_the_order_stays(tmp_path):
-    spool = Spool(str(tmp_path))
-    for number in (0, 1, 0):
-        spool.put(kept(number))
-    assert [one.id for one in spool.items()] == ["flush_0", "flush_1"]
-
-
-def test_failed__a_reason_and_then_another__the_last_one_is_recorded(tmp_path):
-    spool = Spool(str(tmp_path))
-    spool.put(kept(0))
-    for reason in ("it is slow", "it is full", "it is full"):
-        spool.failed(spool.items()[0], reason, "Wait.")
-        [item] = spool.items()
-        assert (item.error, item.next_step) == (reason, "Wait.")
-
-
 def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_given(opened):
     services = opened().services
     spool = Spool(services.state)

@@ -97,8 +97,8 @@ def serve(opened: Callable[..., Holdfast]) -> Iterator[Callable[..., Client]]:
 
 
 @pytest.fixture(scope="session")
-def weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdfast, Client]]:
-    """The made-up project with all default plugins, served. Tests only read it."""
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdfast, Client, Path]]:
+    """The made-up project with all default plugins, served, and its user's home. Tests only read it."""
     folder = tmp_path_factory.mktemp("weeks")
     root: Path = folder / "shop"
     with pytest.MonkeyPatch.context() as patch:
@@ -107,6 +107,15 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdfast, 
         patch.delenv("XDG_CONFIG_HOME", raising=False)
         clock = lived_in.build(root, weeks=3)
         memory = Holdfast.open(root, config=Config(zone="UTC"), clock=clock)
-        memory.search("webhook")  # builds the index, under this home's key
     with memory, served(memory) as client:
-        yield memory, client.enter()
+        yield memory, client.enter(), folder / "home"
+
+
+@pytest.fixture
+def weeks(lived: tuple[Holdfast, Client, Path], monkeypatch: pytest.MonkeyPatch) -> tuple[Holdfast, Client]:
+    """The made-up project, seen by its user, who has the key of its private state."""
+    memory, client, home = lived
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return memory, client

@@ -85,7 +85,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
     made.quit()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def views(weeks: tuple[Holdfast, Client]) -> dict[str, str]:
     """Each view's name and path."""
     memory, _ = weeks

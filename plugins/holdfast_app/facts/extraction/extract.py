@@ -195,7 +195,7 @@ def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
 
 def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
     kept = {
-        name: "" if isinstance(text, str) and not hostile.without_instructions([text], said) else text
+        name: "" if isinstance(text, str) and not hostile.may_stay(text, said) else text
         for name, text in asdict(learnt).items()
     }
     return Profile(**kept)

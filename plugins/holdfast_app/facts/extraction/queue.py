@@ -25,7 +25,7 @@ from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
-from holdfast_app.data_loss.waiting_list import Row, WaitingList
+from holdfast_app.durable_queue.queue import DurableQueue, Row
 
 logger = log("holdfast.facts")
 
@@ -86,7 +86,7 @@ class Queue:
         self._rules = rules
         self._path = os.path.join(state, _FILE)
         self._log = os.path.join(state, _LOG)
-        self._list: WaitingList[Waiting | None] = WaitingList(
+        self._list: DurableQueue[Waiting | None] = DurableQueue(
             self._path, Waiting, what="A waiting turn", damaged=_unreadable
         )
         #: Items given up by this object, oldest first; :meth:`log` has those of all processes.

@@ -19,7 +19,7 @@ from holdfast.config.serde import moment, stamp
 from holdfast.fs import durable, private, safeopen
 from holdfast.models import Fact
 from holdfast.text import untrusted
-from holdfast_app.data_loss import tally
+from holdfast_app.durable_queue import tally
 
 _FILE = "facts.log.jsonl"
 

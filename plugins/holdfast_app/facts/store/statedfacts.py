@@ -55,7 +55,7 @@ def values(
     texts = _texts(payload)
     said = order.flushes(Journal(services.state, late)) if late and texts else None
     for text in texts:
-        if not hostile.without_instructions([text], turns):
+        if not hostile.may_stay(text, turns):
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
             continue
         try:

@@ -1,22 +1,25 @@
-"""A durable list of waiting items, in a private file with one checksummed line each, in order.
+"""A durable queue in a private file, with one checksummed line for each item, in order.
 
 It holds items to publish, ship to a server or extract. A change replaces the file under its lock, and
-:mod:`holdfast_app.data_loss.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is
-kept byte for byte by every change.
+:mod:`holdfast_app.durable_queue.tally` counts its lines, so that removed lines are noticed. A line that cannot be read
+is kept byte for byte by every change.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import private, records
-from holdfast_app.data_loss import tally
+from holdfast_app.durable_queue import tally
 
 T = TypeVar("T")
+#: The start of the id that stands for an unreadable line.
+DAMAGED: Final = "damaged-"
 
 
 class Row(NamedTuple, Generic[T]):
@@ -26,8 +29,8 @@ class Row(NamedTuple, Generic[T]):
     item: T
 
 
-class WaitingList(Generic[T]):
-    """The list at ``path``, with items of an attrs class ``kind``. ``what`` names one in errors, and ``damaged`` makes
+class DurableQueue(Generic[T]):
+    """The queue at ``path``, with items of an attrs class ``kind``. ``what`` names one in errors, and ``damaged`` makes
     the item that represents an unreadable line. Every method may raise Unavailable."""
 
     def __init__(self, path: str, kind: type[T], *, what: str, damaged: Callable[[bytes], T]) -> None:
@@ -39,6 +42,10 @@ class WaitingList(Generic[T]):
     def rows(self) -> list[Row[T]]:
         """The lines, in order; none when the file is missing."""
         return [Row(line, self._parsed(line)) for line in self._lines()]
+
+    def items(self) -> list[T]:
+        """The items, in order. An unreadable line is the item that represents it, never omitted."""
+        return [row.item for row in self.rows()]
 
     def count(self) -> int:
         """The number of lines, without parsing them."""
@@ -53,6 +60,15 @@ class WaitingList(Generic[T]):
             if lines != [row.line for row in before]:
                 tally.replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
 
+    def update(self, change: Callable[[T], T | None]) -> None:
+        """Replace each item by ``change(item)``, like :meth:`change`. None removes an item."""
+
+        def changed(row: Row[T]) -> list[Row[T]]:
+            item = change(row.item)
+            return [] if item is None else [row if item is row.item else self.row(item)]
+
+        self.change(lambda rows: [new for row in rows for new in changed(row)])
+
     @staticmethod
     def row(item: T) -> Row[T]:
         """``item`` as a new line."""
@@ -66,3 +82,8 @@ class WaitingList(Generic[T]):
             return structure(records.decode(line.rstrip(b"\n")), self._kind, what=self._what, error=Corrupt)
         except Corrupt:
             return self._damaged(line)
+
+
+def damaged_id(line: bytes) -> str:
+    """The id of an unreadable line, the same at each reading."""
+    return f"{DAMAGED}{zlib.crc32(line.rstrip()):08x}"
