@@ -44,7 +44,6 @@ class Log:
         self.authors = authors
         self.index = index
         self._place = place
-        self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
         self._missed: set[str | int] = set()  # records or issues already searched for twice
@@ -60,9 +59,6 @@ class Log:
     @contextmanager
     def sharing(self) -> Iterator[None]:
         """Read each log at most once inside the block, and save the index at its end, even on a read-only machine."""
-        if self.index.held:
-            yield
-            return
         self.index.held = True
         try:
             yield
@@ -214,10 +210,6 @@ class Log:
 
     def _view(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> LogView:
         replayed = self._replay(title, segments)
-        for record in replayed.late:
-            if record.id not in self._told:
-                self._told.add(record.id)
-                logger.info("%s: another writer was faster than %s, which stays", shown(title), record.url)
         lost = None
         there = {segment.number for segment in segments}
         copies = [Tail(e.head, e.head_comment, e.number) for e in entries if e.head]

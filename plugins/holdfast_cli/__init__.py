@@ -79,7 +79,7 @@ def _check(words: list[str]) -> None:
     try:
         "".join(words).encode()
     except UnicodeEncodeError:
-        from holdfast_cli.args import check_utf8
+        from holdfast_cli.command import check_utf8
 
         check_utf8(words)
 

@@ -18,13 +18,14 @@ has a function for each, see :meth:`Command.action`.
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast_cli.ask import can_ask
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, tell
+from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Handler: TypeAlias = Callable[["Call"], "Answer | int"]
 
 DEFAULT_SESSION = "default"
+_MAX_ID = 200
 
 
 class Argument(NamedTuple):
@@ -85,6 +87,46 @@ class _Action(NamedTuple):
     takes: tuple[str, ...]
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "..."
+
+
+def check_utf8(words: list[str]) -> None:
+    """Raises: UsageError for a word that is not UTF-8. The folder after ``--root`` need not be text."""
+    for before, word in zip(["", *words], words, strict=False):
+        if before != "--root" and not word.startswith("--root=") and not _is_text(word):
+            raise UsageError(
+                f"The argument {_shortened(word)!a} is not UTF-8; nothing was done.",
+                next_step="Convert it to UTF-8; `locale` shows your terminal's encoding.",
+            )
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def session_id(text: str) -> str:
+    """A session id from the command line. Raises: UsageError for an id that is blank, over 200 characters long or has
+    characters that cannot be shown (control characters, bytes that are not UTF-8)."""
+    if not text.strip() or len(text) > _MAX_ID or not text.isprintable():
+        raise UsageError(
+            f"{_shortened(text)!a} is not a session id.",
+            next_step=f"Use 1 to {_MAX_ID} printable characters, like `fix-login`.",
+        )
+    return text
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1. Raises: ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"takes a whole number from 1 up, like 7, not {text!a}")
+    return int(text)
+
+
 def argument(*names: str, group: str = "", **options: Any) -> Argument:
     """An argument; ``options`` are those of ``add_argument``."""
     return Argument(names, options, group)
@@ -100,6 +142,7 @@ def one_of(*arguments: Argument, required: bool = False) -> OneOf:
     return OneOf(arguments, required)
 
 
+SESSION = argument("--session", metavar="ID", type=session_id, help=f"session id (default: {DEFAULT_SESSION})")
 DRY_RUN = flag("--dry-run", "show the changes without making them")
 #: For changes that cannot be undone; see :meth:`Call.require_person`.
 CONFIRMED = (flag("--yes", "do it without asking"), DRY_RUN)

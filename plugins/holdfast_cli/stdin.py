@@ -1,4 +1,4 @@
-"""Reading standard input, without hanging on it, and files that the user names."""
+"""Questions on standard input, reading it without hanging on it, and files that the user names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from holdfast.text.plain import printable
 from holdfast_cli.problem import UsageError
 
 TYPE_CHECKING = False
@@ -119,3 +120,15 @@ def decode(data: bytes, what: str) -> str:
         raise UsageError(
             f"{what} is not UTF-8: byte {error.start} cannot be read.", next_step="Convert it to UTF-8."
         ) from error
+
+
+def can_ask() -> bool:
+    """Whether stdin is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def confirmed(question: str) -> bool:
+    """Whether the user answers yes. Any other answer is a no."""
+    sys.stderr.write(f"{printable(question)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")

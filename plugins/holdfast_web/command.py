@@ -8,8 +8,7 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING, Final
 
-from holdfast_cli.args import positive
-from holdfast_cli.command import Call, Command, argument, flag
+from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
 from holdfast_memory import extra

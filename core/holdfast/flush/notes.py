@@ -34,11 +34,6 @@ def header(day: date) -> str:
     return ownlines.line(ownlines.NOTE_HEADER, day.isoformat()) + "\n"
 
 
-def _heading(title: str, at: datetime) -> str:
-    """A block's heading, with the local time as 24 h ``HH:MM``."""
-    return ownlines.line(ownlines.BLOCK, title, f"{at:%H:%M}")
-
-
 def framed(
     text: str,
     *,
@@ -50,15 +45,17 @@ def framed(
     by: str = "",
 ) -> str:
     """A block around the output of :func:`body`, beginning with a blank line. ``by`` is its origin, if recorded."""
-    heading = _heading(ownlines.TITLES.get(reason, ownlines.OTHER_TITLE), at)
-    lines = [
-        *_head(heading, block_id, at, f" session={comment(session)} reason={comment(reason)}"),
+    about = f" session={comment(session)} reason={comment(reason)}"
+    return _block(
+        ownlines.TITLES.get(reason, ownlines.OTHER_TITLE),
+        block_id,
+        at,
+        about,
         *([f"<!-- by={comment(by)} -->"] if by else []),
         "",
         text,
-    ]
-    lines += [f"\n**Operator override:** {_plain(o)}" for o in overrides]
-    return "\n".join(lines) + "\n"
+        *(f"\n**Operator override:** {_plain(o)}" for o in overrides),
+    )
 
 
 def of_receipt(receipt: Receipt, *, at: datetime | None = None, overrides: Iterable[str] = ()) -> str:
@@ -78,26 +75,22 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part
     """Id and block of a summary that came after its flush's block, from the extractor ``by``. ``part`` names the
     piece when the summary covers only a piece of the flush."""
     block_id = "-".join(filter(None, (flush_id, by, part)))
-    lines = [
-        *_head(_heading(ownlines.LATER_TITLE, at), block_id, at, f" session={comment(session)} reason=summary"),
-        "",
-        ownlines.line(ownlines.OF_BLOCK, flush_id, by),
-        "",
-        _escape(text.strip()),
-    ]
-    return block_id, "\n".join(lines) + "\n"
+    about = f" session={comment(session)} reason=summary"
+    lines = ("", ownlines.line(ownlines.OF_BLOCK, flush_id, by), "", _escape(text.strip()))
+    return block_id, _block(ownlines.LATER_TITLE, block_id, at, about, *lines)
 
 
 def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
     """The block that says that the work of ``session`` was closed or reopened by command."""
-    heading = _heading(ownlines.REOPENED_TITLE if opens else ownlines.CLOSED_TITLE, at)
-    lines = [
-        *_head(heading, block_id, at, f" session={comment(session)} reason=work"),
+    return _block(
+        ownlines.REOPENED_TITLE if opens else ownlines.CLOSED_TITLE,
+        block_id,
+        at,
+        f" session={comment(session)} reason=work",
         "",
         f"Work is {'open again' if opens else 'closed by command'}: {_plain(title)}",
         *([f"\nBecause: {_plain(because)}"] if because else []),
-    ]
-    return "\n".join(lines) + "\n"
+    )
 
 
 def summary_header(day: date) -> str:
@@ -107,15 +100,17 @@ def summary_header(day: date) -> str:
 
 def summary_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
     """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
-    lines = [*_head(_heading(ownlines.STATE_TITLE, at), block_id, at), ""]
-    lines += [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
-    lines += ["", ownlines.line(ownlines.SOURCE, note, flush_id)]
-    return "\n".join(lines) + "\n"
+    changes = [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
+    source = ownlines.line(ownlines.SOURCE, note, flush_id)
+    return _block(ownlines.STATE_TITLE, block_id, at, "", "", *changes, "", source)
 
 
-def _head(heading: str, block_id: str, at: datetime, about: str = "") -> list[str]:
-    """A block's first lines: a blank line, its heading, its marker, and its time followed by ``about``."""
-    return ["", heading, block_marker(block_id), f"<!-- at={stamp(at.astimezone(UTC))}{about} -->"]
+def _block(title: str, block_id: str, at: datetime, about: str, *lines: str) -> str:
+    """A block: a blank line, its heading with the local time as 24 h ``HH:MM``, its marker, its time followed by
+    ``about``, and ``lines``."""
+    heading = ownlines.line(ownlines.BLOCK, title, f"{at:%H:%M}")
+    head = ("", heading, block_marker(block_id), f"<!-- at={stamp(at.astimezone(UTC))}{about} -->")
+    return "\n".join([*head, *lines]) + "\n"
 
 
 def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:

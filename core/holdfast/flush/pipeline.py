@@ -81,8 +81,10 @@ def flush(
     except HoldfastError as error:
         raise record.not_begun(attempt, error) from error
     session.unmarked = False
-    waits = receipt.repeated or receipt.spooled or background.takes_over(services)
-    if not waits:  # all is durable and no lock is held
+    is_new = not (receipt.repeated or receipt.spooled)
+    if is_new and services.hurried:
+        background.takes_over(services)
+    elif is_new:  # all is durable and no lock is held
         summary = receipt.summary
         receipt = services.facts.complete(receipt, attempt.queued, attempt.gathered)
         if receipt.summary != summary:

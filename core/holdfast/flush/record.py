@@ -208,17 +208,15 @@ def not_begun(attempt: Attempt, error: HoldfastError) -> FlushRefused:
     """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written. Else
     ``session.unmarked`` becomes true."""
     services, session = attempt.services, attempt.session
-    message = f"The flush could not begin: {error.message} Context is kept."
     mine = []
     if attempt.stated and attempt.given:
         mine = [refused_payloads.kept(services, attempt.stated, attempt.given, error)]
     try:
         marker = safety.read(services.state, session.id)
         marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=attempt.reason)
-        for one in mine:
-            marker = evolve(marker, stated=refused_payloads.joined(marker.stated, one))
-        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
+        refused_payloads.not_begun(services.state, marker, mine, error, services.root)
     except HoldfastError:
         session.unmarked = True
         session.unwritten += mine
+    message = f"The flush could not begin: {error.message} Context is kept."
     return FlushRefused(message, next_step=error.next_step, target="state")

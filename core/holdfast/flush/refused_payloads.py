@@ -50,12 +50,19 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
             return  # a session that never existed must not be left as UNSAFE
         at = stamp(datetime.now(UTC))
         one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
-        marker = old or safety.Marker(session=session_id, at=at, reason="manual")
-        marker = evolve(marker, stated=joined(marker.stated, one))
-        message = f"The flush could not begin: {paths.rewrite(error.message, folder)} Context is kept."
-        safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
+        not_begun(state, old or Marker(session=session_id, at=at, reason="manual"), [one], error, folder)
     except HoldfastError as second:
         logger.warning("a refused payload could not be recorded: %s", second.message)
+
+
+def not_begun(state: str, marker: Marker, stated: Iterable[Stated], error: HoldfastError, root: str) -> str:
+    """Record in the session's marker that a flush could not begin, and its payload; returns the message. Raises:
+    Unavailable."""
+    for one in stated:
+        marker = evolve(marker, stated=joined(marker.stated, one))
+    message = f"The flush could not begin: {paths.rewrite(error.message, root)} Context is kept."
+    safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
+    return message
 
 
 def form(payload: Payload) -> dict[str, Any]:

@@ -38,12 +38,11 @@ def said(services: Services, role: str, tool: str) -> None:
         start(services.root)
 
 
-def takes_over(services: Services) -> bool:
-    """Whether a flush leaves extraction to another process or a later call, because a client is waiting. With
-    ``[extract] when = "turn"`` that process is started."""
-    if services.hurried and services.config.extract.when == TURN:
+def takes_over(services: Services) -> None:
+    """Leave extraction to a process that is started, with ``[extract] when = "turn"``, or else to a later call, because
+    a client is waiting."""
+    if services.config.extract.when == TURN:
         start(services.root)
-    return services.hurried
 
 
 def start(root: str) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from holdfast.journal.capture import ROLES, capture, stored_id
-from holdfast_cli.args import SESSION
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import SESSION, Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError, caution
 from holdfast_cli.stdin import text_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast_cli.ask import can_ask
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import shlex
 
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast_cli import receipt
-from holdfast_cli.args import SESSION, session_id
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.session_lookup import flags_for, require_session
 from holdfast_cli.terminal import Term

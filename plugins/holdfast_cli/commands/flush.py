@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.text.humanize import count
 from holdfast_cli import payload_args, receipt
-from holdfast_cli.args import SESSION
-from holdfast_cli.command import DEFAULT_SESSION, Answer, Call, Command, argument
+from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.session_lookup import how_to_give, require_session, require_source
 from holdfast_cli.terminal import Term

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import PluginNotFound, Unavailable
 from holdfast_cli import state
-from holdfast_cli.args import positive, session_id
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import Answer, Call, Command, argument, positive, session_id
 from holdfast_cli.problem import UsageError
 
 if TYPE_CHECKING:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.config.serde import unstructure
 from holdfast.text.humanize import count, size
-from holdfast_cli.args import session_id
-from holdfast_cli.ask import confirmed
-from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of
+from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import read_text
+from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast_cli.args import positive
-from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 

@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.text.humanize import ago, count
-from holdfast_cli.args import positive, session_id
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import Answer, Call, Command, argument, positive, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 

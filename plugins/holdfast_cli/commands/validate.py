@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from holdfast.text.humanize import count
-from holdfast_cli.ask import can_ask, confirmed
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask, confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

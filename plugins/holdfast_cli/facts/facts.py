@@ -12,8 +12,7 @@ from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
-from holdfast_cli.args import positive
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.facts.remember import confidence, kind
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_file, text_of

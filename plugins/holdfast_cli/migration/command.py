@@ -10,8 +10,8 @@ import attrs
 from holdfast.errors import Refused
 from holdfast.text.humanize import count
 from holdfast.text.plain import in_one_line
-from holdfast_cli.ask import can_ask, confirmed
 from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.stdin import can_ask, confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

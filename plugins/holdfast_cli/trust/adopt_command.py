@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from holdfast.text.humanize import count, some
-from holdfast_cli.ask import confirmed
+from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

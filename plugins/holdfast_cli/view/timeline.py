@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.text.humanize import count
 from holdfast_app.view.events import COUNTS, history, interruptions, since_first, totals
 from holdfast_app.view.project import Project
-from holdfast_cli.args import positive
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.config.serde import unstructure
-from holdfast_cli.args import SESSION
-from holdfast_cli.command import Answer, Call, Command, flag
+from holdfast_cli.command import SESSION, Answer, Call, Command, flag
 from holdfast_cli.session_lookup import require_session
 from holdfast_cli.workflow import updating
 

@@ -49,18 +49,15 @@ class ClaudeCli(CliModel):
         return Start((*_ARGUMENTS, *self.model_arguments))
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast_models.cli import troubles
-        from holdfast_models.retry import Completion
-
         results = [row for row in rows(ended.stdout) if row.get("type") == "result"]
         if not results:
-            raise troubles.failed(self.program, self._name, ended.said, code=ended.code)
+            raise self.failed(ended.said, code=ended.code)
         row = results[-1]
         if row.get("is_error") or ended.code:
             status = number(row, "api_error_status") or None
-            raise troubles.failed(self.program, self._name, string(row, "result"), status, code=ended.code)
+            raise self.failed(string(row, "result"), status, code=ended.code)
         used = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        return Completion(
+        return self.completion(
             text=string(row, "result"),
             input_tokens=sum(number(row, "usage", key) for key in used),
             output_tokens=number(row, "usage", "output_tokens"),

@@ -88,18 +88,15 @@ class CodexCli(CliModel):
         return Start((*_ARGUMENTS, *switches, *self.model_arguments, "-"))
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast_models.cli import troubles
-        from holdfast_models.retry import Completion
-
         found = rows(ended.stdout)
         failures = [row for row in found if row.get("type") in ("turn.failed", "error")]
         done = [row for row in found if row.get("type") == "turn.completed"]
         if ended.code or not done:
             said = " ".join(string(row, "error", "message") or string(row, "message") for row in failures[-1:])
-            raise troubles.failed(self.program, self._name, said or ended.said, code=ended.code)
+            raise self.failed(said or ended.said, code=ended.code)
         items = [row.get("item") for row in found if row.get("type") == "item.completed"]
         texts = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
-        return Completion(
+        return self.completion(
             text=texts[-1] if texts else "",
             input_tokens=number(done[-1], "usage", "input_tokens"),
             output_tokens=number(done[-1], "usage", "output_tokens"),

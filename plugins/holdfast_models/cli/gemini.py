@@ -74,18 +74,15 @@ class GeminiCli(CliModel):
         return Start((*_ARGUMENTS, *self.model_arguments), more)
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast_models.cli import troubles
-        from holdfast_models.retry import Completion
-
         answer = whole(ended.stdout)
         if ended.code or answer is None or (answer.get("error") and not string(answer, "response")):
             error = answer or whole(ended.stderr) or {}
             said = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.said
             status = 401 if ended.code == _LOGIN_NEEDED else None
-            raise troubles.failed(self.program, self._name, said, status, code=ended.code)
+            raise self.failed(said, status, code=ended.code)
         models = part(answer, "stats", "models")
         used = list(models.values()) if isinstance(models, dict) else []
-        return Completion(
+        return self.completion(
             text=string(answer, "response"),
             input_tokens=sum(number(one, "tokens", "prompt") for one in used),
             output_tokens=sum(number(one, "tokens", "candidates") for one in used),

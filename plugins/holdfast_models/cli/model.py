@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
+    from holdfast.errors import ModelFailed
     from holdfast_models.cli.running import Ended
     from holdfast_models.retry import Completion
 
@@ -109,6 +110,18 @@ class CliModel(ModelPlugin):
         if ended.too_long or ended.late:
             raise troubles.killed(self.program, timeout_s, ended)
         return self.parse(ended)
+
+    def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
+        """The error for what the program reports, see :func:`holdfast_models.cli.troubles.failed`."""
+        from holdfast_models.cli import troubles
+
+        return troubles.failed(self.program, self._name, said, status, code=code)
+
+    def completion(self, text: str, *, input_tokens: int, output_tokens: int, stop: str = "") -> Completion:
+        """The program's answer."""
+        from holdfast_models.retry import Completion
+
+        return Completion(text=text, input_tokens=input_tokens, output_tokens=output_tokens, stop=stop)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:

@@ -52,9 +52,6 @@ class OpencodeCli(CliModel):
         return Start((*_ARGUMENTS, *self.model_arguments), {**_ENV, "OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast_models.cli import troubles
-        from holdfast_models.retry import Completion
-
         found = rows(ended.stdout)
         errors = [row for row in found if row.get("type") == "error"]
         steps = [row for row in found if row.get("type") == "step_finish"]
@@ -62,8 +59,8 @@ class OpencodeCli(CliModel):
             last = errors[-1] if errors else None
             said = f"{string(last, 'error', 'name')} {string(last, 'error', 'data', 'message')}"
             status = number(last, "error", "data", "statusCode") or None
-            raise troubles.failed(self.program, self._name, said if last else ended.said, status, code=ended.code)
-        return Completion(
+            raise self.failed(said if last else ended.said, status, code=ended.code)
+        return self.completion(
             text="".join(string(row, "part", "text") for row in found if row.get("type") == "text"),
             input_tokens=sum(number(row, "part", "tokens", "input") for row in steps),
             output_tokens=sum(number(row, "part", "tokens", "output") for row in steps),
@@ -81,6 +78,6 @@ class OpencodeCli(CliModel):
             raise troubles.killed(self.program, _LIST_LIMIT_S, listed)
         settings = whole(listed.stdout)
         if listed.code or settings is None:
-            raise troubles.failed(self.program, self._name, listed.stderr, code=listed.code)
+            raise self.failed(listed.stderr, code=listed.code)
         servers = part(settings, "mcp")
         return list(servers) if isinstance(servers, dict) else []
