@@ -217,8 +217,8 @@ def _sync_names(folder: Folder) -> None:
 
 
 class StoreFolder:
-    """The folder ``path`` of a store under the project ``root``. ``state`` is the private folder: in the store's folder,
-    or in ``.holdfast`` when that is the project itself. Nothing is made."""
+    """The folder ``path`` of a store under the project ``root``. ``state`` is the private folder in it, or in
+    ``.holdfast`` when it is the project itself. Nothing is made."""
 
     def __init__(self, root: PathArg, path: str) -> None:
         """Raises: Refused for a folder outside of the project."""
