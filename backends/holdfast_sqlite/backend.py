@@ -68,4 +68,4 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
         self._database.close()
 
     def where(self, name: str = "") -> str:
-        return f"{self._database.place.shown}#{name}" if name else self._database.place.shown
+        return f"{self._database.place.path}#{name}" if name else self._database.place.path
