@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holdfast.config.serde import payload_from, stamp, unstructure
+from holdfast.config.serde import moment, payload_from, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, PluginError
 from holdfast.flush import contract, notes
 from holdfast.fs import paths
@@ -148,15 +148,9 @@ def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[
             found.update((line, None) for line in _lines(before) if line not in said)
         else:
             over = "an operator overrode it" if one.waived else "this one takes its place"
-            at = _local(one.at, zone)
+            at = f"{moment(one.at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
             found[f"{NOT_KEPT}: a payload stated at {at} was refused before it could be stored; {over}"] = None
     return list(found)
-
-
-def _local(at: str, zone: datetime) -> str:
-    from holdfast.config.serde import moment
-
-    return f"{moment(at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
 
 
 def _lines(payload: Payload) -> list[str]:
