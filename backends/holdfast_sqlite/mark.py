@@ -13,12 +13,6 @@ from zlib import crc32
 from holdfast.fs import safeopen
 
 
-def path_of(root: str, folder: str, file: str) -> str:
-    """The mark's path for the database ``file``, in the private folder below the store's ``folder``."""
-    inside = "state" if folder != root else os.path.join(".holdfast", "state")
-    return os.path.join(folder, inside, f"{file}.mark")
-
-
 class Mark(NamedTuple):
     """``stored`` counts all facts ever stored, ``removed`` the evicted and deleted ones."""
 

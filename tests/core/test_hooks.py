@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig, StorageConfig
-from holdfast.errors import HookFailed, PluginLoadFailed
+from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
@@ -148,6 +148,42 @@ def test_storage_backend__given_objects__are_asked_before_the_configured_backend
     assert passes.roots == own.roots == [tmp_path]
     with Holdfast.open(tmp_path, plugins=[("a", passes)]) as memory:  # then the configured one provides it
         assert isinstance(memory.store.backend, FileBackend)
+
+
+class Provider:
+    """A backend plugin that answers with what it was made with; an exception is raised."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    @hookimpl
+    def storage_backend(self) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "told"),
+    [
+        (None, PluginLoadFailed, "The backend 'mine' did not return a StorageBackend."),
+        ("a store", HookFailed, "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: it returned str"),
+        (
+            RuntimeError("boom"),
+            HookFailed,
+            "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: RuntimeError: boom.",
+        ),
+        (ConfigError("storage.url is missing."), ConfigError, "storage.url is missing."),
+    ],
+)
+def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
+    answer: object, error: type[Exception], told: str
+) -> None:
+    made = PluginManager()
+    made.register_backend(Provider(answer), Found("holdfast.backends", "mine", "mine", "mine-dist", "1.0"))
+    with pytest.raises(error) as raised:
+        made.storage_backend(StorageConfig(backend="mine"), "/project")
+    assert str(raised.value).startswith(told)
 
 
 # what is refused at registration

@@ -138,7 +138,9 @@ def _problems(error: BaseException, path: str) -> list[str]:
         return lines + [line for one in rest for line in _problems(one, path)]
     if isinstance(error, ForbiddenExtraKeysError):
         known = [one.name for one in attrs.fields(error.cl) if one.init]
-        return [f"{_at(path, key)}: unknown key{_meant(key, known)}" for key in sorted(error.extra_fields)]
+        near = {key: nearest(key, known) for key in sorted(error.extra_fields)}
+        meant = {key: f" (did you mean `{name}`?)" if name else "" for key, name in near.items()}
+        return [f"{_at(path, key)}: unknown key{meant[key]}" for key in near]
     if isinstance(error, BadValue):
         problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
@@ -154,8 +156,3 @@ def _problems(error: BaseException, path: str) -> list[str]:
 
 def _at(path: str, key: str | int) -> str:
     return f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}" if path else key
-
-
-def _meant(key: str, known: list[str]) -> str:
-    near = nearest(key, known)
-    return f" (did you mean `{near}`?)" if near else ""

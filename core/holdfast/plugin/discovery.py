@@ -156,14 +156,17 @@ def statuses(
     rows = list(loaded)
     enabled = {s.name for s in rows}
     for one in found:
+        hooks: tuple[str, ...] = ()
+        status, reason = "off", "not the configured backend"
         if one.group == PLUGINS and one.name not in enabled:
-            rows.append(Status(one.name, PLUGINS, one.distribution, one.version, "off", "not enabled"))
-        elif one.group == BACKENDS and one.name != backend:
-            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, "off", "not the configured backend"))
-        elif one.group == BACKENDS:
-            status, reason = ("failed", error.message) if error else ("loaded", "")
-            hooks = () if error else ("storage_backend",)
-            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, status, reason, hooks))
+            reason = "not enabled"
+        elif one.group != BACKENDS:
+            continue
+        elif one.name == backend and error:
+            status, reason = "failed", error.message
+        elif one.name == backend:
+            status, reason, hooks = "loaded", "", ("storage_backend",)
+        rows.append(Status(one.name, one.group, one.distribution, one.version, status, reason, hooks))
     if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
         status = "missing" if isinstance(error, PluginNotFound) else "failed"
         rows.append(Status(backend, BACKENDS, "", "", status, error.message))

@@ -17,15 +17,7 @@ from holdfast.errors import ConfigError, ModelFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, ClassVar, Final, Protocol
-
-    class _Context(Protocol):
-        @property
-        def name(self) -> str: ...
-        @property
-        def settings(self) -> Mapping[str, object]: ...
-        @property
-        def root(self) -> str: ...
+    from typing import Any, ClassVar, Final
 
 
 #: Seconds without an answer, without a setting.
@@ -44,7 +36,7 @@ class Embedder(ABC):
     known_settings: ClassVar[Mapping[str, type]] = {}
     required: ClassVar[str] = ""
 
-    def __init__(self, *, context: _Context) -> None:
+    def __init__(self, *, context: Any) -> None:
         self._name = context.name
         self._root = getattr(context, "root", "")
         self._settings = dict(context.settings)

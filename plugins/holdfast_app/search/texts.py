@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
-from holdfast.fs import durable, paths
+from holdfast.fs import paths, private
 from holdfast.journal import journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
@@ -81,18 +81,12 @@ def is_served(memory: Holdfast) -> bool:
 
 
 def _journals(state: str) -> list[Source]:
-    """The sessions' journals and archive files. Every search lists all of them, so this makes few calls."""
-    try:
-        with os.scandir(os.path.join(state, "sessions")) as entries:
-            found = [(entry.name, _stamp(entry)) for entry in entries if entry.name.endswith(".jsonl")]
-    except FileNotFoundError:
-        found = []
-    except OSError as error:
-        raise durable.unavailable(error, state, "list") from error
-    archived = (
-        Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path)) for path in archive.files(state)
-    )
-    return [*(Source(TURN, name, stamp) for name, stamp in found if stamp), *archived]
+    """The sessions' journals and archive files. Raises: Unavailable."""
+    folder = os.path.join(state, "sessions")
+    journals = [os.path.join(folder, name) for name in private.names(folder) if name.endswith(".jsonl")]
+    found = [Source(TURN, os.path.basename(path), _stamp(path)) for path in journals]
+    found += [Source(TURN, os.path.relpath(p, state).replace(os.sep, "/"), _stamp(p)) for p in archive.files(state)]
+    return [source for source in found if source.stamp]
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
@@ -133,10 +127,10 @@ def _store_stamp(memory: Holdfast) -> str:
     return " ".join(_stamp(os.path.join(folder, name)) for name in names if name.endswith((".db", ".db-wal")))
 
 
-def _stamp(path: str | os.DirEntry[str]) -> str:
+def _stamp(path: str) -> str:
     """Changes with the file's content; empty when it is missing."""
     try:
-        found = path.stat() if isinstance(path, os.DirEntry) else os.stat(path)
+        found = os.stat(path)
     except OSError:
         return ""
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"

@@ -58,9 +58,6 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
     (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
     for done in range(0, total, _BATCH):
         if time.monotonic() > until:
-            import logging
-
-            logging.getLogger(__name__).info("%d entries have no vector yet; the next search continues", total - done)
             break
         report(done, total, "Embedding")
         rows = db.execute(f"SELECT text.rowid, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -144,7 +145,7 @@ def _read(journal: Journal) -> Story:
             override = str(row.get("reason", ""))
         else:
             begin = kept_from
-            kept_from = max(kept_from, _position(starts, row["kept_from"]))
+            kept_from = max(kept_from, bisect_left(starts, row["kept_from"]))
             if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
                 override = ""
     return Story(
@@ -182,13 +183,6 @@ def _said(number: int, row: dict[str, Any]) -> Said:
         tool=row.get("tool", ""),
         failed=row.get("failed", False),
     )
-
-
-def _position(starts: list[int], offset: int) -> int:
-    """The number of messages that begin before ``offset``."""
-    from bisect import bisect_left
-
-    return bisect_left(starts, offset)
 
 
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:

@@ -222,31 +222,22 @@ def _known(project: Project, wanted: str) -> list[Trace]:
     """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
     stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
     entries = list(_history(project))
-    gone = {one.id: one for one in entries if one.id.startswith(wanted) and one.id not in stored}
-    if not stored and not gone:
-        return []
-    if len(stored) + len(gone) > 1:
-        shown = project.shown_facts(list(stored.values()))
-        left = [Trace(place=ident, text=one.content, gone=True) for ident, one in gone.items()]
-        return [*(Trace(place=fact.id, text=fact.content) for fact in shown), *left]
-    ident = next(iter({**stored, **gone}))
-    history = tuple(one for one in entries if ident in (one.id, one.by))
-    if not stored:
-        one = gone[ident]
-        return [Trace(place=ident, text=one.content, history=history, gone=True)]
-    fact = stored[ident]
-    return [
-        Trace(
-            place=ident,
-            text=project.shown_facts([fact])[0].content,
+    found = {one.id: Trace(place=one.id, text=one.content, gone=True) for one in entries if one.id.startswith(wanted)}
+    found |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in project.shown_facts(list(stored.values()))}
+    if len(found) != 1:
+        return list(found.values())
+    ((ident, trace),) = found.items()
+    trace = evolve(trace, history=tuple(one for one in entries if ident in (one.id, one.by)))
+    if fact := stored.get(ident):
+        trace = evolve(
+            trace,
             first=fact.created_at,
             last=fact.created_at,
             sources=tuple(_fact_sources(project, fact)),
-            history=history,
             category=fact.category,
             confidence=fact.confidence,
         )
-    ]
+    return [trace]
 
 
 def _history(project: Project) -> Iterator[Change]:

@@ -8,20 +8,24 @@ facts are one fact with the origins of both.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import Any, TypeVar
+from typing import TypeVar
 from zlib import crc32
+
+from attrs import evolve
 
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, notes
+from holdfast.models import Fact
 from holdfast.storage import tombstone
-from holdfast.text import conflicts, untrusted
+from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
 from holdfast_app.facts.store import origins
+from holdfast_file import lines
+from holdfast_file.lines import Operation
 
 _Item = TypeVar("_Item")
 _BLOCK = re.compile(r"^## .*\n<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
@@ -110,110 +114,84 @@ def _by_key(
 
 
 def _facts(base: str, one: str, two: str, name: str) -> str:
-    def both(
-        was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None
-    ) -> Iterable[dict[str, Any]]:
+    def both(was: Fact | None, a: Fact | None, b: Fact | None) -> Iterable[Fact]:
         if a is not None and b is not None:
             return a, b
         edited = [f for f in (a, b) if f is not None and was is not None and _key(f) != _key(was)]
         if any(_key(f) in shared for f in edited):
             return edited  # the side that removed it says the same by another fact
         # One side removed the fact. It stays only for machines that stated it since, unknown to that side.
-        stays = ({**f, "source": origins.left(_source(f), _source(was))} for f in (a, b) if f is not None)
-        return (f for f in stays if origins.of(_source(f)))
+        source = was.source if was is not None else ""
+        stays = (evolve(f, source=origins.left(f.source, source)) for f in (a, b) if f is not None)
+        return (f for f in stays if origins.of(f.source))
 
     read = [_live(text, name) for text in (base, one, two)]
     gone = [stones for _, stones in read]
     sides = [read[0][0], *_sides(read[0][0], [facts for facts, _ in read[1:]], gone)]
     shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
-    found = _by_key(sides[0], sides[1], sides[2], both)
-    kept: dict[str, dict[str, Any]] = {}
+    kept: dict[str, Fact] = {}
     ids: set[str] = set()
-    for fact in sorted(found, key=_order):
+    # The oldest first. Of two versions of one fact, the first is the stronger and keeps the id.
+    found = _by_key(sides[0], sides[1], sides[2], both)
+    for fact in sorted(found, key=lambda f: (f.created_at, f.id, -f.confidence, lines.encode(Operation(f)))):
         key = _key(fact)
         if key in kept:
-            kept[key] = kept[key] | {"source": origins.joined(_source(kept[key]), _source(fact))}
+            kept[key] = evolve(kept[key], source=origins.joined(kept[key].source, fact.source))
             continue
-        while fact["id"] in ids:
-            fact = fact | {"id": _other_id(fact["id"] + fact["content"])}
+        while fact.id in ids:
+            fact = evolve(fact, id=f"fact_{crc32((fact.id + fact.content).encode()):08x}")
         kept[key] = fact
-        ids.add(fact["id"])
+        ids.add(fact.id)
     was, mine, theirs = ([_places(side)[key] for key in kept] for side in sides)
     withdrawn = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
     stated = (_without(*pair) for pair in zip(kept.values(), withdrawn, strict=True))
     left = [fact for fact in stated if fact is not None]
     known = [fact_id for facts, _ in read for fact_id in facts]
-    stones = _stones(gone, known, (fact["id"] for fact in left))
-    head = _sealed({"op": "gone", "ids": stones}) if stones else ""
-    return head + "".join(map(_sealed, left))
+    stones = _stones(gone, known, (fact.id for fact in left))
+    operations = [*([Operation(gone=tuple(stones))] if stones else []), *map(Operation, left)]
+    return b"".join(map(lines.encode, operations)).decode()
 
 
-def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[str]]:
+def _places(facts: Mapping[str, Fact]) -> defaultdict[str, frozenset[str]]:
     """Duplicate key -> the machines that state it, whatever the fact's id, as each machine draws its own."""
     found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for fact in facts.values():
-        found[_key(fact)] |= origins.places(_source(fact))
+        found[_key(fact)] |= origins.places(fact.source)
     return found
 
 
-def _without(fact: dict[str, Any], gone: frozenset[str]) -> dict[str, Any] | None:
+def _without(fact: Fact, gone: frozenset[str]) -> Fact | None:
     """The fact without the machines that one side removed from its text; None when no machine is left."""
-    if not gone or not origins.of(_source(fact)):
+    if not gone or not origins.of(fact.source):
         return fact
-    left = origins.left(_source(fact), origins.signed("", ", ".join(sorted(gone))))
-    return fact | {"source": left} if origins.of(left) else None
+    left = origins.left(fact.source, origins.signed("", ", ".join(sorted(gone))))
+    return evolve(fact, source=left) if origins.of(left) else None
 
 
-def _key(fact: Mapping[str, Any]) -> str:
-    return duplicate_key(fact["content"])
+def _key(fact: Fact) -> str:
+    return duplicate_key(fact.content)
 
 
-def _order(fact: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The oldest first. Of two versions of one fact, the first is the stronger and keeps the id."""
-    return fact["createdAt"], fact["id"], -fact["confidence"], json.dumps(fact, sort_keys=True)
-
-
-def _source(fact: Mapping[str, Any] | None) -> str:
-    source = fact.get("source") if fact is not None else ""
-    return source if isinstance(source, str) else ""
-
-
-def _live(text: str, name: str) -> tuple[dict[str, dict[str, Any]], dict[str, None]]:
+def _live(text: str, name: str) -> tuple[dict[str, Fact], dict[str, None]]:
     """The facts by id, and the tombstones. Raises: Corrupt."""
-    facts: dict[str, dict[str, Any]] = {}
+    facts: dict[str, Fact] = {}
     gone: dict[str, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            record = untrusted.from_json(line)
-            op, leaves = record.pop("op", "add"), record.pop("evicts", [])
-            record.pop("crc", None)
-            if op == "gone":
-                gone.update(dict.fromkeys(map(str, record["ids"])))
-                continue
-            for fact_id in (record["id"],) if op == "delete" else leaves:
-                facts.pop(fact_id, None)
-                gone[tombstone(fact_id)] = None
-            if op != "delete":
-                gone.pop(tombstone(record["id"]), None)
-                record["content"], record["createdAt"], record["confidence"] = (
-                    str(record["content"]), str(record["createdAt"]), float(record["confidence"]),
-                )  # fmt: skip
-                facts[record["id"]] = record
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            step = "Repair the line on its branch, then merge again."
+            operation = lines.decode(line.encode())
+        except ValueError as error:
+            step = f"Repair the line on its branch, then merge again: {error}."
             raise Corrupt(f"Line {number} of {name} is not a fact.", next_step=step) from error
+        gone.update(dict.fromkeys(operation.gone))
+        for fact_id in operation.leaves:
+            facts.pop(fact_id, None)
+            gone[tombstone(fact_id)] = None
+        if operation.fact is not None:
+            gone.pop(tombstone(operation.fact.id), None)
+            facts[operation.fact.id] = operation.fact
     return facts, gone
-
-
-def _other_id(text: str) -> str:
-    return f"fact_{crc32(text.encode()):08x}"
-
-
-def _sealed(fact: dict[str, Any]) -> str:
-    body = json.dumps(fact, ensure_ascii=False)[:-1]
-    return f'{body}, "crc": "{crc32(body.encode()):08x}"}}\n'
 
 
 # --- documents

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
 from holdfast.text.humanize import count
-from holdfast_cli.command import Call, Command, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term, home_short
@@ -42,7 +42,7 @@ _SECRET = ("token", "secret", "password", "api_key")
     "\nyour agents get it after you have seen it here."
     "\nExit code 1 when trust is needed and was not given.",
 )
-def trust_command(call: Call) -> int:
+def trust_command(call: Call) -> Answer | int:
     """Give, take back or show the user's trust."""
     from holdfast.config import resolved, trust
 
@@ -52,10 +52,10 @@ def trust_command(call: Call) -> int:
             "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
         )
     if args.list:
-        return _list(out, as_json=args.json)
+        return _list()
     if args.revoke is not None:  # a removed project can be named too
         named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
-        return _revoke(out, named, as_json=args.json)
+        return _revoke(named)
     root = call.root
     if args.adopt_state:
         from holdfast_cli.trust import adopt_command
@@ -63,8 +63,7 @@ def trust_command(call: Call) -> int:
         return adopt_command.run(out, root, yes=args.yes, as_json=args.json)
     if args.digest:
         digest = trust.digest(resolved.portable(root))
-        out.json({"ok": True, "root": root, "digest": digest}) if args.json else out.say(digest)
-        return 0
+        return Answer({"root": root, "digest": digest}, digest)
     return _trust(out, root, args)
 
 
@@ -120,7 +119,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
 
 def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object], *, has_asked: bool) -> None:
     if found.foreign:
-        out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
+        out.note("warn", f"{home_short(found.foreign)} belongs to another user")
     if rows:
         verb = "is" if len(rows) == 1 else "are"
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
@@ -131,33 +130,29 @@ def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, obje
         out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
 
 
-def _list(out: Term, *, as_json: bool) -> int:
+def _list() -> Answer:
     from holdfast.config import trust
 
     found = trust.records().values()
-    if as_json:
-        rows = [{"root": r.root, "digest": r.digest, "settings": dict(r.settings), "at": r.at} for r in found]
-        out.json({"ok": True, "projects": rows})
-    elif not found:
-        out.say("No project is trusted.")
-    else:
-        shown = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
-        out.say(out.table(shown, head=("project", "since", "settings")))
-    return 0
+
+    def show(out: Term) -> None:
+        rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
+        out.say(out.table(rows, head=("project", "since", "settings")) if rows else "No project is trusted.")
+
+    rows = [{"root": r.root, "digest": r.digest, "settings": dict(r.settings), "at": r.at} for r in found]
+    return Answer({"projects": rows}, show)
 
 
-def _revoke(out: Term, root: str, *, as_json: bool) -> int:
+def _revoke(root: str) -> Answer:
     from holdfast.config import trust
     from holdfast.config.provenance import forget_trust
 
     was = trust.revoke(root)
     was = forget_trust(root) or was
-    if as_json:
-        out.json({"ok": True, "root": root, "revoked": was})
-    else:
-        mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
-        out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")
-    return 0
+    mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
+    return Answer(
+        {"root": root, "revoked": was}, lambda out: out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")
+    )
 
 
 def _shown(key: str, value: object) -> object:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from time import process_time
 from typing import Any
+
+from attrs import define, field
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
@@ -42,28 +44,25 @@ _QUICK_S, _GROWTH = 0.02, 2.5
 _WINDOWS, _LONG_S = 400, 0.5
 
 
+@define
 class UserRule:
     """A rule as it is applied. ``keywords`` in lower case; ``group`` 0 is the whole match."""
 
-    __slots__ = ("allow", "allow_match", "entropy", "group", "id", "keywords", "pattern", "stopwords")
-
-    def __init__(self, rule_id: str, pattern: Any, keywords: tuple[str, ...], group: int, bits: float) -> None:
-        self.id = rule_id
-        self.pattern = pattern
-        self.keywords = keywords
-        self.group = group
-        self.entropy = bits
-        self.allow: list[Any] = []
-        self.allow_match: list[Any] = []
-        self.stopwords: list[str] = []
+    id: str
+    pattern: Any
+    keywords: tuple[str, ...]
+    group: int
+    entropy: float
+    allow: list[Any] = field(factory=list)
+    allow_match: list[Any] = field(factory=list)
+    stopwords: list[str] = field(factory=list)
 
 
+@define
 class UserRules:
     """Loaded rules, with the interface shared by all layers."""
 
-    def __init__(self, rules: Iterable[UserRule], skipped: Iterable[str] = ()) -> None:
-        self.rules = tuple(rules)
-        self.skipped = tuple(skipped)
+    rules: list[UserRule]
 
     def find(self, text: str, budget: Budget) -> list[Hit]:
         """Every secret that a rule finds and does not allow; hits may overlap."""
@@ -102,14 +101,10 @@ def _counts(rule: UserRule, secret: str, match: str) -> bool:
 
 def load(paths: Iterable[str]) -> UserRules:
     """The rules of all files, in order. Raises: ConfigError for a file or rule that cannot be used."""
-    rules: list[UserRule] = []
-    skipped: list[str] = []
-    for path in paths:
-        _load_file(path, rules, skipped)
-    return UserRules(rules, skipped)
+    return UserRules([rule for path in paths for rule in _rules_of(path)])
 
 
-def _load_file(path: str, rules: list[UserRule], skipped: list[str]) -> None:
+def _rules_of(path: str) -> Iterator[UserRule]:
     import tomllib
 
     name = os.path.basename(path)
@@ -134,11 +129,8 @@ def _load_file(path: str, rules: list[UserRule], skipped: list[str]) -> None:
     # Rules often repeat an allow-list, and the global ones apply to each rule.
     compiled = _Compiled()
     for number, table in enumerate(tables, 1):
-        rule_id = str(table.get("id", "")) or f"rule-{number}"
-        if "regex" not in table:
-            skipped.append(rule_id)  # a rule for paths alone, or an extension of a rule in another file
-            continue
-        rules.append(_rule(name, rule_id, table, everywhere, compiled))
+        if "regex" in table:  # otherwise a rule for paths alone, or an extension of a rule in another file
+            yield _rule(name, str(table.get("id", "")) or f"rule-{number}", table, everywhere, compiled)
 
 
 class _Compiled(dict[str, Any]):

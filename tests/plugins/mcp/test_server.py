@@ -179,29 +179,6 @@ def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it
     assert notes_of(project).count("**Objective:** Fix the login test") == 1
 
 
-@pytest.mark.req("R087")
-def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
-    wire: Callable[..., Wire], project: Path
-) -> None:
-    with Holdfast.open(project) as memory:
-        memory.facts.create("Makes the folders")
-        memory.session("s-1").add("user", "Fix the login test")
-    server = wire()
-    server.begin()
-    with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
-        server.send(_request("tools/call", {"name": "flush", "arguments": {**WHOLE, "session": "s-1"}}))
-        while not (project / ".holdfast" / "state" / "unsafe" / "s-1.json").exists():
-            assert server.process.poll() is None
-        assert server.process.stdin
-        server.process.stdin.close()
-        with pytest.raises(subprocess.TimeoutExpired):
-            server.process.wait(0.5)
-    assert server.process.wait(30) == 0
-    assert "Fix the login test" in notes_of(project)
-    with Holdfast.open(project) as memory:
-        assert memory.unsafe() == []
-
-
 # the wire
 
 

@@ -280,14 +280,6 @@ def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], proje
     assert not (project / ".holdfast" / "memories" / "b.md").exists()
 
 
-def test_store__that_fails__is_an_answer_with_a_next_step(opened: Callable[..., Any], project: Any) -> None:
-    (project / ".holdfast").mkdir()
-    (project / ".holdfast" / "memories").write_text("in the way")
-    answer = MemoryTool(opened()).answer({"command": "create", "path": "/memories/a.md", "file_text": "x"})
-    assert answer.failed
-    assert "A file is where the folder of '.holdfast/memories/a.md' should be. Move it away" in answer.text
-
-
 @pytest.mark.parametrize(
     ("preset", "where"), [("default", ".holdfast/memories/a.md"), ("timmy", "timmy-home/memories/a.md")]
 )

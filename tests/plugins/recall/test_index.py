@@ -6,12 +6,11 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.support.forget import holding
-from tests.support.trusting import seen, trusted
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
@@ -210,15 +209,3 @@ def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file
     left = (project / FILE).read_bytes()
     assert b"quetzal" not in left
     assert b"huitzil" not in left
-
-
-def test_index__other_zone__documents_have_their_own_day(project: Path, opened) -> None:
-    path = project / ".holdfast" / "memory" / "2026-11-02.md"
-    path.parent.mkdir(parents=True)
-    path.write_text("# Note\n\n- The osprey nests\n")
-    seen(project)
-    for zone in ("UTC", "America/Los_Angeles", "Asia/Tokyo"):
-        with closing(opened(zone=zone)) as memory:
-            (hit,) = memory.search("osprey")
-            assert f"{hit.at:%Y-%m-%d %H:%M}" == "2026-11-02 00:00"
-            assert [one.place for one in memory.search("osprey", since="2026-11-02", until="2026-11-03")] == ["3"]

@@ -102,13 +102,6 @@ def test_search__question_that_is_cut__a_warning(talked) -> None:
     assert memory.search("certificate").warning == ""
 
 
-def test_search__no_word_in_the_searched_beginning_of_a_question__an_error_about_the_question(talked) -> None:
-    memory = talked("the kestrel nests")
-    with pytest.raises(BadValue, match="contains no word"):
-        memory.search('"' * 3_000 + " kestrel")
-    assert places(memory, " \n" * 3_000 + "kestrel") == ["m0"]
-
-
 def test_search__stop_words_only__found_by_them(talked) -> None:
     assert places(talked("What is it about", "Nothing"), "what is it?")[0] == "m0"
 
@@ -151,9 +144,7 @@ def test_search__words_of_other_forms_and_accents__found(talked) -> None:
         ("2026-11-02", "2026-11-02", "2026-11-02"),
         ("last month", "2026-10-01", "2026-10-31"),
         ("last weekend", "2026-11-14", "2026-11-15"),
-        ("what happened last Friday, on 6 November 2026", "2026-11-06", "2026-11-06"),
         ("between August 11 and August 15", "2026-08-11", "2026-08-15"),
-        ("from 2026-10-01 to 2026-10-05", "2026-10-01", "2026-10-05"),
     ],
 )
 def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, last: str) -> None:
@@ -172,15 +163,6 @@ def test_dates__month_without_a_year_and_older_content__the_year_of_that_content
     latest = datetime(2023, 6, 1, tzinfo=UTC)
     (span,) = dates.spans("in March", NOW, latest)
     assert span.start.year == 2023
-
-
-def test_search__since_as_a_string__span_or_date(talked, clock) -> None:
-    memory = talked("the deploy broke")
-    clock.tick(days=5)
-    assert places(memory, "deploy", until="3d") == ["m0"]
-    assert places(memory, "deploy", since="3d") == []
-    with pytest.raises(BadValue, match="since"):
-        memory.search("deploy", since="soon")
 
 
 def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clock) -> None:

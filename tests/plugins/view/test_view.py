@@ -139,13 +139,6 @@ def test_why__of_a_fact_that_left__shows_what_replaced_or_deleted_it(look: Calla
     assert "deleted" in look("why", gone["id"]).out
 
 
-def test_why__with_words_of_several_lines__lists_them_and_a_next_step(look: Callable[..., Result]):
-    text = look("why", "the").out
-    places = re.findall(r"^  ((?:MEMORY\.md:\d+|fact_\w+)) ", text, re.MULTILINE)
-    assert len(places) > 2
-    assert f"holdfast why {places[0]}" in text
-
-
 @pytest.mark.parametrize(
     "wanted", ["outbox table in place of Redis", "zzz", "MEMORY.md:9999", "fact_00000000", "../x:1"]
 )
@@ -266,14 +259,6 @@ def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(
     text = shown((*command.split(), *(EVER if command == "timeline" else ())), encoding, monkeypatch)
     assert "\x1b" not in text
     assert not re.search(r"^\s*\?", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize("command", ["timeline", "diff", "explain"])
-def test_empty_project__names_the_first_step(run: Run, command: str):
-    done = run(command)
-    assert done.code == 0
-    assert "holdfast " in done.out
-    assert run(command, "--json").json["ok"]
 
 
 def test_hostile_text__of_memory_facts_and_sessions__is_printed_as_text(run: Run, project: Path):
