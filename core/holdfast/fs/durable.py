@@ -18,6 +18,7 @@ import os
 import sys
 from contextlib import suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK
+from zlib import crc32
 
 from holdfast.errors import Refused, Unavailable
 from holdfast.fs import safeopen
@@ -44,13 +45,16 @@ __all__ = [
     "lock",
     "make_private_dir",
     "may_be_torn",
+    "read_sealed",
     "remove",
     "replace",
     "reporting",
     "retire",
+    "sealed",
     "sync",
     "truncate",
     "unavailable",
+    "write_sealed",
 ]
 
 #: Prefix and suffix of unfinished temporary files. A crash can leave one, which is never read.
@@ -214,6 +218,31 @@ def _sync_names(folder: Folder) -> None:
     """Raises: Unavailable."""
     with reporting(folder.path, "flush the folder"):
         folder.sync()
+
+
+def sealed(body: bytes) -> bytes:
+    """A line with ``body`` and its CRC-32."""
+    return b"%b %08x\n" % (body, crc32(body))
+
+
+def read_sealed(path: PathArg) -> bytes:
+    """The body of the private file's :func:`sealed` line; empty when it is missing or damaged."""
+    try:
+        body, _, seal = safeopen.read(path, 100).rstrip(b"\n").rpartition(b" ")
+        return body if int(seal, 16) == crc32(body) else b""
+    except (OSError, ValueError):
+        return b""
+
+
+def write_sealed(path: PathArg, body: bytes) -> None:
+    """Write the :func:`sealed` line in place, not flushed. It always has the same length, so the file is never empty. A
+    failure leaves the old line."""
+    with suppress(OSError):
+        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.write(fd, sealed(body))
+        finally:
+            os.close(fd)
 
 
 class StoreFolder:
