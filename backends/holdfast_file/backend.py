@@ -19,7 +19,7 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
     """
 
     name: ClassVar[str] = "file"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS, Capability.LOCAL_FILES})
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.LOCAL_FILES})
 
     def __init__(
         self,

@@ -112,7 +112,7 @@ class Documents:
 
     def settle(self) -> None:
         """Finish or undo an interrupted append, and clear its intent."""
-        if os.path.isdir(self._place.private):
+        if os.path.isdir(self._place.state):
             with self._place.lock:
                 self._recover()
 

@@ -50,7 +50,7 @@ class FactFile:
         self._place = place
         self._mutex, self._pid = threading.RLock(), os.getpid()
         self._path = ""
-        self._mark = os.path.join(place.private, marks.FILE)
+        self._mark = os.path.join(place.state, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
         self._waiting: list[bytes] | None = None  # lines of the batch under way
         self._forget()

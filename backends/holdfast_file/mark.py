@@ -16,7 +16,6 @@ from holdfast_file.place import Place
 FILE = "facts.mark"
 _LONGEST = 1 << 16  # bytes in which the last line ends; of a longer one more is read
 _LINE = b"%012d %08x %08d %08d"
-_SEALED = b"%b %08x\n"
 
 
 class Mark(NamedTuple):
@@ -32,33 +31,22 @@ class Mark(NamedTuple):
 def read(path: str) -> Mark:
     """The mark, empty when it is missing or damaged."""
     try:
-        with safeopen.reader(path) as file:
-            body, _, seal = file.read(80).rstrip(b"\n").rpartition(b" ")
-        if int(seal, 16) != crc32(body):
-            return Mark()
-        size, last, facts, short = body.split()
+        size, last, facts, short = durable.read_sealed(path).split()
         return Mark(int(size), int(last, 16), int(facts), int(short))
-    except (OSError, ValueError):
+    except ValueError:
         return Mark()
 
 
 def note(path: str, mark: Mark) -> None:
     """Write the mark, not durably. A failure does not affect the change made before it, because the mark then shows
     less."""
-    try:
-        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
-        try:
-            os.write(fd, _line(mark))  # always as long as the old one, so that it is never empty
-        finally:
-            os.close(fd)
-    except OSError:
-        return
+    durable.write_sealed(path, _LINE % mark)
 
 
 def lower(path: str, short: int) -> None:
     """Say durably that nothing but ``short`` is known, because the file becomes another one. Raises: Unavailable."""
     if os.path.exists(path):
-        durable.replace(path, _line(Mark(short=short)))
+        durable.replace(path, durable.sealed(_LINE % Mark(short=short)))
 
 
 def goes_on(mark: Mark, place: Place) -> bool:
@@ -96,8 +84,3 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
 
 def _ends(body: bytes, mark: Mark) -> bool:
     return crc32(body[body.rfind(b"\n", 0, max(len(body) - 1, 0)) + 1 :]) == mark.last
-
-
-def _line(mark: Mark) -> bytes:
-    body = _LINE % mark
-    return _SEALED % (body, crc32(body))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TypeAlias
 
-from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import check_name
 
@@ -22,28 +22,16 @@ identity_of: Callable[[os.stat_result], Identity] = attrgetter(
 _MOVE = "Move it away or restore the file from a copy, then try again."
 
 
-class Place:
-    """The store's folder under the project ``root``, its facts file, and its private folder.
-
-    Nothing is made before the first write. The private folder is ``state/`` in the store's folder, or
-    ``.holdfast/state/`` when the store's folder is the project itself.
-    """
+class Place(durable.StoreFolder):
+    """The store's folder under the project ``root``, its facts file, and its private folder. Nothing is made before the
+    first write."""
 
     def __init__(self, root: str | os.PathLike[str], *, path: str, facts: str, timeout_s: float) -> None:
-        self.root = os.path.realpath(root)
-        self.folder = os.path.normpath(os.path.join(self.root, path))
-        self.facts = facts
-        inside = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
-        self.private = os.path.join(self.folder, inside)
-        self.intent = os.path.join(self.private, "append.intent")
+        super().__init__(root, path)
+        self.facts = check_name(facts)
+        self.intent = os.path.join(self.state, "append.intent")
         self._timeout_s = timeout_s
-        if os.path.commonpath((self.root, self.folder)) != self.root:
-            raise Refused(
-                f"The store's folder {path!r} is outside of the project.",
-                next_step="Set `[storage] path` to a folder under the project.",
-            )
-        check_name(facts)
-        private.check(self.private)  # the intent in it says what to cut and write
+        private.check(self.state)  # the intent in it says what to cut and write
 
     def document(self, name: str) -> str:
         """A document's path. Raises: Refused; Corrupt when it is not a regular file."""
@@ -90,45 +78,14 @@ class Place:
             raise Corrupt(f"{self.shown(name)!r} is not a regular file.", next_step=_MOVE)
         return path
 
-    def shown(self, name: str) -> str:
-        """Where ``name`` is, for people: its path from the project's folder."""
-        folder = os.path.relpath(self.folder, self.root).replace(os.sep, "/")
-        return name if folder == "." else f"{folder}/{name}"
-
-    def holds(self, real_path: str) -> bool:
-        """Whether a path without symbolic links is the root or below it."""
-        return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
-
     @property
     def lock(self) -> durable.Lock:
         """The lock for one writer at a time among all threads and processes. Makes the private folder that it is in."""
-        self.make_private()
-        return durable.lock(os.path.join(self.private, "store.lock"), timeout_s=self._timeout_s)
-
-    def make_private(self) -> None:
-        """Make the private folder if it is missing. Raises: Refused when a symbolic link takes it elsewhere."""
-        if not self.holds(os.path.realpath(self.private)):
-            raise Refused(
-                "A symbolic link takes the store's folder out of the project.",
-                next_step="Replace the link by a real folder.",
-            )
-        if not os.path.isdir(self.private):
-            self.make_folder(os.path.dirname(self.private))
-        private.make(self.private)
-
-    def make_folder(self, folder: str) -> None:
-        """Make ``folder``, and make every folder between the root and it durable.
-
-        That includes existing folders, because their creator may have been killed before its flush.
-        """
-        if not os.path.isdir(self.root):
-            raise Unavailable(
-                f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
-            )
-        durable.make_private_dir(folder)
-        while self.holds(folder) and folder != self.root:
-            folder = os.path.dirname(folder)
-            durable.fsync_dir(folder)
+        self.check_inside(self.state)
+        if not os.path.isdir(self.state):
+            self.make_folder(os.path.dirname(self.state))
+        private.make(self.state)
+        return durable.lock(os.path.join(self.state, "store.lock"), timeout_s=self._timeout_s)
 
 
 def may_be_shared(found: os.stat_result) -> bool:

@@ -27,7 +27,7 @@ def damage(place: Place) -> Damage | None:
     told = conflicts.described(place.facts, data.decode("utf-8", "replace"))
     if told:
         return Damage(told, _FIX, data)
-    mark = marks.read(os.path.join(place.private, marks.FILE))
+    mark = marks.read(os.path.join(place.state, marks.FILE))
     whole = data.rfind(b"\n") + 1
     if whole < mark.size and whole < len(data) and _is_bad(data[whole:]):
         return Damage(f"{place.facts} was cut off in line {data.count(bytes([10])) + 1}.", _FIX, data)
@@ -60,7 +60,7 @@ def repair(place: Place) -> None:
         if fact:
             ids.add(fact.id)
         lines.append(line)
-    marks.lower(os.path.join(place.private, marks.FILE), 0)
+    marks.lower(os.path.join(place.state, marks.FILE), 0)
     if lines:
         durable.replace(path, b"\n".join(lines) + b"\n")
     else:

@@ -59,7 +59,7 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     """
 
     name: ClassVar[str] = "gitea"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS, Capability.REMOTE})
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.REMOTE})
 
     def __init__(
         self,

@@ -8,29 +8,21 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.errors import Refused, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.fs import durable, private
 
 _LOCK: Final = "gitea.lock"
 _INDEX: Final = "gitea-index.json"
 
 
-class Place:
+class Place(durable.StoreFolder):
     """``state/`` in the folder ``path`` under the project ``root``; ``.holdfast/state/`` when that is the project.
 
     Nothing is made before the first write.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, path: str, timeout_s: float) -> None:
-        self.root = os.path.realpath(root)
-        folder = os.path.normpath(os.path.join(self.root, path))
-        if os.path.commonpath((self.root, folder)) != self.root:
-            raise Refused(
-                f"The store's folder {path!r} is outside of the project.",
-                next_step="Set `[storage] path` to a folder under the project.",
-            )
-        inside = "state" if folder != self.root else os.path.join(".holdfast", "state")
-        self.state = os.path.join(folder, inside)
+        super().__init__(root, path)
         private.check(self.state)
         self.index = os.path.join(self.state, _INDEX)
         self._timeout_s = timeout_s

@@ -71,7 +71,6 @@ class PostgresBackend(Documents, Facts):
     name: ClassVar[str] = "postgres"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {
-            Capability.CONCURRENT_WRITERS,
             Capability.REMOTE,
             Capability.SEARCH,
             Capability.TRANSACTIONS,

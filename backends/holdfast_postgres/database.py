@@ -81,11 +81,8 @@ class Database:
         security would only hide another role's rows, so access is checked first.
         Raises: Unavailable, Refused, Conflict, Corrupt.
         """
-        try:
-            checked = ((_CHECK, (self.namespace,)), *statements)
-            return self._repeated(lambda connection: self._sent(connection, checked, after))[1:]
-        except faults.Outdated:  # tables without that check, which can be read until they are upgraded
-            return self.ask(*statements)
+        checked = ((_CHECK, (self.namespace,)), *statements)
+        return self._repeated(lambda connection: self._sent(connection, checked, after))[1:]
 
     def ask(self, *statements: Statement) -> list[list[Row]]:
         """Like :meth:`run`, without a check of the namespace. Raises: as :meth:`run`."""
@@ -119,10 +116,9 @@ class Database:
         """Make the tables if there are none, and the namespace's row. Raises: Unavailable, Unsupported, Refused."""
         self._repeated(self._prepared, tables=False)
 
-    def upgrade(self) -> tuple[int, int]:
-        """Make or upgrade the tables, one process at a time. Returns the schema's version before and after. Raises:
-        Unavailable, Unsupported."""
-        return self._repeated(self._upgraded, tables=False)
+    def upgrade(self) -> None:
+        """Make or upgrade the tables, one process at a time. Raises: Unavailable, Unsupported."""
+        self._repeated(self._upgraded, tables=False)
 
     def version(self) -> int:
         """The schema's version; 0 when there is none. Raises: Unavailable."""
@@ -272,7 +268,7 @@ class Database:
         found = version.fetchone()
         return int(found[0] or 0) if found else 0, claim.rowcount > 0
 
-    def _upgraded(self, connection: Connection) -> tuple[int, int]:
+    def _upgraded(self, connection: Connection) -> None:
         before = _version(connection)
         if before > schema.LATEST:
             raise Unsupported(
@@ -289,7 +285,6 @@ class Database:
                     for statement in schema.STEPS[number]:
                         connection.execute(statement)
                     connection.execute("INSERT INTO holdfast.version VALUES (%s)", (number + 1,))
-        return before, schema.LATEST
 
 
 def _version(connection: Connection) -> int:

@@ -48,10 +48,6 @@ CHANGED, SPOILED, NOT_ALLOWED = "HF002", "HF003", "HF004"
 _RESTORE: Final = "Restore the row from a backup. Until then holdfast does not write to it."
 
 
-class Outdated(Unavailable):
-    """The tables are an earlier holdfast's."""
-
-
 def translated(error: psycopg.Error, server: str) -> HoldfastError:
     """The error for the user. ``server`` is its address without a password."""
     state = error.sqlstate or ""
@@ -110,9 +106,9 @@ def spoiled(name: str) -> Corrupt:
     return Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=_RESTORE)
 
 
-def outdated(server: str, version: int) -> Outdated:
+def outdated(server: str, version: int) -> Unavailable:
     """The error for tables of an earlier holdfast."""
-    return Outdated(
+    return Unavailable(
         f"{server} has tables from an earlier holdfast (schema {version}). holdfast wrote nothing.",
         next_step="Run `holdfast migrate` as the role that owns the tables, see docs/teams.md.",
     )

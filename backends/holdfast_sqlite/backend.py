@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
-from holdfast.storage import Capability, ComposedBackend, Condition
+from holdfast.storage import ComposedBackend, Condition
 from holdfast_sqlite.database import Database
 from holdfast_sqlite.documents import Documents
 from holdfast_sqlite.facts import Facts
@@ -33,7 +33,6 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
     """
 
     name: ClassVar[str] = "sqlite"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS})
 
     def __init__(
         self,
@@ -68,4 +67,4 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
         self._database.close()
 
     def where(self, name: str = "") -> str:
-        return f"{self._database.place.shown}#{name}" if name else self._database.place.shown
+        return f"{self._database.place.path}#{name}" if name else self._database.place.path

@@ -53,7 +53,7 @@ class Database:
         self._mutex = threading.RLock()
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
-        self._mark = mark.path_of(place.root, place.folder, place.file)
+        self._mark = os.path.join(place.state, f"{place.file}.mark")
         self._before = None
         self._wrote = False
         self._forget()
@@ -127,7 +127,7 @@ class Database:
                 pass
         except (Corrupt, Refused):
             return place.put_aside()
-        raise Refused(f"{place.shown} is this project's store.", next_step="Import another file.")
+        raise Refused(f"{place.path} is this project's store.", next_step="Import another file.")
 
     def missing(self) -> bool:
         """Whether the store is yet to be created. Raises: Corrupt, Refused, Unavailable."""
@@ -221,7 +221,7 @@ class Database:
                 sql.execute("DELETE FROM facts WHERE 0")  # changes nothing, and fails when the connection is read-only
             stamp = schema.number(sql, "schema_version")
             if stamp != self._schema:  # another program may just have added a trigger
-                schema.check(sql, self.place.shown)
+                schema.check(sql, self.place.path)
                 self._schema = stamp
         except BaseException:
             self._undo(sql)

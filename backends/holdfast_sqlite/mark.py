@@ -8,15 +8,8 @@ from __future__ import annotations
 
 import os
 from typing import NamedTuple
-from zlib import crc32
 
-from holdfast.fs import safeopen
-
-
-def path_of(root: str, folder: str, file: str) -> str:
-    """The mark's path for the database ``file``, in the private folder below the store's ``folder``."""
-    inside = "state" if folder != root else os.path.join(".holdfast", "state")
-    return os.path.join(folder, inside, f"{file}.mark")
+from holdfast.fs import durable
 
 
 class Mark(NamedTuple):
@@ -33,11 +26,9 @@ class Mark(NamedTuple):
 def read(path: str) -> Mark:
     """The mark; zeros when there is none that is whole."""
     try:
-        with safeopen.reader(path) as file:
-            body, _, seal = file.read(60).strip().rpartition(b" ")
-        stored, removed = map(int, body.split())
-        return Mark(stored, removed) if int(seal, 16) == crc32(body) else Mark()
-    except (OSError, ValueError):
+        stored, removed = map(int, durable.read_sealed(path).split())
+        return Mark(stored, removed)
+    except ValueError:
         return Mark()
 
 
@@ -52,17 +43,8 @@ def note(path: str, mark: Mark) -> None:
     if mark.stored == mark.removed:
         remove(path)
         return
-    if mark == there:
-        return
-    body = b"%012d %012d" % mark
-    try:
-        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
-        try:
-            os.write(fd, b"%b %08x\n" % (body, crc32(body)))  # of one length always, so that it is never empty
-        finally:
-            os.close(fd)
-    except OSError:
-        return
+    if mark != there:
+        durable.write_sealed(path, b"%012d %012d" % mark)
 
 
 def remove(path: str) -> None:

@@ -47,7 +47,7 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
 
     Raises: sqlite3.Error; Corrupt, Refused and Unsupported when this code cannot use the store.
     """
-    place.check_inside()
+    place.check_inside(place.folder)
     place.node()
     if place.unmerged():
         _check_log(place, timeout_s)
@@ -65,7 +65,7 @@ def _check_log(place: Place, timeout_s: float) -> None:
     """Check the schema with the log, read-only, because the last writable connection merges the log into the database
     when it is closed. A log that came with a pull could bring a trigger."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened(place.database, "mode=ro", timeout_s)) as sql:
-        schema.check(sql, place.shown)
+        schema.check(sql, place.path)
 
 
 def _opened(path: str, mode: str, timeout_s: float) -> sqlite3.Connection:
@@ -112,7 +112,7 @@ def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
     before = place.node()
     connection = _opened(place.database, mode, timeout_s)
     try:
-        schema.check(connection, place.shown)
+        schema.check(connection, place.path)
         connection.set_progress_handler(None, 0)
         if place.node() != before:
             raise Unavailable(
@@ -129,8 +129,8 @@ def create(place: Place) -> None:
 
     Raises: sqlite3.Error; Refused; Unavailable.
     """
-    place.check_inside()
-    place.make_folder()
+    place.check_inside(place.folder)
+    place.make_folder(place.folder)
     name = f"{durable.TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{durable.TEMP_SUFFIX}"
     temp = os.path.join(place.folder, name)
     with durable.reporting(place.database, "make"):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable
 from holdfast.fs.private import put_aside_name
 from holdfast.fs.safeopen import Folder
@@ -43,22 +43,16 @@ class Identity(NamedTuple):
         return self[:2] == other[:2]
 
 
-class Place:
+class Place(durable.StoreFolder):
     """The database ``file`` in the folder ``path`` under the project ``root``. Nothing is made before a write."""
 
     def __init__(self, root: str | os.PathLike[str], *, path: str, file: str) -> None:
-        self.root = os.path.realpath(root)
-        folder = os.path.normpath(os.path.join(self.root, path))
-        self.folder = os.path.realpath(folder)  # without links; opening refuses a link created later
+        super().__init__(root, path)
+        self.folder = os.path.realpath(self.folder)  # without links; opening refuses a link created later
         self.file = file
         self.database = os.path.join(self.folder, file)
         self.log = self.database + "-wal"
-        self.shown = os.path.relpath(self.database, self.root).replace(os.sep, "/")
-        if os.path.commonpath((self.root, folder)) != self.root:
-            raise Refused(
-                f"The store's folder {path!r} is outside of the project.",
-                next_step="Set `[storage] path` to a folder under the project.",
-            )
+        self.path = self.shown(file)
         check_name(file.removesuffix(".db"))
         if "/" in file or not file.endswith(".db"):
             raise Refused(
@@ -127,28 +121,6 @@ class Place:
             return _of_stat(os.lstat(self.database)) == known
         except OSError:
             return False
-
-    def check_inside(self) -> None:
-        """Raises: Refused when a symbolic link takes the folder out of the project."""
-        real = os.path.realpath(self.folder)
-        if real != self.root and not real.startswith(os.path.join(self.root, "")):
-            raise Refused(
-                "A symbolic link takes the store's folder out of the project.",
-                next_step="Replace the link by a real folder.",
-            )
-
-    def make_folder(self) -> None:
-        """Create the store's folder, and make the whole path from the root durable, because a process that created part
-        of it may have been killed before its flush. Raises: Unavailable."""
-        if not os.path.isdir(self.root):
-            raise Unavailable(
-                f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
-            )
-        durable.make_private_dir(self.folder)
-        folder = self.folder
-        while folder != self.root:
-            folder = os.path.dirname(folder)
-            durable.fsync_dir(folder)
 
     def put_aside(self) -> str:
         """Rename the database and its log, and return the new path. Raises: Unavailable."""

@@ -36,7 +36,6 @@ class Capability(StrEnum):
     """Optional features of a backend beyond the contract. An absent capability means no; hasattr is never used."""
 
     SEARCH = "search"
-    CONCURRENT_WRITERS = "concurrent-writers"
     TRANSACTIONS = "transactions"  # several changes in one step, see StorageBackend.commit
     LOCAL_FILES = "local-files"
     REMOTE = "remote"  # all data is on a server, so none of it can come with a clone

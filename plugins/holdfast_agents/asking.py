@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 #: Maximum bytes read from a transcript's end. An answer follows its tools' results, so its row is near the end.
 TAIL_BYTES = 262_144
-_FIRST_BYTES = 32_768
 #: Share of the context window above which holdfast asks, see ``[session] ask_at``. Below LEAST_AT the settings are
 #: not read.
 DEFAULT_AT, LEAST_AT = 0.7, 0.3
@@ -176,18 +175,14 @@ def _newest(path: str) -> Iterator[dict[str, object]]:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             return
-        end, size, rest = status.st_size, _FIRST_BYTES, b""
-        floor = max(0, end - TAIL_BYTES)
-        while end > floor:
-            begin = max(floor, end - size)
-            file.seek(begin)
-            lines = (file.read(end - begin) + rest).split(b"\n")
-            rest, end, size = lines[0], begin, TAIL_BYTES
-            for line in reversed(lines[1:] if begin else lines):
-                if any(mark in line for mark in _MARKS):
-                    try:
-                        row = untrusted.from_json(line)
-                    except ValueError:
-                        continue
-                    if isinstance(row, dict):
-                        yield row
+        begin = max(0, status.st_size - TAIL_BYTES)
+        file.seek(begin)
+        lines = file.read(TAIL_BYTES).split(b"\n")
+    for line in reversed(lines[1:] if begin else lines):
+        if any(mark in line for mark in _MARKS):
+            try:
+                row = untrusted.from_json(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                yield row

@@ -204,13 +204,9 @@ class Holdfast(RemembersFacts):
         ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
         integer; Unavailable when even the run's record cannot be written.
         """
-        from holdfast_app.dream import conflicts, pipeline
-        from holdfast_app.dream.dreamlog import Status
+        from holdfast_app.dream import pipeline
 
-        result = pipeline.deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
-        if not dry_run and result.status is not Status.FAILED:
-            conflicts.keep_newest(self.facts)
-        return result
+        return pipeline.deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
 
     def undo_dream(self, *, force: bool = False, dry_run: bool = False) -> DreamResult:
         """Restore MEMORY.md to its text before the last dream or undo; see :func:`holdfast_app.dream.write.undo`."""

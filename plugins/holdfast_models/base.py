@@ -31,22 +31,12 @@ from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, ClassVar, Final, Protocol
+    from typing import Any, ClassVar, Final
 
+    from holdfast.api import PluginContext
     from holdfast.errors import HoldfastError
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
     from holdfast_models.retry import Completion
-
-    class _Context(Protocol):
-        @property
-        def name(self) -> str: ...
-        @property
-        def settings(self) -> Mapping[str, object]: ...
-        @property
-        def root(self) -> str: ...
-        @property
-        def state(self) -> str: ...
-
 
 logger = logging.getLogger(__name__)
 
@@ -175,10 +165,10 @@ class ModelPlugin(ABC):
     #: Defaults that differ from those of :class:`Settings`.
     defaults: ClassVar[Mapping[str, object]] = {}
 
-    def __init__(self, *, context: _Context) -> None:
+    def __init__(self, *, context: PluginContext) -> None:
         self._name = context.name
         self._state = context.state
-        self._root = getattr(context, "root", "")
+        self._root = context.root
         table = {**self.defaults, **context.settings}
         self.settings = read_settings(context.name, table, self.known_settings)
 

@@ -430,3 +430,26 @@ def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
         validator(lambda request: [Finding(rule="r", message="m", line=line)]).filter_lines(
             "one\ntwo\n", surface="memory"
         )
+
+
+def test_identifier__secret_and_a_remark_about_the_whole_id__only_the_secret_is_masked():
+    def answer(request):
+        remark = Finding(rule="r", message="m", severity="error")
+        return [remark, finding(2, 8, "***")] if "secret" in request.text else [remark]
+
+    assert validator(answer).identifier("S-secret") == "S-***"
+    assert validator(answer).identifier("S-other") == "S-other"
+
+
+def test_identifier__asked_about__is_shown_as_a_stored_text_on_its_way_out():
+    asked = []
+    validator(lambda request: asked.append((request.surface, request.stored)) or []).identifier("S1")
+    assert asked == [("journal", True)]
+
+
+def test_identifiers__an_enabled_plugin_was_never_installed__ids_are_given_all_the_same():
+    """An id is read back, so a plugin that this machine never had does not block it."""
+    manager = PluginManager()
+    manager.load([PluginSettings("gone")], [], root="/r", state="/s")
+    assert Gate(manager).identifier("S1") == "S1"
+    assert Gate(manager).identifiers(["S1", "S2"]) == ["S1", "S2"]

@@ -273,14 +273,7 @@ def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) 
     assert dead == []
 
 
-def test_contributing__table_of_packages__lists_each_with_its_commands(root: Path) -> None:
+def test_contributing__table_of_packages__lists_each(root: Path) -> None:
     page = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(holdfast_\w+)` \| .+ \| (.*) ?\|$", page, re.MULTILINE)
-    listed = {name: set(re.findall(r"`([\w-]+)`", commands)) for name, commands in rows}
-    declared: dict[str, set[str]] = {path.parent.name: set() for path in root.glob("plugins/*/__init__.py")}
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for command, module in project["entry-points"]["holdfast.commands"].items():
-        if (package := module.partition(".")[0]) in declared:
-            declared[package].add(command)
-    assert listed == declared
-    assert list(listed) == sorted(listed)
+    listed = re.findall(r"^\| `(holdfast_\w+)` \|", page, re.MULTILINE)
+    assert listed == sorted(path.parent.name for path in root.glob("plugins/*/__init__.py"))

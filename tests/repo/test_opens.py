@@ -36,7 +36,6 @@ ELSEWHERE = {
     "plugins/holdfast_app/transcripts/__init__.py": "a client's recording",
     "plugins/holdfast_web/site.py": "installed stylesheet and script",
     "plugins/holdfast_cli/workflow/update.py": "installed text",
-    "backends/holdfast_file/facts.py": "a descriptor that is open already",
     "backends/holdfast_postgres/schema.py": "installed SQL",
 }
 _OF_OS = frozenset({"open", "truncate", "link", "symlink", "mkfifo", "mknod"})

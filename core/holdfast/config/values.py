@@ -196,7 +196,7 @@ class SessionConfig:
     context_window: int = setting(
         0,
         "The context window in tokens, for transcripts that do not contain it; 0 means 200,000 for Claude Code, or "
-        "1,000,000 for a model named `[1m]` or seen with more than 200,000.",
+        "1,000,000 for a model named `[1m]` or a context of more than 200,000.",
         check=at_least(0),
         project=Allowed(
             "0, or 10,000 to 100,000,000", lambda value, users: value == 0 or 10_000 <= value <= 100_000_000

@@ -178,10 +178,8 @@ def complete(
             values[name] = tuple(m for draft in drafts for m in draft.state_mutations or ())
         elif (drafted := _first(drafts, name)) is not None:
             values[name] = drafted
-        elif name == "objective":
-            values[name] = _objective(messages, before, own_words)
         else:
-            values[name] = _next_step(messages, before, own_words)
+            values[name] = _requested(name, messages, before, own_words)
     if payload.needs_operator is None and (needs := _joined(drafts, "needs_operator")):
         values["needs_operator"] = needs
     if "artifacts" in values:
@@ -237,27 +235,22 @@ def _handoff(
     )
 
 
-def _objective(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The last request, otherwise the known objective or a first line. A few words do not replace a stated one."""
-    known = before.objective or ""
-    if _stays(known, "objective", messages, before, own_words):
+def _requested(name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
+    """The objective or the next step: the last request, otherwise what is known, otherwise a first line of the messages
+    or that nothing was stated. A few words ("thanks", "go on") do not replace what was stated for open work."""
+    is_objective = name == "objective"
+    known = before.objective or "" if is_objective else _some(before.next_step)
+    request = _last_request(messages, own_words)
+    if before.work_open and known and name not in before.derived and len(request) < _FEW:
         return known
-    said = [m.text for m in messages if m.text.strip()] or [ownlines.NO_TEXT]
-    return cut(_last_request(messages, own_words), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
+    if request or known:
+        return cut(request, _OBJECTIVE_CHARS if is_objective else _LINE_CHARS) or known
+    said = next((m.text for m in messages if m.text.strip()), ownlines.NO_TEXT)
+    return first_line(said, _LINE_CHARS) if is_objective else ownlines.NOT_STATED
 
 
-def _next_step(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The last request, otherwise the known next step. A few words do not replace a stated one."""
-    known = "" if is_none(before.next_step) else before.next_step or ""
-    if _stays(known, "next_step", messages, before, own_words):
-        return known
-    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or ownlines.NOT_STATED
-
-
-def _stays(known: str, name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> bool:
-    """Whether the field ``name`` of open work was stated, and the user has said no more than "thanks" or "go on"."""
-    stated = bool(before.work_open and known and name not in before.derived)
-    return stated and len(_last_request(messages, own_words)) < _FEW
+def _some(text: str | None) -> str:
+    return "" if is_none(text) else text or ""
 
 
 def _last_request(messages: Sequence[Message], own_words: OwnWords) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 #: A purge by date puts this in place of a summary.
 PURGED = "[purged]"
 
+#: The parts of a block: headings with the labels of their lines, for one item and for many.
+_PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
+    (ownlines.WHAT_HAPPENED, {"Fact": "Facts"}),
+    (ownlines.WHAT_CHANGED, {"Decision": "Decisions", "State": "State changes"}),
+    (ownlines.WHAT_IS_BLOCKED, {"Blocker": "Blockers"}),
+    (ownlines.WHAT_IS_NEEDED, {"Needed": "Needed"}),
+    (ownlines.WHAT_NEXT, {"Next step": "Next step", "Promised": "Promised follow-ups"}),
+    (ownlines.PROOF, {"Artifact": "Artifacts"}),
+)
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
 _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
@@ -118,22 +127,12 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
 
     ``before`` are lines of refused payloads, see :func:`holdfast.flush.refused_payloads.beyond`.
     """
+    stated = by_label(payload)
     carried = [f"- {_plain(line)}" for line in before]
-    needed = [n for n in payload.needs_operator or () if not is_none(n)]
-    changes = [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()]
     parts = [
         f"**Objective:** {_plain(payload.objective)}",
         ownlines.OPEN if is_open(payload) else ownlines.CLOSED,
-        _part(ownlines.WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
-        _part(ownlines.WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
-        _part(ownlines.WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
-        *([_part(ownlines.WHAT_IS_NEEDED, ("Needed", "Needed", needed))] if needed else []),
-        _part(
-            ownlines.WHAT_NEXT,
-            ("Next step", "Next step", (payload.next_step or "",)),
-            ("Promised", "Promised follow-ups", payload.follow_ups),
-        ),
-        _part(ownlines.PROOF, ("Artifact", "Artifacts", payload.artifacts)),
+        *(_part(heading, stated, labels) for heading, labels in _PARTS if stated["Needed"] or "Needed" not in labels),
         _curated(payload.curated),
     ]
     if carried:
@@ -165,11 +164,25 @@ def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
     return [n for n in looked if n not in empty], empty
 
 
-def _part(heading: str, *rows: tuple[str, str, Iterable[str] | None]) -> str:
+def by_label(payload: Payload) -> dict[str, Sequence[str]]:
+    """What a payload states, by the labels of a block's lines."""
+    return {
+        "Fact": payload.facts or (),
+        "Decision": payload.decisions or (),
+        "State": [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()],
+        "Blocker": payload.blockers or (),
+        "Needed": [text for text in payload.needs_operator or () if not is_none(text)],
+        "Next step": [payload.next_step or ""],
+        "Promised": payload.follow_ups or (),
+        "Artifact": payload.artifacts or (),
+    }
+
+
+def _part(heading: str, stated: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> str:
     lines = [ownlines.line(ownlines.PART, heading), ""]
-    for one, many, items in rows:
-        found = [_plain(i) for i in items or ()]
-        lines += [f"- {one}: {item}" for item in found if item] or [ownlines.line(ownlines.NONE, many)]
+    for label, many in labels.items():
+        items = filter(None, map(_plain, stated[label]))
+        lines += [f"- {label}: {item}" for item in items] or [ownlines.line(ownlines.NONE, many)]
     return "\n".join(lines)
 
 

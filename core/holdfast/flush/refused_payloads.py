@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holdfast.config.serde import payload_from, stamp, unstructure
+from holdfast.config.serde import moment, payload_from, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, PluginError
-from holdfast.flush import contract
+from holdfast.flush import contract, notes
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
@@ -148,31 +148,15 @@ def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[
             found.update((line, None) for line in _lines(before) if line not in said)
         else:
             over = "an operator overrode it" if one.waived else "this one takes its place"
-            at = _local(one.at, zone)
+            at = f"{moment(one.at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
             found[f"{NOT_KEPT}: a payload stated at {at} was refused before it could be stored; {over}"] = None
     return list(found)
 
 
-def _local(at: str, zone: datetime) -> str:
-    from holdfast.config.serde import moment
-
-    return f"{moment(at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
-
-
 def _lines(payload: Payload) -> list[str]:
     """All content of a payload, one labelled line each, with a block's labels."""
-    rows: list[tuple[str, str | None]] = [("Objective", payload.objective)]
-    for label, items in (
-        ("Fact", payload.facts),
-        ("Decision", payload.decisions),
-        ("Blocker", payload.blockers),
-        ("Needed", payload.needs_operator),
-        ("Promised", payload.follow_ups),
-        ("Artifact", payload.artifacts),
-    ):
-        rows += [(label, item) for item in items or ()]
-    rows += [("State", f"{m.kind} of {m.target}: {m.summary}") for m in payload.state_mutations or ()]
-    rows.append(("Next step", payload.next_step))
+    rows = [("Objective", payload.objective)]
+    rows += [(label, item) for label, items in notes.by_label(payload).items() for item in items]
     if payload.handoff is not None:
         rows += [(f"Handoff {n.replace('_', ' ')}", getattr(payload.handoff, n)) for n in contract.HANDOFF_FIELDS]
     if payload.curated is not None:

@@ -163,8 +163,9 @@ def missing(
             absent.append(entry)
     if not absent:
         return []
-    gone = _consolidated(services, at) if surface == Surface.MEMORY else set()
-    gone |= _replaced(services, at)
+    gone = _replaced(services, at)
+    if surface == Surface.MEMORY and (dreams := services.dreams):
+        gone |= {same_key(curated.item(text)) for text in dreams.gone_since(at)}
     archive = services.store.read(services.layout.archive)
     there = archive.text if archive else ""
     return [
@@ -172,12 +173,6 @@ def missing(
         for entry in absent
         if same_key(curated.item(entry.text)) not in gone and not curated.is_archived(curated.item(entry.text), there)
     ]
-
-
-def _consolidated(services: Services, at: datetime) -> set[str]:
-    """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
-    found = services.dreams
-    return {same_key(curated.item(text)) for text in found.gone_since(at)} if found else set()
 
 
 def _replaced(services: Services, at: datetime) -> set[str]:

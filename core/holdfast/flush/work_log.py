@@ -7,9 +7,7 @@ that it is about, so the session's next flush counts again.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
-
-from attrs import frozen
+from typing import Any, NamedTuple
 
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import ConfigError, Corrupt
@@ -19,8 +17,7 @@ from holdfast.journal.journal import Journal
 KIND = "work"
 
 
-@frozen(kw_only=True)
-class Decision:
+class Decision(NamedTuple):
     """``open`` is the new state, ``work`` the previous entry, or None after a purge."""
 
     session: str
@@ -45,19 +42,9 @@ def record(work: Work, *, opens: bool, because: str, at: datetime) -> dict[str, 
 
 def latest(state: str, session: str) -> Decision | None:
     """The newest decision about a session; None without one. Raises: Unavailable."""
-    found = None
+    row: dict[str, Any] = {}
     for entry in Journal(state, session).of_kinds(KIND):
-        found = entry.record
-    return _decision(session, found) if found is not None else None
-
-
-def of_flush(state: str, session: str, flush: str) -> Decision | None:
-    """The newest decision if it is about the flush ``flush``. Raises: Unavailable."""
-    found = latest(state, session)
-    return found if found is not None and found.flush == flush else None
-
-
-def _decision(session: str, row: dict[str, Any]) -> Decision | None:
+        row = entry.record
     try:
         work = structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None
         return Decision(
@@ -69,4 +56,10 @@ def _decision(session: str, row: dict[str, Any]) -> Decision | None:
             work=work,
         )
     except (KeyError, ValueError, ConfigError, Corrupt):
-        return None  # of a later holdfast
+        return None  # there is none, or it is of a later holdfast
+
+
+def of_flush(state: str, session: str, flush: str) -> Decision | None:
+    """The newest decision if it is about the flush ``flush``. Raises: Unavailable."""
+    found = latest(state, session)
+    return found if found is not None and found.flush == flush else None

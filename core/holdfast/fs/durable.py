@@ -18,7 +18,9 @@ import os
 import sys
 from contextlib import suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK
+from zlib import crc32
 
+from holdfast.errors import Refused, Unavailable
 from holdfast.fs import safeopen
 from holdfast.fs.faults import reporting, unavailable
 from holdfast.fs.locks import FolderLock, Lock, lock
@@ -37,18 +39,22 @@ __all__ = [
     "TEMP_SUFFIX",
     "FolderLock",
     "Lock",
+    "StoreFolder",
     "append",
     "fsync_dir",
     "lock",
     "make_private_dir",
     "may_be_torn",
+    "read_sealed",
     "remove",
     "replace",
     "reporting",
     "retire",
+    "sealed",
     "sync",
     "truncate",
     "unavailable",
+    "write_sealed",
 ]
 
 #: Prefix and suffix of unfinished temporary files. A crash can leave one, which is never read.
@@ -212,6 +218,76 @@ def _sync_names(folder: Folder) -> None:
     """Raises: Unavailable."""
     with reporting(folder.path, "flush the folder"):
         folder.sync()
+
+
+def sealed(body: bytes) -> bytes:
+    """A line with ``body`` and its CRC-32."""
+    return b"%b %08x\n" % (body, crc32(body))
+
+
+def read_sealed(path: PathArg) -> bytes:
+    """The body of the private file's :func:`sealed` line; empty when it is missing or damaged."""
+    try:
+        body, _, seal = safeopen.read(path, 100).rstrip(b"\n").rpartition(b" ")
+        return body if int(seal, 16) == crc32(body) else b""
+    except (OSError, ValueError):
+        return b""
+
+
+def write_sealed(path: PathArg, body: bytes) -> None:
+    """Write the :func:`sealed` line in place, not flushed. It always has the same length, so the file is never empty. A
+    failure leaves the old line."""
+    with suppress(OSError):
+        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.write(fd, sealed(body))
+        finally:
+            os.close(fd)
+
+
+class StoreFolder:
+    """The folder ``path`` of a store under the project ``root``. ``state`` is the private folder in it, or in
+    ``.holdfast`` when it is the project itself. Nothing is made."""
+
+    def __init__(self, root: PathArg, path: str) -> None:
+        """Raises: Refused for a folder outside of the project."""
+        self.root = os.path.realpath(root)
+        self.folder = os.path.normpath(os.path.join(self.root, path))
+        inside = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
+        self.state = os.path.join(self.folder, inside)
+        if os.path.commonpath((self.root, self.folder)) != self.root:
+            raise Refused(
+                f"The store's folder {path!r} is outside of the project.",
+                next_step="Set `[storage] path` to a folder under the project.",
+            )
+
+    def holds(self, real_path: str) -> bool:
+        """Whether a path without symbolic links is the root or below it."""
+        return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
+
+    def shown(self, name: str) -> str:
+        """Where ``name`` in the folder is, for people: its path from the project's folder."""
+        return os.path.relpath(os.path.join(self.folder, name), self.root).replace(os.sep, "/")
+
+    def check_inside(self, folder: str) -> None:
+        """Raises: Refused when a symbolic link takes ``folder`` out of the project."""
+        if not self.holds(os.path.realpath(folder)):
+            raise Refused(
+                "A symbolic link takes the store's folder out of the project.",
+                next_step="Replace the link by a real folder.",
+            )
+
+    def make_folder(self, folder: str) -> None:
+        """Make ``folder``, and make every folder between the root and it durable: even of existing ones the creator may
+        have been killed before its flush. Raises: Unavailable."""
+        if not os.path.isdir(self.root):
+            raise Unavailable(
+                f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
+            )
+        make_private_dir(folder)
+        while self.holds(folder) and folder != self.root:
+            folder = os.path.dirname(folder)
+            fsync_dir(folder)
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
+import attrs
 import pytest
 
 from holdfast.models import Fact
@@ -147,12 +148,5 @@ def add_call(fact: Fact, limit: int = 10_000) -> dict[str, Any]:
     return {
         "call": "add_fact",
         "limit": limit,
-        "fact": {
-            "id": fact.id,
-            "content": fact.content,
-            "category": fact.category,
-            "confidence": fact.confidence,
-            "created_at": fact.created_at.isoformat(),
-            "source": fact.source,
-        },
+        "fact": attrs.asdict(fact) | {"created_at": fact.created_at.isoformat()},
     }

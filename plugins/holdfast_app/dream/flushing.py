@@ -1,4 +1,4 @@
-"""The entry ``services.dreams``, which answers a flush's questions about dreams."""
+"""Answers a flush's questions about dreams."""
 
 from __future__ import annotations
 

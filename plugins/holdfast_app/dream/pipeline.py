@@ -86,7 +86,21 @@ def deep_dream(
         else:
             run.go()
     dreamlog.record(services.state, run.result)
+    if not dry_run and run.result.ok:
+        _keep_newest(services)
     return run.result
+
+
+def _keep_newest(services: Services) -> None:
+    """Keep the newest fact wherever two machines disagree. The fact log has the others."""
+    from holdfast_app.facts.store.lifecycle import Facts
+
+    facts = Facts(services)
+    try:
+        for conflict in facts.conflicts():
+            facts.decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
+    except HoldfastError as error:
+        logger.warning("conflicting facts stay until the next dream: %s", error.message)
 
 
 def is_due(services: Services) -> bool:

@@ -89,7 +89,7 @@ def search(
     hits = index.search(memory, found)
     served = [] if session else served_hits(memory, asked, limit, chosen, first, end)
     if served:
-        hits[:] = sorted([*hits, *(SearchHit(**one) for one in served)], key=lambda hit: -hit.score)[:limit]
+        hits[:] = sorted([*hits, *served], key=lambda hit: -hit.score)[:limit]
     return hits
 
 

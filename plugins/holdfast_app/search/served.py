@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast.text import ownlines
 from holdfast_app.search import texts, words
 from holdfast_app.search.excerpts import excerpt
+from holdfast_app.search.hits import SearchHit
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,63 +27,57 @@ _FILTERED: Final = 1_000
 
 def hits(
     memory: Holdfast, question: str, limit: int, kinds: Collection[str], since: datetime | None, until: datetime | None
-) -> list[dict[str, Any]]:
-    """Each hit's fields, best first, masked. Empty for a backend that does not serve searches. Raises: Unavailable."""
+) -> list[SearchHit]:
+    """The hits, best first, masked. Empty for a backend that does not serve searches. Raises: Unavailable."""
     if not texts.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
-    found = memory.services.store.backend.search(words.asked(question), max(limit, _FILTERED) if filtered else limit)
-    described = [one for hit in found if (one := _described(memory, hit))]
+    served = memory.services.store.backend.search(words.asked(question), max(limit, _FILTERED) if filtered else limit)
+    found = [one for hit in served if (one := _described(memory, hit))]
     if texts.DECISION in kinds:
-        notes = [one["name"] for one in described if one["kind"] == texts.NOTE]
-        described += [one for name in notes for one in _decisions(memory, name, words.stems(question))]
+        notes = [one.name for one in found if one.kind == texts.NOTE]
+        found += [one for name in notes for one in _decisions(memory, name, words.stems(question))]
     kept = [
         one
-        for one in described
-        if (not kinds or one["kind"] in kinds)
-        and (since is None or (one["at"] and _latest(one) >= since))
-        and (until is None or (one["at"] and one["at"] < until))
+        for one in found
+        if (not kinds or one.kind in kinds)
+        and (since is None or (one.at and _latest(one, one.at) >= since))
+        and (until is None or (one.at and one.at < until))
     ][:limit]
-    masked = memory.services.gate.outgoing_all([one["text"] for one in kept], surface="daily")
+    masked = memory.services.gate.outgoing_all([one.text for one in kept], surface="daily")
+    shown = []
     for number, (one, text) in enumerate(zip(kept, masked, strict=True)):
         part = excerpt(text, question)
-        one |= {"text": text, "excerpt": part.match, "before": part.before, "after": part.after}
-        one["score"] = round(_BEST * _NEXT**number, 4)
-    return kept
+        score = round(_BEST * _NEXT**number, 4)
+        shown.append(one._replace(text=text, excerpt=part.match, before=part.before, after=part.after, score=score))
+    return shown
 
 
-def _latest(one: dict[str, Any]) -> datetime:
-    at: datetime = one["at"]
-    return at if one["kind"] == texts.FACT else at + timedelta(seconds=texts.REST_OF_DAY_S)
+def _latest(one: SearchHit, at: datetime) -> datetime:
+    return at if one.kind == texts.FACT else at + timedelta(seconds=texts.REST_OF_DAY_S)
 
 
-def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[dict[str, Any]]:
+def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[SearchHit]:
     """A note's decisions with a stem from the question. Backends do not distinguish decisions from other lines."""
     at = texts.day_of(memory, name)
     return [
-        {"kind": one.kind, "text": one.body, "name": name, "place": one.place, "where": f"{name}:{one.place}", "at": at,
-         "role": ""}
+        SearchHit(one.kind, name, one.place, f"{name}:{one.place}", at, "", 0.0, "", one.body)
         for one in texts.document(memory, name)
         if one.kind == texts.DECISION and stems & words.stems(one.body)
-    ]  # fmt: skip
+    ]
 
 
-def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:
+def _described(memory: Holdfast, hit: Hit) -> SearchHit | None:
     """None for a removed entry. A store on a server withholds nothing."""
     if hit.kind == HitKind.FACT:
         try:
             fact = memory.facts.get(hit.name)
         except NotFound:
-            fact = None
-        if fact is None:
             return None
         at = fact.created_at.astimezone(memory.config.tz)
-        named = {"name": "", "place": fact.id, "where": fact.id, "at": at, "role": str(fact.category)}
-        return {"kind": texts.FACT, "text": fact.content, **named}
+        return SearchHit(texts.FACT, "", fact.id, fact.id, at, str(fact.category), 0.0, "", fact.content)
     kind = texts.kind_of(memory, hit.name)
-    if kind is None:
+    text = ownlines.without(hit.text).strip()
+    if kind is None or not text:
         return None
-    if not (text := ownlines.without(hit.text).strip()):
-        return None
-    named = {"name": hit.name, "place": "1", "where": hit.name, "at": texts.day_of(memory, hit.name), "role": ""}
-    return {"kind": kind, "text": text, **named}
+    return SearchHit(kind, hit.name, "1", hit.name, texts.day_of(memory, hit.name), "", 0.0, "", text)

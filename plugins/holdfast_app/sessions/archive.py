@@ -40,7 +40,7 @@ def files(state: str) -> list[str]:
     """Paths of all archive files, by month and name. Raises: Unavailable."""
     folder = os.path.join(state, FOLDER)
     months = (os.path.join(folder, month) for month in private.names(folder))
-    return [os.path.join(month, name) for month in months for name in _names(month)]
+    return [os.path.join(month, name) for month in months for name in private.names(month) if name.endswith(SUFFIX)]
 
 
 def read(path: str) -> list[dict[str, Any]]:
@@ -62,7 +62,9 @@ def unpacked(path: str, data: bytes) -> bytes:
     try:
         return gzip.decompress(data) if data else b""
     except (OSError, EOFError, zlib.error) as error:
-        raise Corrupt(f"{_shown(path)} is damaged.", next_step="Restore the file from a copy, or delete it.") from error
+        raise Corrupt(
+            f"{paths.ending(path, 5)} is damaged.", next_step="Restore the file from a copy, or delete it."
+        ) from error
 
 
 def packed(lines: bytes) -> bytes:
@@ -83,13 +85,6 @@ def _parsed(path: str, lines: bytes) -> list[dict[str, Any]]:
         return [{**one, **{key: str(one[key]) for key in ("session", "id", "role", "at", "text")}} for one in found]
     except (ValueError, KeyError, TypeError) as error:
         raise Corrupt(
-            f"{_shown(path)} has a line that is not a message.", next_step="Remove that line, or delete the file."
+            f"{paths.ending(path, 5)} has a line that is not a message.",
+            next_step="Remove that line, or delete the file.",
         ) from error
-
-
-def _names(folder: str) -> list[str]:
-    return [name for name in private.names(folder) if name.endswith(SUFFIX)] if os.path.isdir(folder) else []
-
-
-def _shown(path: str) -> str:
-    return paths.ending(path, 5)

@@ -23,7 +23,7 @@ from holdfast_app.message_formats.reading import Reading, Transcript
 from holdfast_app.transcripts import claude_code, codex, opencode
 from holdfast_app.transcripts.rows import BAD, Row, elements, is_document, lines
 
-__all__ = ["FORMATS", "Format", "Transcript", "detect", "read"]
+__all__ = ["FORMATS", "Format", "Transcript", "read"]
 
 _HEAD_ROWS: Final = 1_000
 _PLACE_ROWS: Final = 50
@@ -75,17 +75,6 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
             if not row.cut and not (isinstance(row.value, dict) and form.take(row.value, row.position, reading)):
                 reading.unknown(row.raw if row.value is BAD else row.value, row.position)
     return reading.finish(form.name, next_offset=end if resumable else 0, truncated=truncated)
-
-
-def detect(path: str | os.PathLike[str]) -> str:
-    """The file's format: ``claude-code``, ``codex``, ``opencode`` or ``messages``.
-
-    Raises:
-        ConfigError: ``path`` is missing, not a regular file, or cannot be read.
-        Corrupt: file is empty, or in an unknown format.
-    """
-    with _opened(path) as stream:
-        return _detected(stream, path)[0].name
 
 
 @contextmanager

@@ -58,11 +58,8 @@ class Anchors:
 
 def _required(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     table = settings.get("required", {})
-    unknown = sorted(set(settings) - {"required"})
-    if unknown or not isinstance(table, Mapping):
-        raise _bad(
-            f"plugins.anchors.{unknown[0]} is not known" if unknown else "plugins.anchors.required is not a table"
-        )
+    if not isinstance(table, Mapping):
+        raise _bad("plugins.anchors.required is not a table")
     for name, anchors in table.items():
         if not isinstance(anchors, list) or not all(isinstance(a, str) and _is_heading(a) for a in anchors):
             raise _bad(f"plugins.anchors.required.{name} is not a list of headings")

@@ -8,6 +8,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, evolve, field
@@ -17,12 +18,14 @@ from holdfast.errors import ConfigError, Corrupt
 from holdfast.fs import durable, paths, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_cli.migration import archive
 from holdfast_cli.migration.belongings import private_rows
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.gate import Gate
     from holdfast.session.services import Services
 
 Progress = Callable[[int, int], object]
@@ -132,12 +135,9 @@ class _Export:
         for entry in journal.entries():
             end = entry.end
         data = safeopen.read(path)[:end]
-        shown = edited(data, session, self._masked)
+        shown = edited(data, session, partial(masked, self._services.gate))
         self._done.masked += shown != data
         return shown
-
-    def _masked(self, record: dict[str, Any]) -> dict[str, Any]:
-        return masked(self._services.gate.outgoing_all, record)
 
     def _write(self, name: str, lines: Iterable[bytes]) -> int:
         """Write a member and note it for the manifest. Returns the number of lines."""
@@ -179,30 +179,14 @@ def edited(data: bytes, session: str, change: Change) -> bytes:
     return whole_lines(data, session, change)[0]
 
 
-def masked(mask: Callable[..., list[str]], record: dict[str, Any]) -> dict[str, Any]:
-    """A journal record with ``mask`` (as the gate's ``outgoing_all``) applied to its strings, except digests."""
-    texts = [text for text in _strings(record) if not _HEX.issuperset(text)]
-    known = {old: new for old, new in zip(texts, mask(texts, surface="journal"), strict=True) if old != new}
-    return _replaced(record, known) if known else record
+def masked(gate: Gate, record: dict[str, Any]) -> dict[str, Any]:
+    """A journal record as it may leave, all its strings masked except digests."""
 
+    def shown(text: str) -> str:
+        return text if _HEX.issuperset(text) else gate.outgoing(text, surface="journal")
 
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from _strings(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one)
-
-
-def _replaced(value: Any, known: dict[str, str]) -> Any:
-    if isinstance(value, str):
-        return known.get(value, value)
-    if isinstance(value, dict):
-        return {key: _replaced(one, known) for key, one in value.items()}
-    return [_replaced(one, known) for one in value] if isinstance(value, list) else value
+    changed: dict[str, Any] = map_texts(record, shown)
+    return changed
 
 
 def _line(row: dict[str, object]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
@@ -173,8 +174,7 @@ class _Import:
             if journal.exists():
                 self._done.unchanged.journals += 1
                 return
-            outgoing = self._services.gate.outgoing_all
-            durable.replace(journal.path, edited(data, session, lambda record: masked(outgoing, record)))
+            durable.replace(journal.path, edited(data, session, partial(masked, self._services.gate)))
             self._done.added.journals += 1
 
     def _tell(self) -> None:

@@ -58,8 +58,8 @@ def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_los
 ) -> None:
     url = old_tables(cluster, "earlier")
     store = opened(cluster, "old", database="earlier")
-    assert [fact.content for fact in store.facts()] == ["An old fact"]
     for call in (
+        store.facts,
         lambda: store.write("USER.md", "x"),
         lambda: store.add_fact(make_fact(2), 10),
         lambda: store.search("a"),
@@ -70,6 +70,7 @@ def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_los
     done = holdfast(tmp_path, url, "migrate", "--json")
     assert json.loads(done.stdout) == {"ok": True, "backend": "postgres", "before": 1, "after": schema.LATEST}
     assert "up to date" in holdfast(tmp_path, url, "migrate").stdout
+    assert [fact.content for fact in store.facts()] == ["An old fact"]
     store.write("USER.md", "- New.\n")
     store.add_fact(make_fact(2, "A new fact"), 10)
     assert [hit.name for hit in store.search("old")] == ["fact_00000001", "MEMORY.md"]

@@ -195,3 +195,10 @@ def test_error__with_json__says_the_same_on_both_streams(unwritable):
     error = json.loads(result.out)["error"]
     assert error["message"] in result.err
     assert error["next_step"] in result.err
+
+
+@pytest.mark.parametrize("words", [["edit", "--content", "b", "ID"], ["edit", "ID", "--content", "b"]])
+def test_action__option_before_or_after_its_name__is_read(run, words):
+    known = run("remember", "a", "--json").json["fact"]["id"]
+    assert run("facts", *(known if word == "ID" else word for word in words)).code == 0
+    assert run("facts", "--json").json["facts"][0]["content"] == "b"

@@ -167,25 +167,3 @@ def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path
     rows = list(asking._newest(str(client.transcript)))
     assert sum(parsed) <= asking.TAIL_BYTES
     assert any(asking._of_claude_code(row) == (150_000, 0, "m") for row in rows)
-
-
-def test_compaction__the_agent_has_stated__its_words_win_over_derivation(project: Path) -> None:
-    from holdfast import Holdfast
-
-    client = Client(project)
-    client.write(answered(150_000))
-    assert ask(client, "please fix the login")
-    stated = {
-        "objective": "Stated objective", "facts": ["The column is cust_ref"], "decisions": [], "blockers": [],
-        "next_step": "Stated next step", "artifacts": [], "follow_ups": [], "state_mutations": [], "curated": "none",
-        "handoff": {"active_task": "login", "branch": "b", "blocker": "none", "next_action": "Stated next step"},
-    }  # fmt: skip
-    with Holdfast.open(project) as memory:
-        memory.session(client.session).flush(stated)
-    ask(client, "thanks")
-    assert client.compact() == NOTHING
-    with Holdfast.open(project) as memory:
-        brief = memory.load()
-        assert brief.objective == "Stated objective"
-        assert brief.next_step.startswith("Stated next step")
-        assert "The column is cust_ref" in str(memory.prompt())

@@ -137,23 +137,3 @@ def test_compacted__by_opencode__its_summary_is_in_the_note_once_and_the_next_ca
     assert notes.count("the column is called cust_ref") == 1
     assert ", by opencode._" in notes.partition("## Summary")[2]
     assert "This conversation is its session `opencode-ses_1`" in pushed(told[6])
-
-
-def test_prompt__context_is_rather_full__the_agent_is_asked_once_for_each_compaction(
-    play: Play, opencode: Client
-) -> None:
-    full = [said(1, "Repair the login test"), answered(1, "Started.", 75_000)]
-    more = [*full, said(2, "Go on"), answered(2, "Nearly.", 80_000)]
-    again = [*more, *summary(3), said(4, "Now?"), answered(4, "Once more.", 71_000)]
-    told = play(
-        prompt(1, "Repair the login test"), system(), ["messages", full],
-        prompt(2, "Go on"), system(), system(), ["messages", more],
-        prompt(3, "Go on"), system(), COMPACT, ["messages", again[:-2]], COMPACTED, system(),
-        prompt(4, "Now?"), system(), ["messages", again],
-        prompt(5, "Go on"), system(),
-    )  # fmt: skip
-    asked = {n: "holdfast: about" in pushed(told[n]) for n in (1, 4, 5, 8, 12, 14, 17)}
-    # All calls of the model in one turn see the sentence.
-    assert asked == {1: False, 4: True, 5: True, 8: False, 12: False, 14: False, 17: True}
-    assert "holdfast: about 75 % of the context window is used" in pushed(told[4])
-    assert "session `opencode-ses_1`" in pushed(told[4])

@@ -124,18 +124,6 @@ def test_dream__no_memory_yet__is_shown_as_empty(opened: Open, store: Store, dre
 
 
 @pytest.mark.req("R018")
-@pytest.mark.parametrize("days", [-1, True, False, 1.0, "3", None, [3]])
-def test_dream__no_whole_number_of_days__raises_and_writes_nothing(
-    opened: Open, store: Store, dreamer: Dreamer, days: Any
-) -> None:
-    store.note("2026-11-21")
-    with pytest.raises(ValueError, match="lookback_days"):
-        opened(dreamer).deep_dream(lookback_days=days)
-    assert dreamer.asked == []
-    assert not (store.folder / "state").exists()
-
-
-@pytest.mark.req("R018")
 def test_dream__zero_days__is_skipped(opened: Open, store: Store, dreamer: Dreamer) -> None:
     store.note("2026-11-21")
     assert opened(dreamer).deep_dream(lookback_days=0).status is Status.SKIPPED
@@ -303,20 +291,6 @@ def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(
         "- Deploys need two reviewers (left out by the dream)",
     ):
         assert part in diary
-
-
-@pytest.mark.req("R024")
-def test_dream__second_of_a_day__keeps_the_first_entry(opened: Open, store: Store, clock: Any) -> None:
-    store.note("2026-11-21")
-    memory = opened(Dreamer(diary="The first."))
-    memory.deep_dream()
-    before = store.read(DIARY) or ""
-    clock.tick(hours=1)
-    opened(Dreamer(diary="")).deep_dream(force=True)
-    after = store.read(DIARY) or ""
-    assert after.startswith(before)
-    assert "## Dream (15:30)" in after[len(before) :]
-    assert "Items: 2 kept, 0 added, 0 merged, 0 dropped, 0 refused." in after[len(before) :]
 
 
 def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store, dreamer: Dreamer) -> None:

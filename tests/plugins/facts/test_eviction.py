@@ -40,16 +40,16 @@ base, how, space, newcomers = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sy
 def arm_store(backend, n):
     steps = 0
     def dying(real):
-        def call(*arguments):
+        def call(*arguments, **given):
             nonlocal steps
-            for work in (lambda: real(*arguments), lambda: None):
+            for work in (lambda: real(*arguments, **given), lambda: None):
                 steps += 1
                 if steps == n:
                     os.kill(os.getpid(), signal.SIGKILL)
                 result = work() or result
             return result
         return call
-    for name in ("add_fact", "delete_fact"):
+    for name in ("add_fact", "commit"):
         setattr(type(backend), name, dying(getattr(backend.__class__, name)))
 
 for n in range(1, 200):

@@ -26,7 +26,7 @@ from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text.factrules import CATEGORIES, duplicate_key
 from holdfast.text.plain import clean
-from holdfast_app.facts.store.factfile import BadRow, read_rows
+from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts
 
 
@@ -288,13 +288,6 @@ def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open)
     assert result.fact.category == "context"
 
 
-def test_offer__refused_by_a_validator__is_an_outcome(opened: Open) -> None:
-    facts = opened(plugins=[("masker", Masker())]).facts
-    result = offered(facts, FactCandidate(content="forbidden", category="goal", confidence=0.9))
-    assert result.outcome is AddOutcome.REFUSED
-    assert "not here" in result.reason
-
-
 # --- changing
 
 
@@ -525,11 +518,6 @@ def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_c
 def test_read_rows__broken_document__config_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|list"):
         list(read_rows(text))
-
-
-def test_read_rows__one_object_on_several_lines__one_row() -> None:
-    assert [r.value for r in read_rows('\ufeff{\n "content": "a"\n}\n')] == [{"content": "a"}]
-    assert BadRow(1, "x").why == "x"
 
 
 def test_corrupt_store__any_call__raises_and_leaves_the_bytes(project: Path) -> None:

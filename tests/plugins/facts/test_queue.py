@@ -50,13 +50,6 @@ def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue: Queue) 
     assert [(gone.turns, gone.why) for gone in queue.log()] == [(1, f"more than {MAX_ITEMS} pieces waited")] * 3
 
 
-def test_put__no_further_attempt_allowed__given_up_at_once(tmp_path: Path) -> None:
-    queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
-    assert not put(queue, "a")
-    assert queue.items() == []
-    assert [gone.why for gone in queue.log()] == ["the limit is 1 attempt"]
-
-
 # --- what is given up
 
 
@@ -114,15 +107,6 @@ def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(q
     (other,) = queue.claim(NOW, limit=1, even_if_not_due=True)
     queue.done(other)
     assert path.read_bytes() == damaged + b"\n"
-
-
-def test_log__lines_damaged__others_are_told(tmp_path: Path) -> None:
-    queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
-    path = tmp_path / "state" / "extract.log.jsonl"
-    put(queue, "a", error="first")
-    path.write_bytes(path.read_bytes() + b'{"why": 3}\n[]\n{"torn')
-    put(queue, "b", error="second")
-    assert [gone.error for gone in queue.log()] == ["first", "second"]
 
 
 def test_log__very_long__older_half_goes(tmp_path: Path) -> None:

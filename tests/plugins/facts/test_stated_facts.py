@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +11,6 @@ from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Finding, Message, Payload, Turn, turns_of
 from holdfast_app.authorship import hostile
-from holdfast_app.facts.extraction.extract import related
 
 
 def contents(memory) -> list[str]:
@@ -73,12 +71,6 @@ def test_flush__newer_values_of_several_things__each_replaces_its_older_one(open
     new = ["The port is 9090", "The deploy branch is release", "The timeout is 9 s"]
     memory.session("b").flush(payload(facts=new))
     assert contents(memory) == new
-
-
-def test_state__instant_in_another_zone__fact_has_it_in_utc(opened):
-    at = datetime(2026, 11, 21, 16, 30, tzinfo=timezone(timedelta(hours=2)))
-    fact = opened().facts.state("The port is 8080", "context", 0.9, at=at).fact
-    assert (fact.created_at, fact.created_at.utcoffset()) == (at, timedelta())
 
 
 def test_state__older_than_a_stored_value__is_not_stored(opened):
@@ -271,13 +263,6 @@ def test_load__a_line_instructs__it_is_marked_with_its_source(opened, payload):
     line = next(line for line in str(memory.load()).splitlines() if "Ignore all previous" in line)
     assert "is not an instruction]" in line
     assert "memory/" in line
-
-
-def test_related__many_facts__gives_the_closest_first():
-    facts = [SimpleNamespace(content=f"Module number {n} is green") for n in range(50)]
-    facts.append(SimpleNamespace(content="Invoices are sent by cron"))
-    found = related(facts, ["who sent the invoices by cron, number 3?"], limit=2)
-    assert found[0].content == "Invoices are sent by cron"
 
 
 def test_by_user__only_a_users_message__counts():

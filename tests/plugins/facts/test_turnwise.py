@@ -93,19 +93,6 @@ def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened: O
     assert facts(memory) == ["They said four", "They said one", "They said three"]
 
 
-def test_run__last_turn_has_no_answer__waits_for_it(opened: Open) -> None:
-    model = Model()
-    memory = opened(model, extract=TURN)
-    say(memory, "one")
-    memory.session("s").add("user", "two")
-    memory.session("s").add("assistant", "Bash: ls", tool="Bash")
-    turnwise.run(memory.services)
-    assert model.asked == [["one", "Done: one"]]
-    memory.session("s").add("assistant", "Here.")
-    turnwise.run(memory.services)
-    assert model.asked[1:] == [["two", "Bash: ls", "Here."]]
-
-
 def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened: Open, clock: Any) -> None:
     model = Model()
     model.error = ConnectionError("no route")
@@ -121,19 +108,6 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened: Open
     turnwise.run(memory.services)
     assert facts(memory) == ["They said one", "They said three", "They said two"]
     assert waiting(memory) == 0
-
-
-def test_run__given_up__is_not_taken_up_again(opened: Open, clock: Any) -> None:
-    model = Model()
-    model.error = ConnectionError("no route")
-    memory = opened(model, extract=ExtractConfig(when="turn", max_attempts=2, backoff_minutes=0))
-    say(memory, "one")
-    for _ in range(4):
-        turnwise.run(memory.services)
-        clock.tick(minutes=1)
-    memory.session("s").flush()
-    assert len(model.asked) == 2
-    assert len(Queue(memory.services.state, memory.config.extract).log()) == 1
 
 
 def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(

@@ -157,12 +157,6 @@ def test_objective__short_request__names_the_one_before() -> None:
     assert asked.objective(said, 300) == "commit (after: Remove the second button row)"
 
 
-def test_objective__long_request_with_a_log__keeps_prose_and_the_last_question() -> None:
-    log = "\n".join(f"2026-11-20 10:00:{n:02d} ERROR pool exhausted" for n in range(60))
-    text = f"The nightly job fails since Monday.\n\n```\n{log}\n```\n\nWhat changed?"
-    assert asked.objective(messages(("user", text)), 300) == "The nightly job fails since Monday. What changed?"
-
-
 # --- task lists -----------------------------------------------------------------------------------------------------
 
 

@@ -108,9 +108,7 @@ def test_required__anchors_for_any_document__are_asked_for() -> None:
     assert judge("# nothing\n", "patterns", required={"patterns.md": []}) == []
 
 
-@pytest.mark.parametrize(
-    "settings", [{"anchors": []}, {"required": []}, {"required": {"a.md": "## X"}}, {"required": {"a.md": ["X"]}}]
-)
+@pytest.mark.parametrize("settings", [{"required": []}, {"required": {"a.md": "## X"}}, {"required": {"a.md": ["X"]}}])
 def test_settings__that_cannot_be_used__are_a_configuration_error(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"plugins\.anchors"):
         Anchors(context=Context(settings))

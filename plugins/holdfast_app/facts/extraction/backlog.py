@@ -100,7 +100,7 @@ def _missing(
 def _account_dropped(services: Services, queue: Queue) -> None:
     """Note in the journals the items that the queue gave up, so they are not queued again."""
     for item in queue.dropped:
-        _note(services, item, item.plugins, (), given_up=True)
+        _note(services, item, item.plugins)
     queue.dropped.clear()
 
 
@@ -108,9 +108,7 @@ def _note(
     services: Services,
     item: Waiting,
     plugins: Collection[str],
-    results: Sequence[tuple[str, Extraction]],
-    *,
-    given_up: bool = False,
+    results: Sequence[tuple[str, Extraction]] = (),
 ) -> None:
     """Note in the session's journal that ``plugins`` have extracted the messages that ``item`` covers. Nothing when the
     session was purged meanwhile. Raises: Unavailable, PluginError."""
@@ -118,7 +116,7 @@ def _note(
     if not item.covers or not plugins or not journal.exists():
         return
     said = {plugin: _summary(services, extraction, item.turns) for plugin, extraction in results}
-    rows = [Extracted(name, item.covers, said.get(name, ""), given_up) for name in plugins]
+    rows = [Extracted(name, item.covers, said.get(name, "")) for name in plugins]
     journal.append(*map(extracted.record, rows))
 
 

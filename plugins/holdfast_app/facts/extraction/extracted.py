@@ -19,12 +19,11 @@ _LINE: Final = b'{"kind":"extracted",'  # how its line begins, since the kind is
 
 class Extracted(NamedTuple):
     """One extracted piece, with message ids ``covers``, extracted for ``plugin`` with its redacted summary
-    ``summary``. ``given_up`` is true when they will not be tried again."""
+    ``summary``; also a piece that was given up."""
 
     plugin: str
     covers: tuple[str, ...]
     summary: str = ""
-    given_up: bool = False
 
 
 def record(one: Extracted) -> dict[str, Any]:
@@ -32,8 +31,6 @@ def record(one: Extracted) -> dict[str, Any]:
     made: dict[str, Any] = {"kind": "extracted", "plugin": one.plugin, "covers": list(one.covers)}
     if one.summary:
         made["summary"] = one.summary
-    if one.given_up:
-        made["given_up"] = True
     return made
 
 
@@ -52,7 +49,6 @@ def _read(journal: Journal) -> Iterator[Extracted]:
                         str(found.get("plugin", "")),
                         tuple(map(str, found["covers"])),
                         str(found.get("summary", "")),
-                        found.get("given_up") is True,
                     )
     except (FileNotFoundError, IsADirectoryError):
         return

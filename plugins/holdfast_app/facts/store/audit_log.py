@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import Attribute, asdict, evolve, frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import durable, private, safeopen
@@ -54,33 +54,27 @@ class FactTrail:
 
         ``ahead``: they leave next, so the lines are written durably, and all of them or none.
         """
-        known = {fact.id: _whole(fact, keep=True) for fact in kept}
-        why = "the store was full"
-        self._write(
-            [{"at": _utc(at), "event": "evicted", "id": i, "why": why, "by": by, **known.get(i, {})} for i in ids],
-            durably=ahead,
-        )
+        known = {fact.id: fact for fact in kept}
+        events = [Departure(at=at, event="evicted", id=one, why="the store was full", by=by) for one in ids]
+        self._write([_of(known[one.id], one, keep=True) if one.id in known else one for one in events], durably=ahead)
 
     def changed(self, old: Fact, fields: Iterable[str], at: datetime, *, keep: bool) -> None:
         """These fields of ``old`` were overwritten."""
         why = f"{' and '.join(fields) or 'nothing'} changed by hand"
-        row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
-        self._write([row], durably=keep)
+        self._write([_of(old, Departure(at=at, event="updated", id=old.id, why=why), keep=keep)], durably=keep)
 
     def unchanged(self, old: Fact, at: datetime) -> None:
         """The change recorded last did not happen."""
-        row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
-        self._write([row], durably=False)
+        self._write([_of(old, Departure(at=at, event="kept", id=old.id, why="the update failed"))])
 
     def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
         """A newer statement makes ``old`` obsolete. Written durably, because the store forgets it next."""
-        row = {"at": _utc(at), "event": "replaced", "id": old.id, "why": why, "by": by, "source": old.source}
-        self._write([{**row, **_whole(old, keep=True)}], durably=True)
+        event = Departure(at=at, event="replaced", id=old.id, why=why, by=by, source=old.source)
+        self._write([_of(old, event, keep=True)], durably=True)
 
     def deleted(self, fact: Fact, at: datetime) -> None:
         """The fact was deleted on request."""
-        row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
-        self._write([row], durably=False)
+        self._write([_of(fact, Departure(at=at, event="deleted", id=fact.id, why="deleted by hand"))])
 
     def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
@@ -89,7 +83,7 @@ class FactTrail:
         known = set(self.entries())
         new = [one for one in dict.fromkeys(given) if one is not None and one not in known]
         if new:
-            self._write([{**asdict(one), "at": stamp(one.at)} for one in new], durably=True)
+            self._write(new, durably=True)
         return len(new)
 
     def entries(self) -> Iterator[Departure]:
@@ -108,9 +102,10 @@ class FactTrail:
         except OSError as error:
             raise durable.unavailable(error, self._path, "read") from error
 
-    def _write(self, rows: Sequence[dict[str, Any]], *, durably: bool) -> None:
+    def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
         """Raises: Unavailable."""
         private.make(self._state)
+        rows = ({**asdict(one, filter=_is_given), "at": stamp(one.at.astimezone(UTC))} for one in events)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
         with private.lock(self._path):
@@ -125,10 +120,11 @@ def _event(row: Mapping[str, Any]) -> Departure | None:
         return None
 
 
-def _utc(at: datetime) -> str:
-    return stamp(at.astimezone(UTC))
+def _is_given(attribute: Attribute[Any], value: object) -> bool:
+    return value not in ("", None)
 
 
-def _whole(fact: Fact, *, keep: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"category": str(fact.category), "confidence": fact.confidence}
-    return {**row, "content": fact.content} if keep else row
+def _of(fact: Fact, event: Departure, *, keep: bool = False) -> Departure:
+    """``event`` with what is known of its fact, its content only to ``keep`` it."""
+    content = fact.content if keep else None
+    return evolve(event, category=str(fact.category), confidence=fact.confidence, content=content)

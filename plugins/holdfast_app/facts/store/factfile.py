@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
@@ -51,14 +52,6 @@ class ImportReport:
     duplicates: int
     evicted: int
     bad: tuple[BadRow, ...]
-
-
-@define(kw_only=True)
-class _Tally:
-    added: int = 0
-    duplicates: int = 0
-    evicted: int = 0
-    bad: list[BadRow] = field(factory=list)
 
 
 class _Good(NamedTuple):
@@ -110,33 +103,34 @@ def import_rows(
     services: Services, facts: FactWriter, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
 ) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
-    tally, witness = _Tally(), Witness(services)
+    witness = Witness(services)
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
-    done = 0
+    bad: list[BadRow] = []
+    outcomes: Counter[AddOutcome] = Counter()
+    done = evicted = 0
     while batch := list(islice(numbered, _BATCH)):
-        now = services.clock()
         good: list[_Good] = []
-        for row in _admit(services, [g for row in batch if (g := _read(row, tally.bad))], tally.bad):
+        for row in _admit(services, [g for row in batch if (g := _read(row, bad))], bad):
             if witness.is_hostile(row.content):
-                tally.bad.append(BadRow(row.number, REASON))
+                bad.append(BadRow(row.number, REASON))
             else:
                 good.append(row)
+        now = services.clock()
         values = [
             Value(row.content, row.category, row.confidence, row.source, (row.created_at or now).astimezone(UTC))
             for row in good
         ]
-        for row, result in zip(good, facts.add_all(values, ids=[row.id for row in good]), strict=True):
-            tally.added += result.outcome is AddOutcome.ADDED
-            tally.duplicates += result.outcome is AddOutcome.DUPLICATE
-            tally.evicted += len(result.evicted)
-            if result.outcome is AddOutcome.REFUSED:
-                tally.bad.append(BadRow(row.number, result.reason))
+        results = facts.add_all(values, ids=[row.id for row in good])
+        outcomes.update(result.outcome for result in results)
+        evicted += sum(len(result.evicted) for result in results)
+        refused = zip(good, results, strict=True)
+        bad += [BadRow(row.number, one.reason) for row, one in refused if one.outcome is AddOutcome.REFUSED]
         done += len(batch)
         if progress is not None:
             progress(done)
-    bad = tuple(sorted(tally.bad))
-    logger.info("imported %d facts; %d duplicates, %d bad rows", tally.added, tally.duplicates, len(bad))
-    return ImportReport(added=tally.added, duplicates=tally.duplicates, evicted=tally.evicted, bad=bad)
+    added, duplicates = outcomes[AddOutcome.ADDED], outcomes[AddOutcome.DUPLICATE]
+    logger.info("imported %d facts; %d duplicates, %d bad rows", added, duplicates, len(bad))
+    return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))
 
 
 def _read(row: Row, bad: list[BadRow]) -> _Good | None:

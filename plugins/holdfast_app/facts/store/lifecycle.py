@@ -10,7 +10,7 @@ from attrs import evolve
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact, get_fact
-from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import (
@@ -265,6 +265,8 @@ class Facts(FactWriter):
             content = check_content(self.services.gate.admit(content, surface=SURFACE))
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
+        if content is not None:
+            self._check_unique(fact_id, content)
         if fields:  # first, so that a crash cannot lose the old text
             keep = self.services.config.facts.supersede
             self.trail.changed(old, fields, self.services.clock(), keep=keep)
@@ -278,6 +280,15 @@ class Facts(FactWriter):
             raise
         logger.info("fact %s was updated", fact_id)
         return new
+
+    def _check_unique(self, fact_id: str, content: str) -> None:
+        """Raises: DuplicateFact when another fact has that content."""
+        key = duplicate_key(content)
+        for other in self.services.store.backend.facts():
+            if other.id != fact_id and duplicate_key(other.content) == key:
+                raise DuplicateFact(
+                    f"Fact {other.id} already says that.", next_step="Update that one, or delete it first."
+                )
 
     def delete(self, fact_id: str) -> Fact:
         """Forget the fact; returns it. The trail keeps its id, never its content.

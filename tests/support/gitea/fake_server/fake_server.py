@@ -203,6 +203,14 @@ class FakeServer:
             row = self._row(full_name, comment_id)
             row.issue.rows.remove(row)
 
+    def remove_labels(self, full_name: str) -> None:
+        """Delete all labels of the repository."""
+        with self.world.lock:
+            repo = self.world.repo(full_name)
+            repo.labels = []
+            for issue in repo.issues.values():
+                issue.labels = []
+
     # --- stored content --------------------------------------------------------------------------------------------
 
     def titles(self, full_name: str) -> dict[int, str]:

@@ -23,7 +23,6 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
     ABSENT,
     Add,
-    Capability,
     Change,
     Committed,
     Document,
@@ -97,7 +96,6 @@ class AcmeStore(StorageBackend):
     """One file in the folder ``path`` under ``root``. Nothing is made before the first write."""
 
     name: ClassVar[str] = "acme"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS})
 
     def __init__(self, root: str | os.PathLike[str], *, path: str = ".holdfast") -> None:
         self._folder = os.path.join(os.fspath(root), path)
