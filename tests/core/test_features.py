@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.errors import PluginLoadFailed, PluginNotFound
+from holdfast.errors import PluginLoadFailed
 from holdfast.plugin import discovery
 from holdfast_cli import table
 
@@ -68,23 +68,10 @@ def test_command__whose_package_is_broken__is_in_the_help_with_its_distribution(
     assert table.described()[table.OTHERS] == {"shatter": "from shattered 1.0"}
 
 
-def test_method__that_no_distribution_brings__is_no_attribute(opened: Callable[..., Holdfast]) -> None:
-    memory = opened()
-    with pytest.raises(AttributeError, match="no attribute 'deep_draem'"):
-        memory.deep_draem()  # type: ignore[attr-defined]
-    assert not hasattr(memory, "_nothing")
-
-
 def test_method__that_is_not_a_function__is_an_error_that_names_the_distribution(install: Install) -> None:
     install("odd", "holdfast.methods", "strange = odd_module:VALUE", "VALUE = 1")
     with pytest.raises(PluginLoadFailed, match=r"'strange' \(odd\) is not a function"):
         discovery.method("strange")
-
-
-def test_method__missing__error_has_the_next_step() -> None:
-    with pytest.raises(PluginNotFound) as caught:
-        discovery.method("nothing_brings_this")
-    assert "Install the distribution that provides it" in caught.value.next_step
 
 
 def test_defaults__of_another_distribution__do_not_count(install: Install) -> None:

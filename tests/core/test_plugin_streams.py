@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast_cli.own_exit import ExitRefused, own_exit
-
 VALIDATOR = """from holdfast.hooks import hookimpl
 class Odd:
     def __init__(self, *, context):
@@ -94,16 +92,6 @@ def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission
     done = holdfast(command, project=project, environ=environ)
     assert done.returncode in (1, 2, 3), done.stdout + done.stderr
     assert "next:" in done.stderr
-
-
-def test_own_exit__a_forked_process__ends_itself_with_its_code() -> None:
-    with own_exit():
-        child = os.fork()
-        if child == 0:
-            os._exit(7)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-        with pytest.raises(ExitRefused, match=r"os._exit\(0\)"):
-            os._exit(0)
 
 
 def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project: Path) -> None:

@@ -290,18 +290,6 @@ def test_root__settings_are_above_the_repository__are_not_obeyed(
     assert settings.find_root() == str(tmp_path / "repository")
 
 
-def test_root__settings_in_a_folder_of_the_repository__are_nearer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".git").mkdir()
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    (tmp_path / "a" / ".holdfast").mkdir()
-    monkeypatch.chdir(inner)
-
-    assert settings.find_root() == str(tmp_path / "a")
-
-
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import pickle
 from datetime import UTC
 
 import pytest
@@ -26,22 +24,6 @@ def test_settings__no_keys_given__has_the_defaults() -> None:
     assert repr(FlushConfig()) == "FlushConfig(policy='lenient', strict_blocks=3)"
 
 
-def test_settings__of_another_class_or_value__is_not_equal() -> None:
-    assert FlushConfig(strict_blocks=2) != FlushConfig()
-    assert Config() != Layout()
-    assert StorageConfig() != PluginConfig()
-
-
-def test_settings__a_key_changed__raises() -> None:
-    with pytest.raises(AttributeError):
-        FlushConfig().policy = "strict"  # type: ignore[misc]
-
-
-def test_settings__unknown_key__raises() -> None:
-    with pytest.raises(TypeError, match="polcy"):
-        FlushConfig(polcy="strict")  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -57,16 +39,6 @@ def test_settings__unusable_value__raises(make: object, message: str) -> None:
     assert callable(make)
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_evolve__some_keys__keeps_the_others() -> None:
-    changed = evolve(FlushConfig(strict_blocks=2), policy="strict")
-    assert changed == FlushConfig(policy="strict", strict_blocks=2)
-
-
-def test_settings__copied_or_pickled__is_equal() -> None:
-    made = Config(zone="UTC", flush=FlushConfig(policy="strict"), layout=Layout(preset="timmy"))
-    assert copy.deepcopy(made) == made == pickle.loads(pickle.dumps(made))
 
 
 # reading

@@ -78,7 +78,7 @@ class Provenance:
 
     def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
         """Record what the project holds at first, which was not written here. Raises: Unavailable."""
-        digests = [self._digest(name, one.key) for name, text in documents for one in passages.split(text)]
+        digests = [digest for name, text in documents for digest in self._digests(name, text)]
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
@@ -91,11 +91,7 @@ class Provenance:
         if self.is_remote:
             return
         withheld = self._withheld(name, before)
-        if not withheld:
-            self._seen.add(OWN, (self._digest(name, one.key) for one in passages.split(after)), flush=not self._folder)
-            return
-        old = {self._digest(name, one.key): one for one in passages.split(before)}
-        new = {self._digest(name, one.key): one for one in passages.split(after)}
+        old, new = self._digests(name, before) if withheld else {}, self._digests(name, after)
         foreign = {self._digest(name, one.key) for one in withheld}
         tainted = foreign | _changed(list(old), list(new), foreign)
         same = {part for one in withheld for part in (one.text, one.identity) if part}
@@ -249,6 +245,10 @@ class Provenance:
     def _digest(self, name: str, key: str) -> str:
         return self._seen.digest(name, key)
 
+    def _digests(self, name: str, text: str) -> dict[str, Passage]:
+        """The document's passages by their digests, in order."""
+        return {self._digest(name, one.key): one for one in passages.split(text)}
+
     def _fact_digest(self, fact: Fact) -> str:
         return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)
 
@@ -285,9 +285,11 @@ def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:
 
 def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
     """The digests of ``new`` that replace a foreign one of ``old``, as masking or shortening does."""
+    found: set[str] = set()
+    if not foreign:
+        return found
     from difflib import SequenceMatcher
 
-    found: set[str] = set()
     if len(old) * len(new) > _MOST_COMPARED:
         return set(new) - set(old)
     for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -37,12 +37,9 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     named = start or env.get("HOLDFAST_ROOT")
     if named:
         root = os.path.realpath(os.path.expanduser(named))
-        if os.path.exists(root) and not os.path.isdir(root):
-            raise ConfigError(f"The project folder {named!r} is a file.", next_step="Name its folder instead.")
         if not os.path.isdir(root):
-            raise ConfigError(
-                f"The project folder {named!r} does not exist.", next_step="Create it, or name another folder."
-            )
+            what = "is a file" if os.path.exists(root) else "does not exist"
+            raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
         return root
     here = os.path.realpath(os.getcwd())
     for folder in _upwards(here):

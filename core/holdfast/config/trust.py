@@ -49,8 +49,14 @@ def digest(settings: Mapping[str, object]) -> str:
 
 
 def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
-    """Every record by the real path of its project, sorted. Raises: Corrupt when the file is damaged; Unavailable."""
-    return {root: made for root, table in sorted(_projects(env).items()) if (made := _record(root, table))}
+    """Every record by the real path of its project, sorted; an entry in another form counts as no trust. Raises:
+    Corrupt when the file is damaged; Unavailable."""
+    found = {}
+    for root, table in sorted(_projects(env).items()):
+        match table:
+            case {"digest": str(named), "settings": dict(settings)}:
+                found[root] = Record(root, named, settings, str(table.get("at", "")))
+    return found
 
 
 def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
@@ -58,11 +64,9 @@ def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
     from holdfast.errors import HoldfastError
 
     try:
-        projects = _projects(env)
+        return records(env).get(os.path.realpath(root))
     except HoldfastError:
         return None
-    real = os.path.realpath(root)
-    return _record(real, projects[real]) if real in projects else None
 
 
 def are_trusted(
@@ -154,13 +158,3 @@ def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
             next_step=f"Move {path!r} away, then run `holdfast trust` in your projects again.",
         )
     return projects
-
-
-def _record(root: str, table: object) -> Record | None:
-    """A record, or None for an entry in another form, which counts as no trust."""
-    if not isinstance(table, dict):
-        return None
-    settings, at = table.get("settings"), table.get("at")
-    if not isinstance(settings, dict) or not isinstance(table.get("digest"), str):
-        return None
-    return Record(root, table["digest"], settings, at if isinstance(at, str) else "")
