@@ -76,11 +76,13 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
             _kill(process)
             _running.discard(process)
         too_long = _size(out) > MAX_OUTPUT_BYTES
-        said, errors = (
-            os.pread(one.fileno(), most, 0).decode("utf-8", "replace")
-            for one, most in ((out, MAX_OUTPUT_BYTES), (err, MAX_ERROR_BYTES))
-        )
+        said, errors = _start_of(out, MAX_OUTPUT_BYTES), _start_of(err, MAX_ERROR_BYTES)
     return Ended(process.returncode, said, errors, late=not ended and not too_long, too_long=too_long)
+
+
+def _start_of(file: IO[bytes], size: int) -> str:
+    file.seek(0)
+    return file.read(size).decode("utf-8", "replace")
 
 
 def _size(file: IO[bytes]) -> int:
