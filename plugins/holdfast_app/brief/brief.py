@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
@@ -32,6 +30,7 @@ from holdfast_app.brief import known
 from holdfast_app.brief.fitting import fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
+from holdfast_app.sessions.status import apart
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -213,8 +212,10 @@ class _Reading:
             self._stored = {}
             for name in names:
                 self._read(name)
-            with suppress(Corrupt):
+            try:
                 self.facts = list(store.backend.facts())
+            except Corrupt as error:
+                self._note(losses.facts_name(services), error)
         self.facts = store.known_facts(self.facts)
 
     @property
