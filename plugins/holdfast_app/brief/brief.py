@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -213,8 +212,10 @@ class _Reading:
             self._stored = {}
             for name in names:
                 self._read(name)
-            with suppress(Corrupt):
+            try:
                 self.facts = list(store.backend.facts())
+            except Corrupt as error:
+                self._note(losses.facts_name(services), error)
         self.facts = store.known_facts(self.facts)
 
     @property

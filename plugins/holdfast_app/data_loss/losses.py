@@ -147,9 +147,14 @@ def journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
             yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
 
 
-def facts(services: Services) -> Iterator[Loss]:
+def facts_name(services: Services) -> str:
+    """Where the facts are stored, for messages."""
     backend = services.store.backend
-    name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
+    return services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
+
+
+def facts(services: Services) -> Iterator[Loss]:
+    backend, name = services.store.backend, facts_name(services)
     try:
         count = 0 if services.is_remote else backend.check().lost
     except Corrupt as error:
