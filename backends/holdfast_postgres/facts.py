@@ -165,8 +165,8 @@ def _digest(content: str) -> bytes:
     return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
 
 
-def _check(*texts: str) -> None:
-    if not all(map(_is_storable, texts)):
+def _check(*strings: str) -> None:
+    if not all(map(_is_storable, strings)):
         raise Refused("The text for a fact holds a lone surrogate or a NUL character.", next_step="Remove it.")
 
 

@@ -277,8 +277,8 @@ def admitted(services: Services, payload: Payload, summary: str, found: list[Fin
     Raises: Refused, for a pointer to a place on this machine too; PluginError.
     """
     rewrite = paths.rewriter(services.root)
-    payload = map_texts(payload, {t: rewrite(t) for t in texts(payload)})
-    strings = texts(payload)
+    payload = map_texts(payload, {t: rewrite(t) for t in strings_of(payload)})
+    strings = strings_of(payload)
     *good, summary = services.gate.admit_all([*strings, rewrite(summary)], surface=Surface.DAILY, notes=found)
     payload = map_texts(payload, dict(zip(strings, good, strict=True)))
     check_pointers(payload)  # now, because a refusal, which the marker stores, quotes the pointer
@@ -301,7 +301,7 @@ def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
     return changed
 
 
-def texts(payload: Payload) -> list[str]:
+def strings_of(payload: Payload) -> list[str]:
     """Every string in the payload, each once, in order."""
     found: dict[str, str] = {}
     _mapped(payload, lambda text: found.setdefault(text, text))

@@ -72,8 +72,8 @@ def pending(services: Services, found: Iterable[Evidence]) -> int:
 
 def warnings_of(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
     """The plugins' notes, each once."""
-    texts = (f"{e.target}: {e.note}" for e in found if e.note)
-    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in texts))
+    published = (f"{e.target}: {e.note}" for e in found if e.note)
+    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in published))
 
 
 def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) -> Proof:

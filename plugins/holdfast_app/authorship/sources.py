@@ -58,8 +58,8 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
 
 def _keys(field: str, text: str) -> tuple[str, ...]:
     """What to look for, best first. An objective may end with an earlier request in brackets."""
-    texts = (text, text.partition(" (")[0]) if field == "objective" else (text,)
-    return tuple(filter(None, (key(plain(one.removesuffix("…"))) for one in texts)))
+    strings = (text, text.partition(" (")[0]) if field == "objective" else (text,)
+    return tuple(filter(None, (key(plain(one.removesuffix("…"))) for one in strings)))
 
 
 def plain(text: str) -> str:

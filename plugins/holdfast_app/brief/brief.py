@@ -136,7 +136,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         *apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *reading.damaged.values(),
-        *(one for one in losses.newest(services, reading.texts, receipts) if one.name not in reading.damaged),
+        *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
     )
     waiting = kept.sentence if kept else ""
     facts = known.chosen(services, reading.facts, max_chars)
@@ -196,7 +196,7 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 class _Reading:
     """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` counts the passages
-    left out by document; ``texts`` maps their names to the stored text."""
+    left out by document; ``contents`` maps their names to the stored text."""
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
@@ -219,7 +219,7 @@ class _Reading:
         self.facts = store.known_facts(self.facts)
 
     @property
-    def texts(self) -> dict[str, str | None]:
+    def contents(self) -> dict[str, str | None]:
         stored = self._stored.items()
         return {name: document.text if document else None for name, document in stored if name not in self.damaged}
 

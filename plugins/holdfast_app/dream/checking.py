@@ -172,7 +172,7 @@ class Check:
         lost without ``force``."""
         after = [item.text for item in memorytext.read(new).items]
         days = {
-            text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in self.times(self.before.texts)
+            text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in self.times(self.before.items)
         }
         found = compare(self.before, new, after, self.sources, result=self.result, days=days)
         self.note(

@@ -70,7 +70,7 @@ class Newest:
         """Remove ``text``; a missing one is ignored."""
         self._texts.pop(same_key(text), None)
 
-    def texts(self) -> list[str]:
+    def strings(self) -> list[str]:
         """Oldest first."""
         return list(self._texts.values())
 

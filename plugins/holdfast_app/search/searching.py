@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue
 from holdfast.journal import journal
-from holdfast_app.search import dates, index, rank, spelling, texts, vectors, words
+from holdfast_app.search import dates, index, rank, records, spelling, vectors, words
 from holdfast_app.search.hits import SearchHit, once_each, shown
 from holdfast_app.search.served import hits as served_hits
 from holdfast_app.sessions import archive
@@ -105,11 +105,11 @@ def _conditions(
         named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
         archived = f"/{stem}{archive.SUFFIX}"
         conditions.append(
-            (f"text.rowid >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
+            (f"text.rowid >> {index.SOURCE} IN ({named})", (records.TURN, f"{stem}.jsonl", archived, archived))
         )
     if first is not None:
         # A line of a document is dated by the day's beginning and can be from any time of it.
-        latest = f"text.at + {texts.REST_OF_DAY_S} * (text.kind NOT IN ('{texts.TURN}', '{texts.FACT}'))"
+        latest = f"text.at + {records.REST_OF_DAY_S} * (text.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
         conditions.append((f"text.at > 0 AND {latest} >= ?", (first.timestamp(),)))
     if end is not None:
         conditions.append(("text.at > 0 AND text.at < ?", (end.timestamp(),)))
@@ -126,8 +126,8 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
         raise BadValue("limit", f"must be at least 1, not {limit}")
     chosen = tuple(kinds)
     for kind in chosen:
-        if kind not in texts.KINDS:
-            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(texts.KINDS)}")
+        if kind not in records.KINDS:
+            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(records.KINDS)}")
     return chosen
 
 

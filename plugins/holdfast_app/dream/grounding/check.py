@@ -96,7 +96,7 @@ def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple
     missing = [one for one in wanted if one.kind == "negation" and not denies]
     exact = [one for one in wanted if one.kind != "negation"]
     having = {
-        one: {name for name, text in zip(sources.names, sources.texts, strict=True) if is_in(one, text)}
+        one: {name for name, text in zip(sources.names, sources.bodies, strict=True) if is_in(one, text)}
         for one in exact
     }
     missing += [one for one in exact if not having[one]]

@@ -135,13 +135,13 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
     asked = 0
     problem = ""
     free = [line for line in ground(lines, sources) if line.answer == "unproven"]
-    texts = {name: text.splitlines() for name, text in sources}
+    lines_of = {name: text.splitlines() for name, text in sources}
     try:
         if plugin not in services.plugins.judges():
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
         shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
         clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
-        cases = [case for line in clean if (case := _case(line, texts)) is not None][:MAX_LINES]
+        cases = [case for line in clean if (case := _case(line, lines_of)) is not None][:MAX_LINES]
         for at in range(0, len(cases), CHUNK):
             chunk = cases[at : at + CHUNK]
             answer = ask(services, plugin, chunk)

@@ -45,15 +45,15 @@ class _Block(NamedTuple):
 class Sources:
     """The sources in the order of their names, whatever their given order."""
 
-    def __init__(self, texts: tuple[tuple[str, str], ...]) -> None:
-        self.names = [name for name, _ in texts]
-        self.texts = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in texts]
+    def __init__(self, documents: tuple[tuple[str, str], ...]) -> None:
+        self.names = [name for name, _ in documents]
+        self.bodies = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in documents]
         self._blocks: list[_Block] = []
         self._with: dict[str, array[int]] = {}
         self._starts, self._documents, self._lines = array("Q"), array("I"), array("I")
         flow: list[str] = []
         size = 0
-        for document, line, said in self._sentences(texts):
+        for document, line, said in self._sentences(documents):
             self._starts.append(size)
             self._documents.append(document)
             self._lines.append(line)
@@ -93,9 +93,9 @@ class Sources:
         said = [len(words(line) & wanted) for line in block.text.split("\n")]
         return Near(self.names[block.document], block.line + said.index(max(said)), score, block.text)
 
-    def _sentences(self, texts: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
+    def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
         """Document, line and key of each sentence, and of each whole line."""
-        for document, (_, text) in enumerate(texts):
+        for document, (_, text) in enumerate(documents):
             for number, (_, line) in enumerate(lines(text), 1):
                 if key := _key(statement(line)):
                     yield document, number, f"{_BREAK}{_BORDER}{key}{_BORDER}"
@@ -113,9 +113,9 @@ class Sources:
 
 
 @lru_cache(maxsize=1)  # the steps of a dream ask about the same sources
-def read(texts: tuple[tuple[str, str], ...]) -> Sources:
-    """The sources ``texts``, as sorted (name, text) pairs."""
-    return Sources(texts)
+def read(documents: tuple[tuple[str, str], ...]) -> Sources:
+    """The sources ``documents``, as sorted (name, text) pairs."""
+    return Sources(documents)
 
 
 def statement(text: str) -> str:

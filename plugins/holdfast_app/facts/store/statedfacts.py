@@ -52,9 +52,9 @@ def values(
 
     facts = Facts(services)
     found: list[Value | AddResult] = []
-    texts = _texts(payload)
-    said = order.flushes(Journal(services.state, late)) if late and texts else None
-    for text in texts:
+    stated = _texts(payload)
+    said = order.flushes(Journal(services.state, late)) if late and stated else None
+    for text in stated:
         if not hostile.may_stay(text, turns):
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
             continue
