@@ -83,7 +83,7 @@ class Facts(StorageBackend):
         return _ADD, (space, fact.id, *columns, lexemes(fact.content), most, self._database.patience())
 
     def _result(self, one: Add, row: Row) -> AddResult | None:
-        """The result of an addition; None when the id is taken."""
+        """An addition's result. None when the id is taken."""
         fact = _checked(one)
         kind, *columns, gone = row
         if kind == _TAKEN:

@@ -175,7 +175,7 @@ class Gate:
     def _each(
         self, strings: Sequence[str], surface: str, one: Callable[[str], str], notes: list[Finding] | None = None
     ) -> list[str]:
-        """``one(text)`` for each string. Many are joined, so that validators are called less often. Each is passed alone
+        """``one(text)`` for each string. Many are joined to call validators less often. Each is passed alone
         when a mask crosses a border or something is refused. Raises: Refused with the findings of all strings."""
         passed: list[str] = []
         refused: list[Finding] = []

@@ -61,7 +61,7 @@ class Start:
     tokens: int
     parts: tuple[Part, ...]
     withheld: str = ""
-    #: ``document:line`` of each withheld passage of the documents that are loaded.
+    #: ``document:line`` of each withheld passage in the loaded documents.
     left_out: tuple[str, ...] = ()
 
 

@@ -126,7 +126,7 @@ def nothing(session_id: str) -> NothingToFlush:
 
 
 def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
-    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work with the stated
+    """The session's state before a flush's messages, as ``on_extract`` gets it: its open work with the stated
     blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the fields
     that were not stated."""
     flushed = (last or {}).get("payload")
@@ -236,8 +236,8 @@ def _handoff(
 
 
 def _requested(name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The objective or the next step: the last request, otherwise what is known, otherwise a first line of the messages
-    or that nothing was stated. A few words ("thanks", "go on") do not replace what was stated for open work."""
+    """The objective or the next step: the last request, otherwise the known one, otherwise a first line of the messages
+    or a note that nothing was stated. A few words ("thanks", "go on") do not replace the statement for open work."""
     is_objective = name == "objective"
     known = before.objective or "" if is_objective else _some(before.next_step)
     request = _last_request(messages, own_words)

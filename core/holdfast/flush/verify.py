@@ -1,4 +1,4 @@
-"""Step 4 of a flush: whether what was written, here and elsewhere, can be read back. The store's writes read back
+"""Step 4 of a flush: read back its content, here and elsewhere. The store's writes read back
 themselves (:class:`holdfast.session.store.Store`); this compares published content, and an earlier flush's receipt.
 
 Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a

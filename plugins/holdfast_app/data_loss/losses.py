@@ -204,14 +204,14 @@ def unproved(
 
 
 def _lost(services: Services, receipt: Receipt, written: Written, contents: dict[str, str | None]) -> Loss | None:
-    """What a document lacks of what ``receipt`` says was written. ``contents`` are the documents read so far."""
+    """The content proved by ``receipt`` that a document lacks. ``contents`` are the documents read so far."""
     name = written.name
     try:
         if name not in contents:
             document = services.store.read(name)
             contents[name] = document.text if document else None
         text = contents[name]
-        # Only the frame of a handoff is checked, because this runs at each start.
+        # Only a handoff's frame is checked, because this runs at each start.
         if written.surface == Surface.HANDOFF and text is not None and not handoff.is_framed(text):
             handoff.parse(text, name)
     except Corrupt as error:

@@ -56,7 +56,7 @@ class Check:
         self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
 
     def times(self, items: Iterable[str]) -> tuple[tuple[str, datetime], ...]:
-        """The items with a confirmation, each with the time of the last one."""
+        """The items with a confirmation, each with its last time."""
         return tuple((text, one.last) for text in items if (one := self.record.get(confirmed.key_of(text))))
 
     def checked(self, draft: str) -> str:

@@ -1,6 +1,6 @@
 """Derives a flush from a session by quoting it: requests, answers, task list, changes. No word is invented.
 
-Explicit statements go into the fields of the payload. Other text that may matter is quoted in the summary under its
+Explicit statements go into the payload's fields. Other text that may matter is quoted in the summary under its
 speaker's name, so nothing is called a decision by guesswork.
 """
 
@@ -61,7 +61,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     found = Statements()
     ends = {id(message) for message in answers}
     for message in said:
-        # Between tool calls the agent weighs what it later drops, so only its answers count.
+        # Between tool calls the agent weighs options that it later drops, so only its answers count.
         if message.role in ("user", "tool") or id(message) in ends:
             found.read(message)
     done = changes(said)

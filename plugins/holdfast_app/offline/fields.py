@@ -1,6 +1,6 @@
 """The payload fields that follow from a conversation's course: objective, next step, task, and whether work is open.
 
-Stated fields of open work stay until the user requests something else. A request that is finished leaves them as they
+Stated fields of open work stay until the user requests something else. A finished request leaves them as they
 were.
 """
 

@@ -1,4 +1,4 @@
-"""The found entries as hits: each line and turn once, masked, with the part that matched."""
+"""The found entries as hits: each line and turn once, masked, with the matching part."""
 
 from __future__ import annotations
 

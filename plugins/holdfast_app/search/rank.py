@@ -1,6 +1,6 @@
-"""Rank the matches by BM25, by the share of the question's words, and by what surrounds them.
+"""Rank the matches by BM25, by the question words' share, and by their surroundings.
 
-An answer often has few of the question's words and stands next to the turn that has them. The weights were chosen on
+An answer often has few of the question's words and is next to the turn that has them. The weights were chosen on
 conversations 1 to 5 of LoCoMo (benchmarks/recall).
 """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 
-#: Maximum question length, in characters. The rest of a pasted page adds nothing.
+#: Maximum question length, in characters. A pasted page's rest adds nothing.
 _QUESTION: Final = 2_000
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
 
@@ -54,7 +54,7 @@ def search(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
 ) -> Hits:
-    """Possible answers to ``question``, best first, and the extent of the search.
+    """Possible answers to ``question``, best first, and the search's extent.
 
     ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
     (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either

@@ -35,7 +35,7 @@ class Flushed(NamedTuple):
 
 @frozen(kw_only=True)
 class Shown:
-    """A document as it may be shown. ``withheld`` counts the passages that were left out because this machine did
+    """A document as it may be shown. ``withheld`` counts the passages left out because this machine did
     not write them."""
 
     name: str

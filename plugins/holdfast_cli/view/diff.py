@@ -32,7 +32,7 @@ _MASKED = ("merged", "replaced", "archived", "dropped", "refused", "judged", "qu
     "and `holdfast dream --undo` undoes the last one.",
 )
 def diff(call: Call) -> Answer:
-    """The changes of one run."""
+    """One run's changes."""
     memory, out = call.memory, call.out
     runs = [one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE]
     changed = [one for one in runs if one.diff.strip()]

@@ -55,7 +55,7 @@ class Judged:
 @frozen(kw_only=True)
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
-    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
+    to be retried, ``retried`` the waiting pieces retried now. ``given_up`` counts pieces that
     will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
     waiting turns; ``stated`` are the outcomes of facts that a flush stated."""
 

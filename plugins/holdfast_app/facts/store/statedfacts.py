@@ -42,7 +42,7 @@ def values(
     services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn], late: str = ""
 ) -> list[Value | AddResult]:
     """The facts that the caller stated, in order, dated ``at`` and with the flush's id as their source; ``late`` names
-    the session of a flush that is stored later than it was made.
+    a flush's session, when it is stored late.
 
     A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
     alone, and has a refusal here. Raises: PluginError, Unavailable.
@@ -66,7 +66,7 @@ def values(
 
 
 def unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]:
-    """A sentence for each fact of ``payload`` that was not stored, with the reason."""
+    """A sentence for each unstored fact of ``payload``, with the reason."""
     return tuple(
         f"Stated fact {number} was not stored ({cut(text, _QUOTED)}): {result.reason}."
         for number, (text, result) in enumerate(zip(_texts(payload), results, strict=True), 1)
