@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.journal import pastgate
-from holdfast.journal.pastgate import PastGate
 from holdfast.models import CuratedDecision, Payload
 from holdfast_agents.records.follow import follow
 from holdfast_agents.records.hooklog import log
+from holdfast_app.sessions import pastgate
+from holdfast_app.sessions.pastgate import PastGate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

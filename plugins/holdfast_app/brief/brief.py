@@ -22,7 +22,6 @@ from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
@@ -31,6 +30,7 @@ from holdfast_app.brief import known
 from holdfast_app.brief.fitting import fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
+from holdfast_app.sessions.status import apart
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

@@ -22,7 +22,6 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
@@ -35,6 +34,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import admitted, apply, lock, new_id
+from holdfast_app.progress import report
 
 if TYPE_CHECKING:
     from types import EllipsisType

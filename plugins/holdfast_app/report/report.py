@@ -14,9 +14,10 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
-from holdfast.journal import pastgate, safety
+from holdfast.journal import safety
 from holdfast_app.outbox.forge import waiting
 from holdfast_app.report import automation
+from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.models import Written

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
-from holdfast.plugin.progress import report
+from holdfast_app.progress import report
 from holdfast_app.search import dates, records, words
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Index(NamedTuple):
 def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
     """The result of ``work`` on the index, brought up to date. A damaged file is made again once.
 
-    Reports its progress through :mod:`holdfast.plugin.progress`. Raises: Unavailable when the file cannot be written (a
+    Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when the file cannot be written (a
     full disk), when another process holds it for a minute, or when a source cannot be read.
     """
     state = memory.services.state

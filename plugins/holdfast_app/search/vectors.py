@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError, ModelFailed
-from holdfast.plugin.progress import report
+from holdfast_app.progress import report
 from holdfast_app.search.embedders import Embedder
 from holdfast_app.search.rank import NOTHING_SIMILAR, Similar
 from holdfast_memory import extra

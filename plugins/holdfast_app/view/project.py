@@ -13,15 +13,15 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast.journal import safety
-from holdfast.session.status import status
 from holdfast.text.plain import in_one_line
 from holdfast_app.sessions import lookup
+from holdfast_app.sessions.status import status
 from holdfast_app.view.journals import Journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
-    from holdfast.session.status import Status
     from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.sessions.status import Status
 
 
 class Flushed(NamedTuple):

@@ -12,8 +12,9 @@ from tests.plugins.agents import golden
 from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import NOTHING, Client, row
 
-from holdfast.journal import pastgate, safety
-from holdfast.journal.pastgate import PastGate
+from holdfast.journal import safety
+from holdfast_app.sessions import pastgate
+from holdfast_app.sessions.pastgate import PastGate
 from holdfast_app.transcripts import read
 
 Command = Callable[..., Said]

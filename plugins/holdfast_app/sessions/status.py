@@ -16,10 +16,11 @@ from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import paths, private
-from holdfast.journal import journal, pastgate, safety
+from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
+from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import KeptFlush, Waiting
