@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.journal import pastgate
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
@@ -24,6 +23,7 @@ from holdfast_agents.setup.claude_code import CLIENT as CLAUDE_CODE
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed, where
 from holdfast_agents.setup.codex import CLIENT as CODEX
 from holdfast_agents.setup.where import Where
+from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from datetime import datetime

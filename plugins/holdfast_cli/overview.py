@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast import Holdfast
-    from holdfast.session.status import Status
     from holdfast_app.brief.brief import Brief
+    from holdfast_app.sessions.status import Status
 
 #: Maximum number of due items, and of open tasks, to show.
 _MOST = 5
@@ -41,7 +41,7 @@ def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     from holdfast import Holdfast
     from holdfast.config import settings
-    from holdfast.session.status import status
+    from holdfast_app.sessions.status import status
 
     out = Term()
     folder = settings.find_root(root)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from holdfast.plugin import progress
+from holdfast_app import progress
 from holdfast_cli.terminal import Term
 
 #: A command that ends sooner, in seconds, shows no bar.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.flush.interfaces import KeptFlush, Waiting
-    from holdfast.session.status import SessionStatus, Status
+    from holdfast_app.sessions.status import SessionStatus, Status
     from holdfast_app.spool.lastbrief import Kept
     from holdfast_cli.terminal import Cell, Term
 

@@ -57,7 +57,7 @@ def _known(memory: Holdfast) -> str:
 
 
 def _active(memory: Holdfast) -> set[str]:
-    from holdfast.session.status import status
+    from holdfast_app.sessions.status import status
 
     now = status(memory.services)
     return {

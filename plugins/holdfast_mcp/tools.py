@@ -53,7 +53,7 @@ class Tool:
     destructive: bool = False
 
 
-#: All tools by name, in the order of the list.
+#: All tools by name, in listed order.
 TOOLS: Final[dict[str, Tool]] = {}
 
 
@@ -250,7 +250,7 @@ def _forget(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 @_tool("status", "Status of the memory", schemas.STATUS, read_only=True)
 def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """The sessions that are safe, have unflushed turns, or are UNSAFE, with the reason."""
-    from holdfast.session.status import status
+    from holdfast_app.sessions.status import status
 
     now = status(memory.services)
     lines = [f"Layout {now.layout}, backend {now.backend}."]

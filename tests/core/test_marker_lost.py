@@ -11,7 +11,7 @@ from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
 from holdfast.journal import emergency_log, safety
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import State
-from holdfast.session.status import status
+from holdfast_app.sessions.status import status
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from tests.core.conftest import NO_PLUGINS
 
 from holdfast.config.values import PluginConfig
 from holdfast.models import Message
-from holdfast.session.status import status
 from holdfast_app.message_formats.reading import Transcript
+from holdfast_app.sessions.status import status
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)

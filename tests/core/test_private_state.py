@@ -19,7 +19,7 @@ from holdfast.fs import ownership_mark, private, userdir
 from holdfast.journal import safety
 from holdfast.journal.capture import capture
 from holdfast.journal.journal import Journal
-from holdfast.session.status import apart
+from holdfast_app.sessions.status import apart
 from holdfast_cli.trust import adoption
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")

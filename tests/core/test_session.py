@@ -16,9 +16,9 @@ from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.session.session import Session
-from holdfast.session.status import status
 from holdfast.text.tokens import estimate
 from holdfast_app.sessions import rewriting
+from holdfast_app.sessions.status import status
 
 
 def files(project: Path) -> set[str]:
@@ -389,7 +389,7 @@ def test_status__flushed_sessions__only_their_last_record_is_read(opened, monkey
     full = status(memory.services)
     read = []
     monkeypatch.setattr(
-        "holdfast.session.status.Context", lambda services, name: read.append(name) or Session(services, name)
+        "holdfast_app.sessions.status.Context", lambda services, name: read.append(name) or Session(services, name)
     )
     assert status(opened().services).sessions == full.sessions
     assert read == ["three"]

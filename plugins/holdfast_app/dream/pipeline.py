@@ -22,7 +22,6 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
@@ -35,6 +34,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import admitted, apply, lock, new_id
+from holdfast_app.progress import report
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -264,7 +264,7 @@ class _Run:
             raise _Edited(error.message) from error
 
     def _begun(self, name: str, old: str, notes: Sequence[Note]) -> tuple[Check, list[Statement]]:
-        """The check of a draft to come, and the statements of its notes. Raises: NotApplied."""
+        """A coming draft's check, and its notes' statements. Raises: NotApplied."""
         heard = witness.Witness(self.services)
         sources = self._sources(name, old, notes, heard)
         memory = memorytext.read(old, prose_is_item=True)
@@ -285,14 +285,14 @@ class _Run:
             title=memory.title or memorytext.TITLE,
             before=before,
             sources=sources,
-            record=self._record(before.texts),
+            record=self._record(before.items),
             newest=max((one.at for one in said), default=None),
         )
         return check, said
 
     def _draft(self, old: str, check: Check) -> DreamDraft:
-        """What the dreamer made of the sources. Raises: NotApplied, PluginError."""
-        sources = DreamSources(memory=old, notes=check.sources[1:], confirmed=check.times(check.before.texts))
+        """The dreamer's draft. Raises: NotApplied, PluginError."""
+        sources = DreamSources(memory=old, notes=check.sources[1:], confirmed=check.times(check.before.items))
         dreamt = self.services.plugins.on_dream(sources, only=self.services.config.dream.plugin)
         if dreamt is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")

@@ -24,7 +24,7 @@ from holdfast.fs import durable, private
 from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
-from holdfast.plugin import progress
+from holdfast_app import progress
 from holdfast_app.data_loss.losses import note_forgotten
 from holdfast_app.privacy import text_search
 from holdfast_app.privacy.selectors import day_of

@@ -24,8 +24,8 @@ from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.plugin import progress
 from holdfast.storage import Capability, Remove, delete_fact
+from holdfast_app import progress
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.privacy import text_search
 from holdfast_app.privacy.formats import edited

@@ -14,9 +14,10 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
-from holdfast.journal import pastgate, safety
+from holdfast.journal import safety
 from holdfast_app.outbox.forge import waiting
 from holdfast_app.report import automation
+from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.models import Written
@@ -113,8 +114,8 @@ def write_yesterdays(services: Services) -> Written | None:
 
 
 def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
-    texts = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
-    return [Line(text=text, pointer=line.pointer) for text, line in zip(texts, lines, strict=True)]
+    masked = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
+    return [Line(text=text, pointer=line.pointer) for text, line in zip(masked, lines, strict=True)]
 
 
 def _from_note(

@@ -15,7 +15,7 @@ from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.view.journals import Incident
 
 if TYPE_CHECKING:
-    from holdfast.session.status import Status
+    from holdfast_app.sessions.status import Status
     from holdfast_app.view.project import Project
 
 #: The kinds of events counted on each day.

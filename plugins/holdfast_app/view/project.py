@@ -13,15 +13,15 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast.journal import safety
-from holdfast.session.status import status
 from holdfast.text.plain import in_one_line
 from holdfast_app.sessions import lookup
+from holdfast_app.sessions.status import status
 from holdfast_app.view.journals import Journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
-    from holdfast.session.status import Status
     from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.sessions.status import Status
 
 
 class Flushed(NamedTuple):
@@ -35,7 +35,7 @@ class Flushed(NamedTuple):
 
 @frozen(kw_only=True)
 class Shown:
-    """A document as it may be shown. ``withheld`` counts the passages that were left out because this machine did
+    """A document as it may be shown. ``withheld`` counts the passages left out because this machine did
     not write them."""
 
     name: str
@@ -92,12 +92,12 @@ class Project:
             return {}
         return {session: in_one_line(text) for session, text in found.items() if text}
 
-    def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
+    def masked(self, *strings: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
         try:
-            return self.services.gate.outgoing_all(texts, surface=surface)
+            return self.services.gate.outgoing_all(strings, surface=surface)
         except HoldfastError:
-            return ["(not shown, because a validator is broken)"] * len(texts)
+            return ["(not shown, because a validator is broken)"] * len(strings)
 
     # documents
 

@@ -98,7 +98,7 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
 def _others(memory: Holdfast) -> str:
     """The default session is empty: perhaps another one was meant."""
     from holdfast.journal.safety import State
-    from holdfast.session.status import status
+    from holdfast_app.sessions.status import status
 
     others = [s.id for s in status(memory.services).sessions if s.state is not State.SAFE]
     return f"Not flushed yet: {', '.join(others)} (name a session with --session)." if others else ""

@@ -9,15 +9,15 @@ from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
-from holdfast.session.status import status as status_of
 from holdfast.text.humanize import ago, count
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
+from holdfast_app.sessions.status import status as status_of
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
-    from holdfast.session.status import Status
+    from holdfast_app.sessions.status import Status
 
 _SHOWN = 20
 #: Number of newest UUID-named sessions to list with their first words. Each costs a read of its journal.
@@ -135,8 +135,8 @@ def _messages(call: Call) -> Answer:
     memory = call.memory
     session = resolve(memory, call.names[0])
     found = messages(memory, session, around=call.args.around, span=_AROUND)
-    texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
-    rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
+    masked = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
+    rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, masked, strict=True)]
 
     def show(out: Term) -> None:
         for row in rows:

@@ -22,10 +22,10 @@ from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
-from holdfast.session.status import apart, owner
 from holdfast_app.data_loss import audit
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.sessions import rewriting
+from holdfast_app.sessions.status import apart, owner
 from holdfast_cli.doctor import documents, mending
 from holdfast_cli.doctor.inventory import inventory
 from holdfast_cli.doctor.results import Result, fail, failed, good, looked, repaired, warn
@@ -81,7 +81,7 @@ def _named(name: str, results: Iterator[Result]) -> list[Check]:
 
 
 def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
-    """The checks that read the store. When its server cannot be asked, the error is shown once and the others are left
+    """The checks that read the store. When its server is unavailable, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks = {
         "documents": documents.readable(memory, repair=repair),

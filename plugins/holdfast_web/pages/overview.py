@@ -16,8 +16,8 @@ from holdfast_web.timeline import picture
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
-    from holdfast.session.status import Status
     from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.sessions.status import Status
     from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer

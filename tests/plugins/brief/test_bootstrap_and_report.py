@@ -481,6 +481,15 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
     assert 1_200 < len("\n".join(section)) <= 1_800
 
 
+def test_load__one_fact_is_damaged_and_no_flush_proves_it__is_named(opened, project):
+    opened().facts.remember("The port is 8080")
+    path = project / ".holdfast" / "facts.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"8080", b"8081"))
+    brief = opened().load()
+    assert [one.name for one in brief.damaged] == ["facts.jsonl"]
+    assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
+
+
 def test_load__facts_file_is_damaged__the_rest_is_shown_and_the_file_named(opened, payload, project):
     memory = opened()
     memory.facts.remember("Prefers tabs")

@@ -146,7 +146,7 @@ def work_off(
 ) -> ExtractResult:
     """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
     waiting for a plugin in ``but``, which has just failed. Never raises."""
-    from holdfast.plugin import progress
+    from holdfast_app import progress
 
     result = ExtractResult()
     queue = extract.queue_of(services)

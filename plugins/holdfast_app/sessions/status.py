@@ -16,10 +16,11 @@ from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import paths, private
-from holdfast.journal import journal, pastgate, safety
+from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
+from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import KeptFlush, Waiting
@@ -78,7 +79,7 @@ class Status:
         return not self.unsafe and not self.lost
 
 
-#: The characters of a put-aside folder's name. It has no word of more than seven letters, and no space.
+#: A put-aside folder's name. It has no word of more than seven letters, and no space.
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
