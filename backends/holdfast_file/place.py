@@ -89,7 +89,7 @@ class Place(durable.StoreFolder):
 
 
 def may_be_shared(found: os.stat_result) -> bool:
-    """Whether :func:`is_shared` needs a closer look, from the status of the open file."""
+    """Whether :func:`is_shared` needs a closer look, from the open file's status."""
     return found.st_nlink > 1 or (hasattr(os, "geteuid") and found.st_uid != os.geteuid())
 
 

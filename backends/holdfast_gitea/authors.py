@@ -81,7 +81,7 @@ class Member:
 
 
 def too_long(url: str) -> Corrupt:
-    """The error for a text too long to be read, of a user whose records count: it may be an edited record."""
+    """The error for a comment too long to read, by a user whose records count. It may be an edited record."""
     return Corrupt(f"{url} is longer than anything that holdfast writes.", next_step="Shorten or delete it there.")
 
 

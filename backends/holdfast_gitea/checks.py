@@ -141,7 +141,7 @@ def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
 
 
 def _about(log: Log, one: Comment | Issue) -> str:
-    """The next step for what a user made that does not count."""
+    """The next step for a user's content that does not count."""
     member = log.authors.members.get(one.author_id)
     return NEXT_STEP if member is None else "It is not from the time of the invitation. Delete it on the server."
 

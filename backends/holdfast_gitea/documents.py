@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Final
 
@@ -22,6 +23,7 @@ MOST_OF_BLOCK: Final = 64 << 10
 COPY: Final = "The newest version, as a copy: what counts are the comments."
 #: Maximum length of a title, in bytes of UTF-8. Servers silently cut off the rest.
 _MOST_OF_TITLE: Final = 255
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @frozen(kw_only=True)
@@ -91,6 +93,7 @@ class Documents:
                 if view.accepts(record_id):
                     if state.text is None:
                         self._log.unmark(title)
+                        self._close_past(title)
                     return state_of(view).revision
         raise _overtaken(name)
 
@@ -143,6 +146,15 @@ class Documents:
         if not view.accepts(record_id):
             return False
         return self._log.show(view, record_id, text, COPY).accepts(record_id)
+
+    def _close_past(self, title: str) -> None:
+        """Close the issues of earlier days when a new day begins. This is for people, and nothing else reads it."""
+        day = _DAY.search(title)
+        for other, entries in self._log.index.titles().items() if day else ():
+            if other < title and _DAY.sub("\0", other) == _DAY.sub("\0", title):
+                for entry in entries:
+                    if entry.is_open:
+                        self._log.close(entry.number)
 
 
 def state_of(view: LogView) -> State:

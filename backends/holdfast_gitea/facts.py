@@ -182,13 +182,13 @@ def _applied(table: FactTable, operation: Operation) -> Outcome:
 
 def _packed(lines: Sequence[str], most: int) -> list[str]:
     """The lines joined into as few strings as possible, each at most ``most`` bytes or a single line."""
-    texts: list[list[str]] = []
+    groups: list[list[str]] = []
     size = most + 1
     for line in lines:
         needed = len(line.encode()) + 1
         if size + needed > most:
-            texts.append([])
+            groups.append([])
             size = 0
-        texts[-1].append(line)
+        groups[-1].append(line)
         size += needed
-    return ["\n".join(some) for some in texts]
+    return ["\n".join(some) for some in groups]

@@ -85,7 +85,7 @@ class Entry:
 @frozen(kw_only=True)
 class Copy:
     """What this machine keeps of a store: ``at`` is the server's clock as the last list began, ``whole_at`` as the last
-    complete one did. ``listed`` is the state of the list of invited users at the last reading."""
+    complete one did. ``listed`` is the invited users' list as last read."""
 
     format: int = _FORMAT
     repository: str
@@ -115,7 +115,7 @@ class Index:
         self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
-        #: The lowest of them that is named like the store itself, 0 if there is none.
+        #: Their lowest number with the store's own title, 0 without one.
         self.elder = 0
         #: Reads the list of invited users from its issue. Set by :func:`holdfast_gitea.invitations.attach`.
         self.read_members: Callable[[Entry], Sequence[Member]] = lambda entry: ()
@@ -416,7 +416,7 @@ def decoded(text: str) -> str:
 
 
 def store_fields(entry: Entry) -> dict[str, int]:
-    """What the issue that describes the store says of others."""
+    """The other issues that the store's issue names."""
     return {"facts": entry.facts, "settled": entry.settled, "authors": entry.authors}
 
 

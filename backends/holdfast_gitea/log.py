@@ -370,6 +370,13 @@ class Log:
                 with suppress(Closed):
                     self._edit_body(entry.number, _about(title))
 
+    def close(self, number: int) -> None:
+        """Close an issue, as a signal to people. Errors are only logged."""
+        try:
+            self.index.saw(self.repo.edit_issue(number, state="closed"))
+        except StorageError as error:
+            logger.log(level(error), "issue #%d was not closed: %s", number, error)
+
     def _edit_body(self, number: int, body: str) -> None:
         self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
 

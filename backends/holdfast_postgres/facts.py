@@ -83,7 +83,7 @@ class Facts(StorageBackend):
         return _ADD, (space, fact.id, *columns, lexemes(fact.content), most, self._database.patience())
 
     def _result(self, one: Add, row: Row) -> AddResult | None:
-        """The result of an addition; None when the id is taken."""
+        """An addition's result. None when the id is taken."""
         fact = _checked(one)
         kind, *columns, gone = row
         if kind == _TAKEN:
@@ -165,8 +165,8 @@ def _digest(content: str) -> bytes:
     return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
 
 
-def _check(*texts: str) -> None:
-    if not all(map(_is_storable, texts)):
+def _check(*strings: str) -> None:
+    if not all(map(_is_storable, strings)):
         raise Refused("The text for a fact holds a lone surrogate or a NUL character.", next_step="Remove it.")
 
 

@@ -32,7 +32,7 @@ def storage_backend(config: StorageConfig, root: str | os.PathLike[str]) -> Stor
 
 
 def foreign_store(path: str) -> ForeignStore:
-    """The data of a database that this user did not make on this machine, for an import. Raises: Corrupt; Unavailable;
+    """A foreign database's data, for an import. Raises: Corrupt; Unavailable;
     Unsupported."""
     from holdfast_sqlite.foreign import ForeignStore
 

@@ -120,9 +120,9 @@ def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
     ).fetchall()
     if not rows:
         return None
-    texts = [text for _, _, text in rows if text is not None]
-    whole = all(isinstance(text, str) for text in texts)
-    text = "".join(texts) if whole else ""
+    strings = [text for _, _, text in rows if text is not None]
+    whole = all(isinstance(text, str) for text in strings)
+    text = "".join(strings) if whole else ""
     if not whole or sha256(text) != rows[0][1]:
         raise Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=RESTORE)
     return _Stored(rows[0][0], rows[0][1], text)

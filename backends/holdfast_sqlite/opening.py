@@ -24,8 +24,8 @@ WAIT_S: Final = 10.0
 #: Of a database of another origin: bytes of a value, and of the file.
 _LONGEST: Final = 64 << 20
 _LARGEST: Final = 8 << 30
-#: Steps of SQLite's machine for reading a schema; a store's takes a few hundred. Pages that name each other could make
-#: it endless.
+#: Steps of SQLite's machine for reading a schema; a store's schema takes a few hundred. Pages that name each other
+#: could make it endless.
 _STEPS: Final = 1_000_000
 _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",
@@ -143,7 +143,7 @@ def create(place: Place) -> None:
                 schema.create(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
             durable.sync(temp)
-            # Not by a hard link: a database with several names is refused, and a crash could leave both.
+            # Not by a hard link, because a crash could leave both names, and a database with several names is refused.
             with durable.FolderLock(place.folder, WAIT_S), Folder(place.folder) as folder:
                 if not os.path.lexists(place.database):  # else another process was first with an equal store
                     folder.rename(name, place.file)

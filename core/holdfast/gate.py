@@ -124,9 +124,9 @@ class Gate:
         except Refused:
             return ""
 
-    def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
+    def outgoing_all(self, strings: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many strings. Raises: as :meth:`outgoing`."""
-        return self._each(texts, surface, lambda text: self.outgoing(text, surface=surface))
+        return self._each(strings, surface, lambda text: self.outgoing(text, surface=surface))
 
     def filter_lines(
         self,
@@ -166,20 +166,20 @@ class Gate:
                 return text, gone
         raise _refusal(surface, name, errors)
 
-    def admit_all(self, texts: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
+    def admit_all(self, strings: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
         """:meth:`admit` for many strings. A refusal lists the findings of all of them. Raises: as :meth:`admit`."""
         warned: list[Finding] = [] if notes is None else notes
-        cleaned = [clean(text) for text in texts]  # before joining, because the border is not ASCII
+        cleaned = [clean(text) for text in strings]  # before joining, because the border is not ASCII
         return self._each(cleaned, surface, lambda text: self.admit(text, surface=surface, notes=warned), warned)
 
     def _each(
-        self, texts: Sequence[str], surface: str, one: Callable[[str], str], notes: list[Finding] | None = None
+        self, strings: Sequence[str], surface: str, one: Callable[[str], str], notes: list[Finding] | None = None
     ) -> list[str]:
-        """``one(text)`` for every text. Many texts are joined, so that validators are called less often; each is passed
-        alone when a mask crosses a border or something is refused. Raises: Refused with the findings of all texts."""
+        """``one(text)`` for each string. Many are joined to call validators less often. Each is passed alone
+        when a mask crosses a border or something is refused. Raises: Refused with the findings of all strings."""
         passed: list[str] = []
         refused: list[Finding] = []
-        for chunk in _chunks(texts):
+        for chunk in _chunks(strings):
             parts: list[str] = []
             noted = len(notes or ())
             if not any(_BORDER_CHAR in text for text in chunk):
@@ -219,17 +219,17 @@ def is_plain(given: str) -> bool:
     return len(given) <= _PLAIN_CHARS and _LETTERS.issuperset(given)
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunks(strings: Sequence[str]) -> Iterator[Sequence[str]]:
     """The strings in order, in groups that a validator can check within its deadline, at least one per group."""
     start = size = 0
-    for number, text in enumerate(texts):
+    for number, text in enumerate(strings):
         needed = len(text) + len(_BORDER)
         if size and size + needed > CHUNK_CHARS:
-            yield texts[start:number]
+            yield strings[start:number]
             start, size = number, 0
         size += needed
-    if start < len(texts):
-        yield texts[start:]
+    if start < len(strings):
+        yield strings[start:]
 
 
 def _lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:

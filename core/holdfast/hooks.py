@@ -8,7 +8,7 @@ default, each group by name. ``tryfirst`` and ``trylast`` change it. It matters 
 first result, ``storage_backend`` and ``on_dream``; None passes to the next plugin.
 
 A wrapper (``hookimpl(wrapper=True)`` or ``hookwrapper=True``) is allowed for ``on_extract`` and ``on_dream``. It
-surrounds the call of each plugin, and its failure is a failure of that call. Elsewhere it is refused, because it could
+surrounds the call of each plugin, and its failure fails that call. Elsewhere it is refused, because it could
 hide a failed save. Only ``plugin/manager.py`` calls a hook.
 """
 

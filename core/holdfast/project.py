@@ -48,7 +48,7 @@ class Project:
     gate.
     """
 
-    #: With the application's answers to what the kernel asks.
+    #: With the application's answers to the kernel's questions.
     services_type: ClassVar[type[Services]] = Services
 
     def __init__(self, services: Services, found: Sequence[discovery.Found]) -> None:
@@ -110,7 +110,7 @@ class Project:
 
     @classmethod
     def session_type(cls) -> type[Session]:
-        """The class of its sessions, imported when the first one is needed."""
+        """Its sessions' class, imported at the first use."""
         from holdfast.session.session import Session
 
         return Session
@@ -286,7 +286,7 @@ def _opened(
         clock=clock or _system_clock,
         notices=notices,
     )
-    with suppress(StorageError, Refused):  # what was not recorded stays withheld, and the first use reports the error
+    with suppress(StorageError, Refused):  # unrecorded passages stay withheld, and the first use reports the error
         services.store.begin()
     return services, found
 

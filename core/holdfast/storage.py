@@ -266,7 +266,7 @@ class StorageBackend(ABC):
 
     def repair(self) -> None:  # noqa: B027 - most backends have nothing to repair
         """Make or upgrade whatever the backend needs, like tables. Repair damage, keeping every complete line of both
-        sides once; the caller has saved a copy. Then accept the current facts: none is lost from here on. Raises:
+        sides once; the caller has saved a copy. Then accept the current facts: later losses count. Raises:
         Unsupported when a newer holdfast made the store."""
 
     def compact(self) -> None:  # noqa: B027 - most backends keep no removed data

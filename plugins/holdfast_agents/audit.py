@@ -50,9 +50,9 @@ def tell(work: Work, names: Iterable[str]) -> str:
     """The lines shown to the model. Empty when nothing was lost."""
     lines = []
     for name in (n for n in LABELS if n in set(names)):
-        texts = [" ".join(t.split()) for t in _texts(work, name)]
-        if texts:
-            lines.append(f"- {LABELS[name]}: {'; '.join(texts)}")
+        strings = [" ".join(t.split()) for t in _texts(work, name)]
+        if strings:
+            lines.append(f"- {LABELS[name]}: {'; '.join(strings)}")
     return "\n".join(lines)
 
 
@@ -82,8 +82,8 @@ def path_of(state: str, session: str) -> str:
 
 def _texts(work: Work, name: str) -> tuple[str, ...]:
     value = getattr(work, name)
-    texts = (value,) if isinstance(value, str) else tuple(value)
-    return tuple(t for t in texts if t.strip() and t.strip(" .").casefold() not in ("none", "n/a", "nothing"))
+    strings = (value,) if isinstance(value, str) else tuple(value)
+    return tuple(t for t in strings if t.strip() and t.strip(" .").casefold() not in ("none", "n/a", "nothing"))
 
 
 def _is_kept(text: str, told: str, words: set[str]) -> bool:

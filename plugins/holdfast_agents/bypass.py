@@ -1,4 +1,4 @@
-"""Compactions past the gate: finds those that did not ask holdfast, and saves at once what they dropped.
+"""Compactions past the gate: finds those that did not ask holdfast, and saves their dropped messages at once.
 
 A Claude Code plugin's module can answer ``session.compact`` with messages of its own. PreCompact then does not run, for
 a manual and for an automatic compaction alike. Source: observed with 2.1.332, where PostCompact comes first, with an
@@ -56,8 +56,8 @@ def drop(services: Services, session: Session, event: Event) -> None:
 
 
 def at_start(services: Services, event: Event) -> str:
-    """Save what a compaction past the gate dropped, at the start after it. Returns a sentence for the user, or an empty
-    string. An error is logged, and the session stays UNSAFE."""
+    """Save the messages dropped by a compaction past the gate, at the start after it. Returns a sentence for
+    the user, or an empty string. An error is logged, and the session stays UNSAFE."""
     if event.client != "claude-code" or event.source != "compact":
         return ""
     try:
@@ -94,6 +94,6 @@ def _is_past(session: Session, event: Event, new: Sequence[Message]) -> bool:
     if not _asked(session):
         return event.unsummarised or bool(new)
     has_begun = any(message.role == "user" for message in new)
-    if _waits(session):  # a summary made in advance keeps what was said since
+    if _waits(session):  # a summary made in advance keeps later messages
         return event.unsummarised and has_begun
     return event.unsummarised or has_begun

@@ -187,7 +187,7 @@ class _Call:
 
         ends = (raw[:_HEAD_BYTES] + raw[-_HEAD_BYTES:]).decode("utf-8", "replace")
         matches = re.findall(r'"(session_id|sessionID|cwd|directory)"\s*:\s*"([^"\\]+)"', ends)
-        pairs = dict(reversed(matches))  # the first of each name
+        pairs = dict(reversed(matches))  # the first per name
         native = pairs.get("session_id") or pairs.get("sessionID")
         if native:
             self.session = events.session_of(self.dialect.client, native)

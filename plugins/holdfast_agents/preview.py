@@ -61,7 +61,7 @@ class Start:
     tokens: int
     parts: tuple[Part, ...]
     withheld: str = ""
-    #: ``document:line`` of each withheld passage of the documents that are loaded.
+    #: ``document:line`` of each withheld passage in the loaded documents.
     left_out: tuple[str, ...] = ()
 
 
@@ -143,7 +143,7 @@ def _facts(project: Project) -> dict[str, Fact]:
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
     """The document's line number for each line of the brief, by its position, where both have the same text. Repeated
     lines belong to the passage in which they are shown."""
-    mine, theirs = ([_plain(text) for text in texts] for texts in (lines, stored))
+    mine, theirs = ([_plain(text) for text in strings] for strings in (lines, stored))
     found = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
     pairs = ((block.a + at, block.b + at) for block in found for at in range(block.size))
     return {at: number + 1 for at, number in pairs if mine[at]}

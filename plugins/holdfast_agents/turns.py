@@ -121,8 +121,8 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
         return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"
     parts = event.parts or (("", event.text),)
-    texts = [(clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part_id)) for part_id, text in parts]
-    return [(role, text, part_id) for text, part_id in texts if text]
+    strings = [(clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part_id)) for part_id, text in parts]
+    return [(role, text, part_id) for text, part_id in strings if text]
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

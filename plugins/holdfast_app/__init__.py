@@ -1,1 +1,1 @@
-"""What holdfast remembers and how: facts, notes, dreams, the brief, search, reports. Stands on the kernel."""
+"""The application on the kernel: facts, notes, dreams, the brief, search, reports."""

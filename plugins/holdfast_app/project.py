@@ -1,4 +1,4 @@
-"""One opened project with everything that holdfast remembers: the class behind ``holdfast.Holdfast``.
+"""One opened project with everything that holdfast remembers: the class of ``holdfast.Holdfast``.
 
 It extends the kernel's :class:`holdfast.project.Project`. Each method imports its code when it is called, because
 agents start a process at every event.
@@ -260,7 +260,7 @@ class Holdfast(RemembersFacts):
         return capture(self.services, kind, text, workflow=workflow, critical=critical)
 
     def unfinished_workflows(self) -> tuple[str, ...]:
-        """The names of the workflows started and not ended. Raises: Corrupt, Unavailable."""
+        """Names of workflows started and not ended. Raises: Corrupt, Unavailable."""
         from holdfast_app.workflow.workflow import unfinished
 
         return unfinished(self.services)

@@ -1,4 +1,4 @@
-"""What the kernel asks of the application. Each answer imports its code when it is asked for."""
+"""The application's services for the kernel. Each imports its code when it is first used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Services(services.Services):
-    """The services of a project that is opened with the application."""
+    """Services for a project opened with the application."""
 
     @property
     def facts(self) -> FlushedFacts:

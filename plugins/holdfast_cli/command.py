@@ -52,7 +52,7 @@ class Argument(NamedTuple):
 
     @property
     def dest(self) -> str:
-        """The attribute of the parsed arguments."""
+        """The parsed arguments' attribute."""
         return str(self.options.get("dest", self.names[0].lstrip("-").replace("-", "_")))
 
     @property
@@ -69,9 +69,9 @@ class OneOf(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a command answers: ``data`` for ``--json``, which may hold values of attrs classes, and ``text`` for people.
+    """A command's answer: ``data`` for ``--json``, which may hold values of attrs classes, and ``text`` for people.
 
-    Not ``ok`` is exit code 1. An ``error`` is one that left a part undone: it is reported after the rest."""
+    Not ``ok`` is exit code 1. An ``error`` left a part undone and is reported after the rest."""
 
     data: Mapping[str, object]
     text: Callable[[Term], object] | str = ""
@@ -138,7 +138,7 @@ def flag(name: str, help: str, *, group: str = "") -> Argument:  # noqa: A002 - 
 
 
 def one_of(*arguments: Argument, required: bool = False) -> OneOf:
-    """Arguments that exclude each other, all with the heading of the first one."""
+    """Arguments that exclude each other, all with the first one's heading."""
     return OneOf(arguments, required)
 
 
@@ -231,7 +231,7 @@ class Command:
             return answer if isinstance(answer, int) else call.give(answer)
 
     def _check(self, args: Namespace) -> None:
-        """Refuse what the action does not take. Raises: UsageError."""
+        """Refuse arguments that the action does not take. Raises: UsageError."""
         action, said = self._actions[args.action], f"`{args.command} {args.action}` takes"
         step = f"See `{args.command} --help`."
         given = [name for name in getattr(args, "names", ()) if name.strip()]
@@ -252,7 +252,7 @@ class Command:
 
 
 class Call:
-    """One call of a command: the parsed arguments, the output, and the project, which is opened at first use."""
+    """A command's call: the parsed arguments, the output, and the project, which is opened at first use."""
 
     def __init__(self, args: Namespace, *, caution: bool = False, progress: bool = False) -> None:
         self.args = args
@@ -297,7 +297,7 @@ class Call:
         return self.args.session or DEFAULT_SESSION
 
     def require_person(self, what: str) -> None:
-        """Raises: UsageError when ``--yes`` or ``--dry-run`` is missing and stdin is no terminal to ask on."""
+        """Raises: UsageError when ``--yes`` or ``--dry-run`` is missing and stdin is not a terminal."""
         if not (self.args.yes or self.args.dry_run or can_ask()):
             raise UsageError(
                 f"{what} cannot be undone, and stdin is not a terminal, so holdfast cannot ask.",

@@ -104,12 +104,12 @@ def _flags(args: Namespace) -> dict[str, Any]:
     if args.curated and lines:
         raise UsageError("--curated none and --memory or --user contradict each other.", next_step="Leave one out.")
     if args.curated or lines:
-        data["curated"] = {name: texts for name, texts in lines.items() if texts} or "none"
+        data["curated"] = {name: strings for name, strings in lines.items() if strings} or "none"
     return data
 
 
-def _list(texts: list[str]) -> list[str]:
-    return [] if len(texts) == 1 and texts[0].strip().casefold() == "none" else texts
+def _list(strings: list[str]) -> list[str]:
+    return [] if len(strings) == 1 and strings[0].strip().casefold() == "none" else strings
 
 
 def _mutation(text: str) -> dict[str, str]:

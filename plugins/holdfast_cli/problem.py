@@ -45,7 +45,7 @@ def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
 
 
 def not_installed(error: ImportError, name: str) -> Exception:
-    """The error for `holdfast NAME` without a package of the extra of that name; ``error`` itself for a holdfast
+    """The error for `holdfast NAME` without a package of the extra NAME, or ``error`` itself for a holdfast
     module."""
     import shlex
 

@@ -30,7 +30,7 @@ def text_of(word: str) -> str:
 
 
 def read_file(name: str, what: str = "") -> str:
-    """The text of the file ``name``, or of stdin for ``-``. ``what`` it is, for errors. Raises: UsageError."""
+    """The content of file ``name``, or of stdin for ``-``. ``what`` describes it in errors. Raises: UsageError."""
     if name == "-":
         return read_text()
     named = f"{what} {name!r}".strip()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
             """Only of the command that clients start at every event."""
 
 
-#: The headings of the help, in order.
+#: The help's headings, in order.
 HEADINGS = (
     "Get started", "Guard a client", "Save", "Resume and search", "Inspect", "Consolidate", "The three files", "Manage",
 )  # fmt: skip

@@ -124,7 +124,7 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
 def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """The arguments. argparse reads an unknown option's value as a separate argument and reports that instead, so after
     any error this searches for an unknown option first. Raises: UsageError."""
-    # With actions, options may also stand before the names.
+    # With actions, options may also come before the names.
     has_names = any(action.dest == "names" for action in parser._actions)  # noqa: SLF001 - not told else
     try:
         return parser.parse_intermixed_args(arguments) if has_names else parser.parse_args(arguments)

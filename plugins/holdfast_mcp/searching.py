@@ -84,8 +84,8 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
     return recall.fence(_joined(memory, _messages(memory, name, place, around), surface="journal"))
 
 
-def _joined(memory: Holdfast, texts: list[str], *, surface: str) -> str:
-    masked = memory.services.gate.outgoing_all(texts, surface=surface)  # before a cut can go through a secret
+def _joined(memory: Holdfast, strings: list[str], *, surface: str) -> str:
+    masked = memory.services.gate.outgoing_all(strings, surface=surface)  # before a cut can go through a secret
     return "\n".join(map(_cut, masked))
 
 

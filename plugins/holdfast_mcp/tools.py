@@ -53,7 +53,7 @@ class Tool:
     destructive: bool = False
 
 
-#: All tools by name, in the order of the list.
+#: All tools by name, in listed order.
 TOOLS: Final[dict[str, Tool]] = {}
 
 

@@ -156,8 +156,8 @@ def _profile(value: object) -> Profile:
 
     if not isinstance(value, Mapping):
         return Profile()
-    texts = {name: value.get(key) for key, name in _PROFILE.items()}
-    return Profile(**{name: text.strip() for name, text in texts.items() if isinstance(text, str)})
+    strings = {name: value.get(key) for key, name in _PROFILE.items()}
+    return Profile(**{name: text.strip() for name, text in strings.items() if isinstance(text, str)})
 
 
 def _ids(value: object) -> list[str]:

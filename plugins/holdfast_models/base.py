@@ -129,7 +129,7 @@ class Settings(NamedTuple):
     dream_timeout_s: float = 180.0
     dream_budget_s: float = 400.0
     dream_max_tokens: int = 16_000
-    #: The path of a program that runs the model, for plugins that have one.
+    #: Path to a program that runs the model, for plugins with such a program.
     program: str = ""
 
 

@@ -147,7 +147,7 @@ def persist(
 
 
 def record(state: str, *, plugin: str, model: str, took_s: float, outcome: Completion | HoldfastError) -> None:
-    """Add a line to ``state/usage.jsonl`` for a call that was answered or failed, or for an unusable answer, whose call
+    """Add a line to ``state/usage.jsonl`` for an answered or failed call, or for an unusable answer, whose call
     already has a line. A write failure is only logged, because the answer matters more."""
     row: dict[str, object] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),

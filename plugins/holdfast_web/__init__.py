@@ -10,5 +10,5 @@
 - ``paging``: one page of a long list
 - ``pages``: one module per view; ``templates`` and ``static`` hold the HTML, the stylesheet and the script
 
-:mod:`holdfast_app.view` prepares the content of the pages.
+:mod:`holdfast_app.view` prepares the pages' content.
 """

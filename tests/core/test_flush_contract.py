@@ -935,6 +935,6 @@ def test_map_texts__every_field_given__changes_each_string_once() -> None:
     )
     used = int(next(names).removeprefix("text "))
     texts = {f"text {n}" for n in range(used)}
-    assert set(contract.texts(given)) - {""} == texts
-    changed = contract.map_texts(given, {text: text.upper() for text in contract.texts(given)})
-    assert set(contract.texts(changed)) - {""} == {text.upper() for text in texts}
+    assert set(contract.strings_of(given)) - {""} == texts
+    changed = contract.map_texts(given, {text: text.upper() for text in contract.strings_of(given)})
+    assert set(contract.strings_of(changed)) - {""} == {text.upper() for text in texts}

@@ -55,10 +55,10 @@ class Reads:
 
 
 def indexed(memory: Holdfast) -> list[str]:
-    from holdfast_app.search import texts
+    from holdfast_app.search import records
 
-    documents = [source for source in texts.sources(memory) if source.kind == texts.DOCUMENT]
-    found = [one.body for source in documents for one in texts.read(memory, source, 0)]
+    documents = [source for source in records.sources(memory) if source.kind == records.DOCUMENT]
+    found = [one.body for source in documents for one in records.read(memory, source, 0)]
     return [line for line in found if line != "# Memory"]  # a title, which a user may change
 
 

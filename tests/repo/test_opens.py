@@ -20,7 +20,7 @@ ELSEWHERE = {
     "plugins/holdfast_agents/records/recorded.py": "a client's recording",
     "plugins/holdfast_agents/records/subagents.py": "a client's recording",
     "plugins/holdfast_agents/records/summaries.py": "a client's recording",
-    "plugins/holdfast_agents/setup/texts.py": "installed text",
+    "plugins/holdfast_agents/setup/wording.py": "installed text",
     "plugins/holdfast_agents/watchdog.py": "the null device",
     "plugins/holdfast_authoring/inspection.py": "files of an installed distribution",
     "plugins/holdfast_authoring/probe.py": "a new folder of its own, outside of every project",

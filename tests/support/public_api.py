@@ -35,14 +35,21 @@ def _module(name: str) -> Iterator[str]:
     first = (module.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
     yield f"\n## {name}\n\n{first}\n"
     names = getattr(module, "__all__", None)
-    if name == "holdfast.api":
+    if name in ("holdfast", "holdfast.api"):
         yield "\n" + ", ".join(f"`{one}`" for one in names or ()) + "\n"
-        return
-    own = names or [
-        one for one, value in vars(module).items() if one[0] != "_" and getattr(value, "__module__", "") == name
-    ]
-    lines = [line for one in sorted(own) for line in _signatures(one, getattr(module, one))]
+        if name == "holdfast.api":
+            return
+        elsewhere = {one for other in modules()[1:] if other != "holdfast.api" for one in _own(other)}
+        names = [one for one in names or () if one not in elsewhere]
+    lines = [line for one in sorted(names or _own(name)) for line in _signatures(one, getattr(module, one))]
     yield "\n```pyi\n" + "\n".join(lines) + "\n```\n"
+
+
+def _own(name: str) -> list[str]:
+    """The public names of a module."""
+    module = importlib.import_module(name)
+    own = (one for one, value in vars(module).items() if one[0] != "_" and getattr(value, "__module__", "") == name)
+    return list(getattr(module, "__all__", None) or own)
 
 
 def _signatures(name: str, value: object) -> Iterator[str]:

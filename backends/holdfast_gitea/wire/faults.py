@@ -64,7 +64,7 @@ def level(error: Exception) -> int:
 
 
 _SCOPE_STEP: Final = "Create a token with the scope `write:issue`, then run `holdfast auth set gitea`."
-#: The error, its message and its next step for a status. REPOSITORY stands for the repository's name.
+#: The error, its message and its next step for a status. REPOSITORY is replaced by the repository's name.
 _BY_STATUS: Final[Mapping[int, tuple[type[HoldfastError], str, str]]] = {
     401: (Closed, "The Gitea server does not know the token.", _SCOPE_STEP),
     404: (

@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 #: Longest time between the two timestamps of an unedited comment, because the server takes them one after the other.
 _AT_ONCE: Final = timedelta(seconds=1)
-#: Bytes of an answer. The longest document (512 KiB) is shorter with every character escaped, and what is around it.
+#: Bytes of an answer. The longest document (512 KiB) is shorter, even with every character escaped and its frame.
 MOST_OF_ONE: Final = 4 << 20
-#: What the fields after the text are taken for when they were not read.
+#: Defaults for the fields after the text, when they were not read.
 _UNREAD: Final = {"body": "", "state": "open", "unread": True} | dict.fromkeys(
     ("created_at", "updated_at"), "1970-01-01T00:00Z"
 )
@@ -134,7 +134,7 @@ def comment(data: object) -> Comment:
 
 
 def unread(start: bytes) -> Mapping[str, object]:
-    """The thing in a list of one that was too long, as far as its fields come before the text. Raises: Passing."""
+    """The item of a one-item list that was too long, with the fields before its text. Raises: Passing."""
     head, body, _ = start.partition(b'"body":')  # a quotation mark inside a string is escaped
     try:
         (found,) = untrusted.from_json(head + body + b'""}]')

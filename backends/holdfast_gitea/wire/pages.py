@@ -1,6 +1,6 @@
 """Lists in pages. Readers of a repository can write texts of any length there, which must not make a list unreadable.
 
-The rows of a page that is too long are requested one by one. A row that alone is longer than anything that holdfast
+A too long page's rows are requested one by one. A row that alone is longer than anything that holdfast
 writes is skipped unread. The server sends its number, author and address before its text.
 """
 
@@ -77,7 +77,7 @@ def comments(get: Get, number: int, total: int, **params: str | int) -> list[Com
 
 
 def _one_by_one(get: Get, path: str, number: int, params: Mapping[str, str | int]) -> Iterator[Any]:
-    """The rows of a page that is too long."""
+    """A too long page's rows, one by one."""
     for place in range((number - 1) * PAGE + 1, number * PAGE + 1):
         try:
             yield from models.many(get(path, models.MOST_OF_ONE, **params, page=place, limit=1).data)

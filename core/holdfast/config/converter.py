@@ -90,7 +90,7 @@ def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
 
 
 def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
-    """How a table is read as a ``cls``. A string stands for a value whose first field is ``text``."""
+    """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
     fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
     rest = next((one.name for one in fields if REST in one.metadata), "")
     known = {one.name for one in fields} - {rest}
@@ -116,7 +116,7 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
 
 
 def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
-    """How a field is read. Its type is looked at when there is a value, because few tables of the settings are set."""
+    """Read a field. Its type is resolved only for a value, because few tables of the settings are set."""
 
     def hook(value: object, kind: Any) -> object:
         if field.converter is not None and isinstance(kind, type) and issubclass(kind, Enum):

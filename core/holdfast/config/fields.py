@@ -1,4 +1,4 @@
-"""How a setting is declared: its default, its check, its line in docs/configuration.md, and what a project may set.
+"""A setting's declaration: its default, its check, its line in docs/configuration.md, and what a project may set.
 
 A cloned project may be hostile. A project may set a value without the user's trust if that value cannot send data
 anywhere, write outside the layout preset's folders, load anything not on by default, weaken redaction or the flush
@@ -18,9 +18,9 @@ Check = Callable[[Any], None]
 #: The user's settings, in force without the project, by dotted key.
 Users = Mapping[str, Any]
 
-#: The key of a field's metadata with its :class:`About`.
+#: The metadata key of a field's :class:`About`.
 ABOUT = "about"
-#: The key of the metadata of a field that receives all keys of a table that have no field.
+#: Metadata key of a field that receives a table's other keys.
 REST = "rest"
 
 
@@ -39,7 +39,7 @@ ANYTHING = Allowed("any value", lambda value, users: True)
 
 
 class About(NamedTuple):
-    """All that is known of a setting: its default, its meaning, its check, and the values that a project may set."""
+    """A setting's default, meaning, check, and the values that a project may set."""
 
     default: object
     help: str
@@ -70,7 +70,7 @@ def others() -> Mapping[str, object]:
 
 
 def described(cls: Any, path: str = "") -> dict[str, About]:
-    """The keys of a table and of the tables in it, dotted, in order."""
+    """A table's keys with those of its tables, dotted, in order."""
     found: dict[str, About] = {}
     for field in attrs.fields(cls):
         if ABOUT in field.metadata:

@@ -32,8 +32,8 @@ FACTS: Final = "*facts"
 NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
 #: Limit for comparing two versions of a document; in a longer one with withheld passages nothing counts as new.
 _MOST_COMPARED: Final = 4_000_000
-#: Limit of unknown passages in a document. One with more is judged as a whole, so that many short lines cost no more
-#: memory than a few long ones.
+#: Limit of unknown passages in a document. Above it the document is checked as a whole, so that many short lines cost
+#: no more memory than a few long ones.
 _MOST_UNKNOWN: Final = 10_000
 _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
@@ -73,11 +73,11 @@ class Provenance:
 
     @property
     def has_begun(self) -> bool:
-        """Whether what the project held at first is recorded. Raises: Unavailable."""
+        """Whether the project's first content is recorded. Raises: Unavailable."""
         return self.is_remote or self._seen.has_begun
 
     def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
-        """Record what the project holds at first, which was not written here. Raises: Unavailable."""
+        """Record the project's first content, which was not written here. Raises: Unavailable."""
         digests = [digest for name, text in documents for digest in self._digests(name, text)]
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
@@ -150,7 +150,7 @@ class Provenance:
             except ValueError:
                 continue
             if isinstance(row, dict) and row.get("id") in pending:
-                # The store seals each line that it writes, also a remote's, so only an editor leaves one without.
+                # The store seals each line that it writes, also a remote's, so only an editor leaves an unsealed line.
                 (sealed if "crc" in row else typed).append((self._fact_digest(pending[row["id"]]), [number]))
         if not typed and not self._trusted_authors:
             return unknown
@@ -284,7 +284,7 @@ def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:
 
 
 def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
-    """The digests of ``new`` that replace a foreign one of ``old``, as masking or shortening does."""
+    """The digests in ``new`` that replace a foreign digest of ``old``, as masking or shortening does."""
     found: set[str] = set()
     if not foreign:
         return found
@@ -303,12 +303,12 @@ def _blank(text: str) -> str:
 
 
 def forget_trust(root: str) -> bool:
-    """Withhold again what the user accepted in the project; False when there was nothing. Raises: Unavailable."""
+    """Withhold again what the user accepted in the project; False when nothing was accepted. Raises: Unavailable."""
     return Seen(root).forget_trust()
 
 
 def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:
-    """One sentence that counts what is withheld; empty when nothing is. With ``names`` it lists documents: for people,
+    """A sentence that counts withheld passages. Empty without any. With ``names`` it lists documents: for people,
     or the layout's own, because a clone can choose other names."""
     number = sum(withheld.values())
     parts = [f"{count(number, 'passage')} of {count(len(withheld), 'document')}"] if number else []

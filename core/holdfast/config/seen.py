@@ -4,7 +4,7 @@
 an editor; ``trusted``, accepted with ``holdfast trust``; ``before``, present when holdfast first opened the project, so
 that nothing but trust or a named author lets it in; ``foreign``, already judged not to be from here. A clone can never
 write there, ``git clean`` removes none of it, and a digest names content, so branches, old versions and merges change
-nothing. Without the key a digest does not show whether a text was ever stored. The lists only grow, by 17 bytes for
+nothing. Without the key a digest does not show whether a passage was ever stored. The lists only grow, by 17 bytes for
 each passage.
 """
 
@@ -19,7 +19,7 @@ from holdfast.fs import durable, ownership_mark, safeopen, userdir
 
 _FOLDER: Final = "memory"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
-_BYTES: Final = 8  # a digest; keyed, so nobody can look for a collision
+_BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
 
 class LineList:
@@ -64,7 +64,7 @@ class Seen:
 
     @property
     def has_begun(self) -> bool:
-        """Whether what the project held at first is recorded."""
+        """Whether the project's first content is recorded."""
         return os.path.isdir(self.folder) and os.path.exists(self._lists[BEFORE].path)
 
     def digest(self, *parts: str) -> str:
@@ -78,7 +78,7 @@ class Seen:
         return ChainMap(*(self._lists[kind].read() for kind in kinds))
 
     def begin(self, digests: Iterable[str]) -> None:
-        """Record what the project holds at first. Raises: Unavailable."""
+        """Record the project's first content. Raises: Unavailable."""
         durable.make_private_dir(self.folder)
         durable.replace(self._lists[BEFORE].path, "".join(f"{one}\n" for one in dict.fromkeys(digests)).encode("ascii"))
 
@@ -98,7 +98,7 @@ class Seen:
         return " ".join(str(len(self._lists[kind].read())) for kind in (TRUSTED, FOREIGN, BEFORE))
 
     def forget_trust(self) -> bool:
-        """Remove what was accepted with ``holdfast trust``; False when there was nothing. Raises: Unavailable."""
+        """Remove passages accepted with ``holdfast trust``. False when there are none. Raises: Unavailable."""
         is_any = bool(self._lists[TRUSTED].read())
         if is_any:
             durable.replace(self._lists[TRUSTED].path, b"")

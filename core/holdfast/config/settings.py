@@ -248,7 +248,7 @@ def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigErro
 
 
 def _line_in(message: str, data: bytes) -> int:
-    """The line that a parser's message ends with; the last line when the file ends too early."""
+    """The line at the end of a parser's message. The last line when the file ends too early."""
     import re
 
     found = re.search(r"\(at line (\d+), column \d+\)\.$", message)
@@ -256,7 +256,7 @@ def _line_in(message: str, data: bytes) -> int:
 
 
 def line_of(root: str, key: str) -> int:
-    """The line of the project's settings file that sets ``key``, a dotted path; 0 when it is not found."""
+    """The line in the project's settings file that sets ``key``, a dotted path. 0 when it is not found."""
     path, (*tables, last) = config_file(root), key.split(".")
     try:
         text = _content(root, os.path.relpath(path, root).replace(os.sep, "/"))[0].decode() if path else ""

@@ -40,7 +40,7 @@ def former(root: str, preset: str) -> str:
 
 def of_files(root: str) -> str:
     """The private folder as far as it can be found without settings in force: the one with this user's state, otherwise
-    the one that the project's file names."""
+    the folder that the project's file names."""
     try:
         preset = settings.preset(settings.raw(root)[0])
     except HoldfastError:

@@ -49,7 +49,7 @@ def digest(settings: Mapping[str, object]) -> str:
 
 
 def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
-    """Every record by the real path of its project, sorted; an entry in another form counts as no trust. Raises:
+    """Every record by the real path of its project, sorted. An entry in another form counts as no trust. Raises:
     Corrupt when the file is damaged; Unavailable."""
     found = {}
     for root, table in sorted(_projects(env).items()):

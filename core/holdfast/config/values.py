@@ -261,7 +261,7 @@ class Config:
 
 @cache
 def table() -> Mapping[str, About]:
-    """Every dotted key outside of ``[plugins]``, in order, with what is known of it. A table passed on as a whole
+    """Every dotted key outside of ``[plugins]``, in order, with its description. A table passed on as a whole
     (``layout.documents``) is one key."""
     return described(Config)
 

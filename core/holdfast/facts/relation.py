@@ -37,7 +37,7 @@ _SHORT: Final = 4
 
 
 class Relation(Enum):
-    """What a newer statement is to an older one."""
+    """The relation of a newer statement to an older one."""
 
     SAME = "same"
     REPLACES = "replaces"
@@ -176,7 +176,7 @@ _CALENDAR: Final = _set(
     "two three four five six seven eight nine ten twelve twenty thirty sixty january february march april june july"
     " august september october november december monday tuesday wednesday thursday friday saturday sunday noon midnight"
 )
-#: A number after one of these is a name.
+#: A number after these is a name.
 _LABELS: Final = _set("issue pr mr ticket adr rfc step section chapter phase task question part item page line option")
 #: Attributes that have one value at a time.
 _HEADS: Final = _set(
@@ -190,7 +190,7 @@ _ONE: Final = Lazy(
     r"|times? out after|works? at|belongs? to) (?P<value>.+)"
 )
 _USED: Final = Lazy(r"(?P<use>uses?) (?P<value>.+?) (?P<why>(?:for|as) .+)")
-#: Words with which a value holds in one case only, and adjectives, which are no values of an attribute.
+#: Words that limit a value to one case, and adjectives, which are not values of an attribute.
 _LIMITING: Final = _set("during for if in on per under unless until when while with and or but not by from at to")
 _ADJECTIVE: Final = Lazy(
     r".+(?:ed|ing|able|ible|ous|ful|ive|less|ly)|(?:too|very) .+|(?:un)?(?:known|clear)"
@@ -200,11 +200,11 @@ _ARTICLES: Final = _set("the a an current")
 #: Subjects that another sentence explains.
 _POINTING: Final = _set("it this that there they he she what which who these those")
 _RELATIVE: Final = _set("that which who whose where if when unless whether")
-#: Words after which one that can be a verb is a noun, or belongs to the verb before.
+#: After these words a possible verb is a noun, or belongs to the verb before.
 _BEFORE_NOUN: Final = (
     _ARTICLES | _LIMITING | _MODALS | _BE | _QUANTIFIERS | _CALENDAR | _OPPOSED.keys() | _set("of only")
 )
-#: Verbs that open an instruction and are no nouns.
+#: Verbs that open an instruction and are not nouns.
 _IMPERATIVE: Final = _set(
     "run use keep wait start stop take write send turn apply load require allow deploy sort publish retry store do"
     " fetch put prefer add enable disable avoid put"
@@ -232,7 +232,7 @@ def _words(text: str) -> tuple[list[str], bool]:
 
 
 def _verb(words: list[str]) -> int | None:
-    """The place of the verb, 0 for an imperative. None for an unknown verb, and for a subject that needs another
+    """The verb's place, 0 for an imperative. None for an unknown verb, and for a subject that needs another
     sentence or has one in itself."""
     if not words or words[0] in _POINTING or words[-1].endswith("?"):
         return None
@@ -248,7 +248,7 @@ def _verb(words: list[str]) -> int | None:
 
 
 def _attribute(words: list[str], at: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The frame of an attribute with one value, any short one; empty for other statements."""
+    """A single-valued attribute's frame. Empty for other statements."""
     subject, rest = " ".join(words[:at]), " ".join(words[at:])
     if used := _USED.fullmatch(rest):
         value, frame = used["value"], f"\0{subject}\0use\0{used['why']}"

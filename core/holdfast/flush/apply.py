@@ -75,7 +75,7 @@ class Documents:
         drafted: Iterable[object] = (),
     ) -> str:
         """Write the documents of one flush and read them back. ``block`` makes the note's block for an id; ``last`` is
-        the receipt of a flush that is written again; ``drafted`` are facts of extractors. Returns the block's id."""
+        a repeated flush's receipt. ``drafted`` are facts of extractors. Returns the block's id."""
         self.step = "daily note"
         name = self.services.layout.name(Surface.DAILY, at.date())
         intact = self.proof.of(Surface.DAILY)

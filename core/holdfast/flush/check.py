@@ -17,7 +17,7 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     """The plan as it may be written: complete, masked, without instructions that a tool's output gave. Keeps a new one
     in the marker, before anything is written. Raises: FlushRefused, Refused, PluginError, Unavailable."""
     services = attempt.services
-    if plan.is_resumed:  # it was checked before; only authors are asked again
+    if plan.is_resumed:  # checked before, so only authors are asked again
         return _attributed(attempt, plan)
     if missing := contract.missing(plan.payload):
         raise contract.refusal(missing)

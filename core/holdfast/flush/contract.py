@@ -126,7 +126,7 @@ def nothing(session_id: str) -> NothingToFlush:
 
 
 def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
-    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work with the stated
+    """The session's state before a flush's messages, as ``on_extract`` gets it: its open work with the stated
     blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the fields
     that were not stated."""
     flushed = (last or {}).get("payload")
@@ -236,8 +236,8 @@ def _handoff(
 
 
 def _requested(name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The objective or the next step: the last request, otherwise what is known, otherwise a first line of the messages
-    or that nothing was stated. A few words ("thanks", "go on") do not replace what was stated for open work."""
+    """The objective or the next step: the last request, otherwise the known one, otherwise a first line of the messages
+    or a note that nothing was stated. A few words ("thanks", "go on") do not replace the statement for open work."""
     is_objective = name == "objective"
     known = before.objective or "" if is_objective else _some(before.next_step)
     request = _last_request(messages, own_words)
@@ -277,8 +277,8 @@ def admitted(services: Services, payload: Payload, summary: str, found: list[Fin
     Raises: Refused, for a pointer to a place on this machine too; PluginError.
     """
     rewrite = paths.rewriter(services.root)
-    payload = map_texts(payload, {t: rewrite(t) for t in texts(payload)})
-    strings = texts(payload)
+    payload = map_texts(payload, {t: rewrite(t) for t in strings_of(payload)})
+    strings = strings_of(payload)
     *good, summary = services.gate.admit_all([*strings, rewrite(summary)], surface=Surface.DAILY, notes=found)
     payload = map_texts(payload, dict(zip(strings, good, strict=True)))
     check_pointers(payload)  # now, because a refusal, which the marker stores, quotes the pointer
@@ -301,7 +301,7 @@ def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
     return changed
 
 
-def texts(payload: Payload) -> list[str]:
+def strings_of(payload: Payload) -> list[str]:
     """Every string in the payload, each once, in order."""
     found: dict[str, str] = {}
     _mapped(payload, lambda text: found.setdefault(text, text))

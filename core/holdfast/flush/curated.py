@@ -42,7 +42,7 @@ def each_bullet(text: str) -> Iterator[str]:
 
 
 def _item_of(line: str) -> str:
-    """The text of an item as a flush writes it; empty for other lines. This is not Markdown on purpose. An entry that
+    """An item's text as a flush writes it. Empty for other lines. This is not Markdown on purpose. An entry that
     reads ``---``, or is added below an unclosed fence, must be found again too."""
     bare = line.strip()
     return bare[2:].strip() if bare.startswith("- ") else ""

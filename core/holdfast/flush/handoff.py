@@ -47,8 +47,8 @@ def _clip(text: str) -> str:
     return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "…"
 
 
-def _clips(texts: Iterable[str]) -> tuple[str, ...]:
-    items = tuple(_clip(t) for t in texts)
+def _clips(strings: Iterable[str]) -> tuple[str, ...]:
+    items = tuple(_clip(t) for t in strings)
     if len(items) <= MAX_ITEMS:
         return items
     return (*items[: MAX_ITEMS - 1], f"… and {len(items) - MAX_ITEMS + 1} more in the daily note")

@@ -1,4 +1,4 @@
-"""What a flush asks of the application: to keep facts, deliver what waits, and know authors, dreams and losses.
+"""The application's services for a flush: keep facts, deliver waiting items, and know authors, dreams and losses.
 
 An application gives its own in its :class:`holdfast.session.services.Services`. The kernel alone keeps no facts,
 delivers nothing, takes all text as the user's own, and knows of no dream and no loss.
@@ -57,7 +57,7 @@ class FactService(Protocol):
 
         ``found`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts, read
         just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt, which name
-        each stated fact that was not stored, with the reason.
+        each unstored stated fact, with the reason.
         """
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: A purge by date puts this in place of a summary.
 PURGED = "[purged]"
 
-#: The parts of a block: headings with the labels of their lines, for one item and for many.
+#: A block's parts: headings with their lines' labels, for one item and for many.
 _PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     (ownlines.WHAT_HAPPENED, {"Fact": "Facts"}),
     (ownlines.WHAT_CHANGED, {"Decision": "Decisions", "State": "State changes"}),
@@ -165,7 +165,7 @@ def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
 
 
 def by_label(payload: Payload) -> dict[str, Sequence[str]]:
-    """What a payload states, by the labels of a block's lines."""
+    """A payload's statements, by the labels of a block's lines."""
     return {
         "Fact": payload.facts or (),
         "Decision": payload.decisions or (),
@@ -284,7 +284,7 @@ def buried(text: str, stones: Iterable[str]) -> str:
 
 
 def tombstones(text: str) -> list[str]:
-    """The tombstones of a note or trail, in order."""
+    """A note's or trail's tombstones, in order."""
     return _GONE.findall(text)
 
 

@@ -1,4 +1,4 @@
-"""Step 1 of a flush: what is to be written, from the payload, the messages and what is stored. Writes nothing.
+"""Step 1 of a flush: plan its documents, from the payload, the messages and the store. Writes nothing.
 
 The UNSAFE marker holds the plan until the flush is durable, then the journal does. So a retry, or a repair of lost
 documents, writes the same blocks again.
@@ -86,7 +86,7 @@ class Attempt:
 
     @property
     def last_key(self) -> str:
-        """The key of the last flush that succeeded; empty when there is none."""
+        """The last successful flush's key. Empty without one."""
         return str((self.session.last_flush or {}).get("key", ""))
 
     @property
@@ -218,7 +218,7 @@ def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
 
 
 def _new(attempt: Attempt, marker: Marker) -> Plan:
-    """Collect the content. Fields that were not given come from the drafts of extractors and from the messages."""
+    """Collect the content. Other fields come from extractors' drafts and from the messages."""
     services, session = attempt.services, attempt.session
     at = services.now()
     enough = marker.blocked >= services.config.flush.strict_blocks

@@ -65,7 +65,7 @@ def keep_plan(attempt: Attempt, plan: Plan) -> None:
 
 
 def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
-    """The receipt for what was written so far."""
+    """The receipt for the documents written so far."""
     payload = plan.payload
     found_in, empty = notes.found_and_not(payload)
     given = attempt.given.derived if attempt.given is not None else ()

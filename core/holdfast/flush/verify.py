@@ -1,4 +1,4 @@
-"""Step 4 of a flush: whether what was written, here and elsewhere, can be read back. The store's writes read back
+"""Step 4 of a flush: read back its content, here and elsewhere. The store's writes read back
 themselves (:class:`holdfast.session.store.Store`); this compares published content, and an earlier flush's receipt.
 
 Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
@@ -72,8 +72,8 @@ def pending(services: Services, found: Iterable[Evidence]) -> int:
 
 def warnings_of(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
     """The plugins' notes, each once."""
-    texts = (f"{e.target}: {e.note}" for e in found if e.note)
-    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in texts))
+    published = (f"{e.target}: {e.note}" for e in found if e.note)
+    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in published))
 
 
 def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) -> Proof:

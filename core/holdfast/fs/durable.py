@@ -226,7 +226,7 @@ def sealed(body: bytes) -> bytes:
 
 
 def read_sealed(path: PathArg) -> bytes:
-    """The body of the private file's :func:`sealed` line; empty when it is missing or damaged."""
+    """The private file's :func:`sealed` body. Empty when it is missing or damaged."""
     try:
         body, _, seal = safeopen.read(path, 100).rstrip(b"\n").rpartition(b" ")
         return body if int(seal, 16) == crc32(body) else b""

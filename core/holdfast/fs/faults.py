@@ -61,7 +61,7 @@ def reporting(path: PathArg, doing: str) -> Iterator[None]:
 
 
 def _in_the_way(path: str) -> str:
-    """The name of a file where ``path`` needs a folder, on the way or at its end. Empty when there is none."""
+    """The file where ``path`` needs a folder, on the way or at its end. Empty without one."""
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return os.path.basename(path) if path and not os.path.isdir(path) else ""

@@ -1,4 +1,4 @@
-"""Where the lines of a project's file came from, as far as git on this machine can prove it.
+"""The origin of each line in a project's file, as far as git on this machine can prove it.
 
 A remote decides a commit's content, author and date, but not this machine's reflog. So a line is *here* if it was typed
 or committed in this checkout, and a *commit*'s otherwise. A handful of git calls per file, none per line.
@@ -29,7 +29,7 @@ _CHECKING: Final = (
 
 
 class Origins(NamedTuple):
-    """Lines by number, 1-based, that were written in this checkout (``here``), or by one of the authors asked for."""
+    """Lines by number, 1-based, written in this checkout (``here``), or by a requested author."""
 
     here: Collection[int]
     authors: Collection[int]
@@ -108,7 +108,7 @@ def _is_new(root: str, path: str) -> bool:
 
 
 def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int]) -> list[int]:
-    """The numbers of lines that no fetched branch has in this file. A pull that is not finished, a squashed merge and
+    """The line numbers that no fetched branch has in this file. A pull that is not finished, a squashed merge and
     a checkout of single files put fetched lines into the work tree without a commit."""
     listed = gitrun.run(root, "for-each-ref", "--format=%(objectname)", "refs/remotes", timeout_s=_TIMEOUT_S)
     if listed is None:
@@ -124,7 +124,7 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
 
 def _made_here(root: str) -> set[bytes]:
     """The commits that this machine's reflogs show as made here, by the same person who wrote their content. Not those
-    of merges: what is in neither parent may be a remote's line in another form."""
+    of merges: a line in neither parent may be a remote's line in another form."""
     shown = gitrun.run(
         root, "log", "-g", "--all", "--no-show-signature", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%gs",
         timeout_s=_TIMEOUT_S,
@@ -139,7 +139,7 @@ def _made_here(root: str) -> set[bytes]:
 
 
 def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[bytes]:
-    """The commits by one of the authors. ``%ae`` ignores the repository's ``.mailmap``."""
+    """The authors' commits. ``%ae`` ignores the repository's ``.mailmap``."""
     wanted = {one.casefold() for one in authors}
     keys = {one for one in authors if "@" not in one}
     signature = "%x00%G?%x00%GF" if keys else ""

@@ -39,7 +39,7 @@ def said(services: Services, role: str, tool: str) -> None:
 
 
 def takes_over(services: Services) -> None:
-    """Leave extraction to a process that is started, with ``[extract] when = "turn"``, or else to a later call, because
+    """Leave extraction to a new process, with ``[extract] when = "turn"``, otherwise to a later call, because
     a client is waiting."""
     if services.config.extract.when == TURN:
         start(services.root)

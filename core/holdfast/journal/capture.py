@@ -57,11 +57,11 @@ def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[
         _check_role(message.role)
     rewritten = paths.rewriter(root)
     given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
-    texts = gate.admit_all(given, surface="journal")
+    strings = gate.admit_all(given, surface="journal")
     ids = gate.identifiers([message.id for message in messages])
     return [
         _record(message_id, m.at, m.role, text, tool, m.failed, m.tokens or None)
-        for m, message_id, text, tool in zip(messages, ids, texts[::2], texts[1::2], strict=True)
+        for m, message_id, text, tool in zip(messages, ids, strings[::2], strings[1::2], strict=True)
     ]
 
 

@@ -19,7 +19,7 @@ _BY_HOOK: Final = "hook-"
 
 
 def flushes(journal: Journal) -> tuple[str, ...]:
-    """The ids of the session's completed flushes, in the order they were made. Raises: Unavailable."""
+    """The session's completed flushes by id, in their order. Raises: Unavailable."""
     receipts = (entry.record["receipt"] for entry in journal.of_kinds("checkpoint"))
     return tuple(dict.fromkeys(str(receipt["flush_id"]) for receipt in receipts if receipt))
 

@@ -12,7 +12,7 @@ from attrs import field, frozen
 class Message:
     """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
 
-    ``tokens`` is the configured counter's count for ``text``. ``tool`` names the tool of a call (role
+    ``tokens`` is the configured counter's count for ``text``. ``tool`` names a call's tool (role
     assistant) or of its result (role tool); ``failed`` is true for a result that reported an error.
     """
 

@@ -27,7 +27,7 @@ _DETAIL_CHARS = 2_000
 
 
 class Caller(NamedTuple):
-    """A plugin that is called. ``inline`` is true for one with EXTRACTS_AT_ONCE."""
+    """A called plugin. ``inline`` is true for one with EXTRACTS_AT_ONCE."""
 
     plugin: str
     distribution: str
@@ -67,7 +67,7 @@ class CallFailed(Exception):
 def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
     """The result of ``job``. Without a limit it runs in this thread. Raises: CallFailed.
 
-    With ``HOLDFAST_TRACE=hooks`` a line on stderr tells the outcome and the time, which includes waiting for the
+    With ``HOLDFAST_TRACE=hooks`` a line on stderr shows the outcome and the time, which includes waiting for the
     plugin's thread. It never contains memory text, or an exception's message, which may quote it.
     """
     began, outcome = time.perf_counter(), "failed"

@@ -28,7 +28,7 @@ COMMANDS = "holdfast.commands"
 CHECKS = "holdfast.checks"
 #: A method that another distribution adds to an opened project.
 METHODS = "holdfast.methods"
-#: The class of an opened project. Only an entry of :data:`OWN` counts; see docs/decisions/0014-the-application.md.
+#: An opened project's class. Only an entry of :data:`OWN` counts; see docs/decisions/0014-the-application.md.
 APPLICATION = "holdfast.application"
 #: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
@@ -113,7 +113,7 @@ def defaults() -> tuple[str, ...]:
 
 
 def method(name: str) -> Callable[..., Any]:
-    """The function of a method that another distribution adds to an opened project. Raises: PluginNotFound;
+    """A method's function, added to an opened project by another distribution. Raises: PluginNotFound;
     PluginLoadFailed."""
     entry = choose([f for f in scan() if f.distribution != OWN], METHODS, name)
     function = import_object(entry)

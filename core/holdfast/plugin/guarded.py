@@ -11,7 +11,7 @@ from holdfast import hooks
 from holdfast.errors import PluginLoadFailed
 from holdfast.plugin.calls import Caller, CallFailed, implementation
 
-#: The hooks of a plugin, and the hook of a backend.
+#: A plugin's hooks, and a backend's hook.
 OF_PLUGINS = ("on_dream", "on_extract", "on_flush", "on_validate")
 OF_BACKENDS = ("storage_backend",)
 #: Hooks that may be wrapped. Elsewhere a wrapper could hide a failed save.

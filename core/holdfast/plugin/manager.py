@@ -90,7 +90,7 @@ class PluginManager:
 
         As in pluggy, the last registered plugin is called first, unless an implementation has ``tryfirst`` or
         ``trylast``. Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load
-        silently), a hook that is not ``allowed`` here, an unknown argument or one with a default, an async
+        silently), a hook that is not ``allowed`` here, an unknown argument, an argument with a default, an async
         implementation, a wrapper where it could hide a failed save, or an object without any hook, unless it sets
         ``without_hooks = True``.
         """

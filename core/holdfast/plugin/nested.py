@@ -10,7 +10,7 @@ import sys
 
 #: The command that starts this very installation. -P: it runs in a project's folder, whose files must not be imported.
 THIS = (sys.executable, "-P", "-m", "holdfast_memory")
-#: Set in the environment of an agent that holdfast runs as a model, and so in that of every process it starts.
+#: Set in the environment of an agent that holdfast runs as a model, and in that of every process it starts.
 MARK = "HOLDFAST_MODEL_RUN"
 
 

@@ -1,4 +1,4 @@
-"""A session's context, as its journal records it: what was said, what a flush covers, and what was dropped."""
+"""A session's context, as its journal records it: messages, those a flush covers, and dropped ones."""
 
 from __future__ import annotations
 

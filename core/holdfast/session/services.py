@@ -1,5 +1,5 @@
-"""One project's shared services: settings, gate, hooks, store, clock and private folder. And what the kernel asks of an
-application (:mod:`holdfast.flush.interfaces`), which gives its own answers in a class that extends this one.
+"""One project's shared services: settings, gate, hooks, store, clock and private folder. And the kernel's questions to
+an application (:mod:`holdfast.flush.interfaces`), which gives its own answers in a class that extends this one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Services:
     """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
     sentences about project settings that are not in force. ``hurried`` is true while a client is waiting for an answer,
-    as during a hook: then no model is called, and extraction is deferred."""
+    as during a hook. Then no model is called, and extraction is deferred."""
 
     root: str
     state: str
@@ -79,7 +79,7 @@ class Services:
 
         return Transaction(self.store)
 
-    # what an application may do better
+    # replaceable by an application
 
     @property
     def facts(self) -> FactService:

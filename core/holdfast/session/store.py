@@ -48,7 +48,7 @@ TRIES = 10
 class Store:
     """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
 
-    What it writes is recorded in ``provenance``."""
+    ``provenance`` records its writes."""
 
     def __init__(self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance) -> None:
         self.backend = backend
@@ -70,8 +70,8 @@ class Store:
         return sorted({n for prefix in self.layout.prefixes() for n in self.backend.names(prefix)})
 
     def begin(self) -> None:
-        """Record, once, what the project held before this machine wrote to it. Until then nothing counts as written
-        here except for what this machine writes. Raises: Unavailable."""
+        """Record, once, the project's content from before this machine's first write. Until then only this machine's
+        writes count as written here. Raises: Unavailable."""
         if not self.provenance.has_begun:
             self.provenance.begin(self._documents(), self._facts())
 
@@ -88,7 +88,7 @@ class Store:
         return bool(sifted.withheld) and not sifted.text.strip("+\n")
 
     def withheld_in(self, name: str) -> int:
-        """The number of the document's passages that are withheld from agents. Raises: Corrupt, Unavailable."""
+        """The number of passages withheld from agents. Raises: Corrupt, Unavailable."""
         document = None if self.provenance.is_remote else self.read(name)
         return len(self.sifted(document).withheld) if document else 0
 

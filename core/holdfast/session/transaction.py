@@ -118,12 +118,12 @@ class Transaction(Store):
         with ExitStack() as turns:
             for name in changed:  # in the same order everywhere, so that no two processes wait for each other
                 turns.enter_context(self._turn(name))
-            texts = dict(self._coming)
+            coming = dict(self._coming)
             attempt, until = 0, time.monotonic() + PATIENCE_S
             while steps:
                 attempt += 1
                 try:
-                    self._stored.update(self._apply([self._as_change(step, texts) for step in steps]))
+                    self._stored.update(self._apply([self._as_change(step, coming) for step in steps]))
                     break
                 except Conflict:
                     if attempt >= TRIES and time.monotonic() >= until:
@@ -133,17 +133,17 @@ class Transaction(Store):
                 for step in steps:
                     if step.change:
                         stored = self._stored[step.name]
-                        texts[step.name] = step.change(stored.text if stored else None)
+                        coming[step.name] = step.change(stored.text if stored else None)
         self._coming.clear()
         self._unread.clear()
         for step in steps:
-            self._answers[step.answer] = self._proved(step, texts.get(step.name, ""))
+            self._answers[step.answer] = self._proved(step, coming.get(step.name, ""))
 
-    def _as_change(self, step: _Step, texts: dict[str, str]) -> Append | Write:
+    def _as_change(self, step: _Step, coming: dict[str, str]) -> Append | Write:
         if step.append:
             return step.append
         stored = self._stored[step.name]
-        return Write(name=step.name, text=texts[step.name], expected=stored.revision if stored else ABSENT)
+        return Write(name=step.name, text=coming[step.name], expected=stored.revision if stored else ABSENT)
 
     def _proved(self, step: _Step, text: str) -> Written:
         """The answer, from the document as read back. Raises: Unavailable."""

@@ -38,7 +38,7 @@ class FactModel:
         self.facts: dict[str, Fact] = {}
 
     def twin(self, content: str, but: str = "") -> str | None:
-        """The id of the stored fact with an equal key."""
+        """The stored fact's id, by an equal key."""
         key = same(content)
         return next((f.id for f in self.facts.values() if f.id != but and same(f.content) == key), None)
 

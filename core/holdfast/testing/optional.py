@@ -32,7 +32,7 @@ NOTE = "memory/2026-03-01.md"
 
 
 def contents(store: StorageBackend) -> list[str]:
-    """What the stored facts say, in order of insertion."""
+    """The stored facts' content, in order of insertion."""
     return [fact.content for fact in store.facts()]
 
 

@@ -44,7 +44,7 @@ _MARKER = Lazy(rf"^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$", re.MU
 
 
 def block_ids(text: str) -> list[str]:
-    """The ids of the blocks in ``text``: those whose marker is alone on its line. Only a newline ends a line, with or
+    """Block ids in ``text``, from markers alone on their line. Only a newline ends a line, with or
     without a CR before it."""
     return _MARKER.findall(text)
 
@@ -63,7 +63,7 @@ def check_text(text: str, name: str) -> str:
 
 
 def tombstone(removed: str) -> str:
-    """The mark of a removed fact or block, so that a merge does not bring it back. It is a digest of the id, because an
+    """A removed fact's or block's mark, so that a merge does not bring it back. It is a digest of the id, because an
     id can hold purged text."""
     return sha256(removed)[:16]
 

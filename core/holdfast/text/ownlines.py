@@ -51,7 +51,7 @@ WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF =
     "Where the proof lives",
 )
 PART: Final = "### {part}"
-#: A label without content, and what stands for a missing one.
+#: A label without content, and the replacement for a missing label.
 NONE: Final = "- {label}: none"
 LABELS: Final = (
     "Facts", "Decisions", "State changes", "Blockers", "Needed", "Next step", "Promised follow-ups", "Artifacts",
@@ -172,7 +172,7 @@ def without(text: str) -> str:
 
 
 def is_filler(line: str) -> bool:
-    """Whether ``line`` is one of them but not a heading or a comment, which are the structure of the text around it."""
+    """Whether :func:`is_own` holds and ``line`` is not a heading or comment, which structure the text around them."""
     return not line.lstrip().startswith(("#", "<!--")) and is_own(line)
 
 

@@ -25,7 +25,7 @@ class Passage(NamedTuple):
     """``text`` is ``document[start:end]`` without trailing blanks, and begins in line ``line``, 1-based.
 
     ``above`` are the headings and list items it belongs to, each with its line. ``identity`` names a handoff's entry
-    whatever its content; it is empty elsewhere.
+    whatever its content, and is empty elsewhere.
     """
 
     start: int

@@ -20,7 +20,7 @@ _MARKS = r"[^\x00-\x7f\w\s]{31,}"
 BOM = "\ufeff"
 #: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
 JOINERS = "\u200c\u200d"
-#: Variation selectors. A row of them is invisible and can spell a text.
+#: Variation selectors. A row of them is invisible and can spell words.
 _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 #: Letters and marks that count as printable but are invisible.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
-#: The name of the stored facts among a brief's documents.
+#: The stored facts' name among a brief's documents.
 FACTS = "facts"
 
 #: Begins the line with which a session's start introduces the fenced text.

@@ -13,7 +13,7 @@ import shlex
 from typing import Any
 
 from holdfast_agents.clientfiles import claude_folder
-from holdfast_agents.setup import program, texts
+from holdfast_agents.setup import program, wording
 from holdfast_agents.setup.parts import Hooks, Part, Values, Whole
 from holdfast_agents.setup.placing import Place
 from holdfast_agents.setup.where import Needed, Where
@@ -62,8 +62,8 @@ def needed(where: Where) -> Needed:
         settings,
         where.place(Whole(body=script), "the time limit before a compaction", base, *inside, *_GUARD),
         where.place(Whole(body=command()), "/memory-update", base, *inside, "commands", "memory-update.md"),
-        where.place(Whole(body=texts.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
-        where.place(Whole(body=texts.instructions()), "the protocol", base, *inside, "rules", "holdfast.md"),
+        where.place(Whole(body=wording.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
+        where.place(Whole(body=wording.instructions()), "the protocol", base, *inside, "rules", "holdfast.md"),
     ]
     if not where.in_project:
         started = shlex.join([*where.program, "mcp"])
@@ -91,12 +91,12 @@ def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
 
 def guard(without: str) -> str:
     """The guard script. ``without`` is an imperative clause: how to work without holdfast."""
-    return program.filled(texts.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without))
+    return program.filled(wording.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without))
 
 
 def command() -> str:
     """The ``/memory-update`` command."""
-    return texts.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
+    return wording.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
 
 
 def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place, ...]:
@@ -122,11 +122,11 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
     parts: dict[str, Part] = {
         MANIFEST: Values(members=manifest),
         ".claude-plugin/marketplace.json": Values(members=market),
-        "README.md": Whole(body=texts.data("plugin-readme.md")),
+        "README.md": Whole(body=wording.data("plugin-readme.md")),
         "hooks/hooks.json": hooks(words, script),
         "hooks/holdfast-guard.sh": Whole(body=guard("run `claude plugin uninstall holdfast`")),
         "commands/memory-update.md": Whole(body=command()),
-        "skills/holdfast/SKILL.md": Whole(body=texts.skill()),
+        "skills/holdfast/SKILL.md": Whole(body=wording.skill()),
     }
     if server:
         parts[".mcp.json"] = _server(words)

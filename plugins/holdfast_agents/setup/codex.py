@@ -13,7 +13,7 @@ import shlex
 from typing import Any
 
 from holdfast_agents.clientfiles import codex_folder
-from holdfast_agents.setup import program, texts
+from holdfast_agents.setup import program, wording
 from holdfast_agents.setup.parts import MARK, Hooks, Section, Whole
 from holdfast_agents.setup.where import Needed, Where, worktrees
 from holdfast_memory import DISTRIBUTION, REPAIR
@@ -70,11 +70,11 @@ def needed(where: Where) -> Needed:
     base = where.root if where.in_project else codex_folder()
     inside = (".codex",) if where.in_project else ()
     skills = (base if where.in_project else os.path.expanduser("~"), ".agents", "skills")
-    update = texts.memory_update("the words after this name", name="memory-update")
+    update = wording.memory_update("the words after this name", name="memory-update")
     places = [
         where.place(hooks(where.program), f"{len(EVENTS)} hooks", base, *inside, "hooks.json"),
         where.place(_instructions(), "the protocol", base, "AGENTS.md"),
-        where.place(Whole(body=texts.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
+        where.place(Whole(body=wording.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
         where.place(Whole(body=update), "$memory-update", *skills, "memory-update", "SKILL.md"),
     ]
     if where.server:
@@ -111,4 +111,4 @@ def _server(words: tuple[str, ...]) -> Section:
 
 def _instructions() -> Section:
     begin, end = _SECTION
-    return Section(begin=begin, end=end, body=texts.protocol())
+    return Section(begin=begin, end=end, body=wording.protocol())

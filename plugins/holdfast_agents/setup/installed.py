@@ -59,7 +59,7 @@ def as_plugin(where: Where) -> bool:
 
 
 def problems(client: str, where: Where) -> list[Problem]:
-    """All problems of a client that is installed there."""
+    """All problems of the client installed there."""
     if client == opencode.CLIENT:
         return list(_opencode_problems(where))
     if client == codex.CLIENT:

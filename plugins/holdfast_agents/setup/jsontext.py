@@ -108,7 +108,7 @@ def _expect(text: str, start: int, opening: str, path: Path, name: str) -> None:
 
 
 def _skip(text: str, at: int) -> int:
-    """The position of the next character that is not a blank."""
+    """The next position without a blank."""
     blanks = _SPACE.match(text, at)
     return blanks.end() if blanks else at
 
@@ -135,7 +135,7 @@ def _items(text: str, start: int) -> list[Item]:
 
 
 def _walk(text: str, path: Path, name: str) -> tuple[int, Path]:
-    """The position of the value that the path names, or of the last existing one with the remaining path."""
+    """The path's value by position, or the last existing value with the remaining path."""
     start = _skip(text, 0)
     for depth, part in enumerate(path):
         _expect(text, start, "{" if isinstance(part, str) else "[", path[:depth], name)

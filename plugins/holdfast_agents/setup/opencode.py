@@ -10,7 +10,7 @@ import json
 import os
 
 from holdfast_agents.clientfiles import at, folder, read_or_empty, table
-from holdfast_agents.setup import program, texts
+from holdfast_agents.setup import program, wording
 from holdfast_agents.setup.parts import Values, Whole
 from holdfast_agents.setup.where import Needed, Where, worktrees
 
@@ -43,13 +43,13 @@ def needed(where: Where) -> Needed:
         listed={("instructions",): f".opencode/{PROTOCOL}" if where.in_project else os.path.join(base, PROTOCOL)},
         schema=SCHEMA,
     )
-    update, body = Whole(body=texts.memory_update()), plugin(where.program, lifts=not wished)
+    update, body = Whole(body=wording.memory_update()), plugin(where.program, lifts=not wished)
     places = (
         where.place(settings, "compaction off without the plugin", base, os.path.basename(settings_file(base))),
         where.place(Whole(body=body), "the plugin", base, *inside, "plugins", "holdfast.js"),
         where.place(update, "/memory-update", base, *inside, "commands", "memory-update.md"),
-        where.place(Whole(body=texts.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
-        where.place(Whole(body=texts.instructions()), "the protocol", base, *inside, PROTOCOL),
+        where.place(Whole(body=wording.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
+        where.place(Whole(body=wording.instructions()), "the protocol", base, *inside, PROTOCOL),
     )
     steps = (_WISHED if wished else "", _RESTART, worktrees(CLIENT) if where.in_project else "")
     return Needed(client=CLIENT, places=places, by_hand=tuple(filter(None, steps)))
@@ -69,7 +69,7 @@ def config_folder() -> str:
 def plugin(words: tuple[str, ...], *, lifts: bool = True) -> str:
     """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
     disable."""
-    text = texts.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(words))}")
+    text = wording.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(words))}")
     text = program.filled(text)
     return text if lifts else text.replace(_LIFTS, _LEAVES)
 

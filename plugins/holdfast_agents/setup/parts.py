@@ -29,7 +29,7 @@ _SCHEMA = "$schema"
 
 
 class Part(ABC):
-    """A file, or a part of one that others also write."""
+    """A file, or a part of a shared file."""
 
     @abstractmethod
     def put(self, text: str, name: str) -> str:
@@ -279,7 +279,7 @@ def is_server(value: object) -> bool:
 
 
 def _toml(text: str, name: str, problem: str = "", next_step: str = "") -> Mapping[str, object]:
-    """Raises: ConfigError that names ``problem``, or says where ``text`` is no TOML."""
+    """Raises: ConfigError that names ``problem``, or the position where ``text`` is not TOML."""
     try:
         return untrusted.from_toml(text)
     except tomllib.TOMLDecodeError as error:

@@ -32,7 +32,7 @@ class Where:
 
 @frozen(kw_only=True)
 class Needed:
-    """The files for one client, first the one that guards compaction. ``by_hand`` are sentences with the user's
+    """A client's files, first the compaction guard. ``by_hand`` are sentences with the user's
     remaining steps, in order."""
 
     client: str

@@ -48,15 +48,15 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     aside = _not_prose(payload)
     changed = {
         text: hostile.MARK.format(name=source) + text
-        for text in contract.texts(payload)
+        for text in contract.strings_of(payload)
         if text not in aside
         and hostile.instructs_anywhere(text)
         and not hostile.is_marked(text)
         and (source := witness.source_of(text))
     }
     if changed:
-        texts = contract.texts(payload)
-        payload = contract.map_texts(payload, {text: changed.get(text, text) for text in texts})
+        strings = contract.strings_of(payload)
+        payload = contract.map_texts(payload, {text: changed.get(text, text) for text in strings})
     warnings = [f"A line was not put into curated memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
     return payload, hostile.marked(summary, witness.source_of), warnings
 

@@ -227,9 +227,9 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
         if text is not None and name not in draft.derived and not may_stay(text, turns):
             changes[name] = None
     for name in ("facts", "decisions", "blockers", "follow_ups", "needs_operator"):
-        texts = getattr(draft, name) or ()
-        kept = [text for text in texts if may_stay(text, turns)]
-        if len(kept) < len(texts):
+        strings = getattr(draft, name) or ()
+        kept = [text for text in strings if may_stay(text, turns)]
+        if len(kept) < len(strings):
             changes[name] = kept or None
     links = {text for text in draft.artifacts or () if "://" in text}
     if links and (only := links - _linked(links, turns)):

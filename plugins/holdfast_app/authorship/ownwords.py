@@ -117,15 +117,15 @@ def own_words(text: str) -> str:
 
 
 def _typed(text: str) -> str:
-    """What the user typed after a command whose template is in ``text``. Without words of the user, the sentence that
-    says what the command does, which is empty when it has only steps. ``text`` when it is no template."""
+    """The user's words after a command whose template is in ``text``. Without words of the user, the sentence that
+    describes the command, which is empty when it has only steps. ``text`` when it is not a template."""
     head, _, rest = text.partition(_TYPED_END)
     _, heading, given = head.rpartition(_TYPED)
     given = given.strip()
     if not heading or len(given) < 6 or not (given.startswith("```") and given.endswith("```")):
         return text
     typed = given.removesuffix("```").partition("\n")[2].strip()
-    if typed and typed != "$ARGUMENTS":  # some clients leave the place of the words unfilled
+    if typed and typed != "$ARGUMENTS":  # some clients leave the words' place unfilled
         return typed
     if described := _DESCRIBED.match(text):
         return described[1].strip()

@@ -36,7 +36,7 @@ def short_id(message_id: str) -> str:
 def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
     """``FIELD ID`` for each derived field and each message it quotes, ordered by quotation. ``ID`` is
     a shortened message id (:func:`short_id`)."""
-    said_in: dict[str, str] = {}  # the message of each key
+    said_in: dict[str, str] = {}  # each key's message
     wanted: list[tuple[str, tuple[str, ...]]] = []
     for field in ("objective", "next_step", *_LISTS):
         if field in payload.derived:
@@ -58,8 +58,8 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
 
 def _keys(field: str, text: str) -> tuple[str, ...]:
     """What to look for, best first. An objective may end with an earlier request in brackets."""
-    texts = (text, text.partition(" (")[0]) if field == "objective" else (text,)
-    return tuple(filter(None, (key(plain(one.removesuffix("…"))) for one in texts)))
+    strings = (text, text.partition(" (")[0]) if field == "objective" else (text,)
+    return tuple(filter(None, (key(plain(one.removesuffix("…"))) for one in strings)))
 
 
 def plain(text: str) -> str:

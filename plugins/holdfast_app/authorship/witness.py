@@ -92,9 +92,9 @@ def _stat(path: str) -> tuple[float, int, str]:
     return found.st_mtime, found.st_size, path
 
 
-def check(services: Services, texts: Iterable[str], name: str) -> None:
+def check(services: Services, strings: Iterable[str], name: str) -> None:
     """Refuse lines that may not enter the curated document ``name``. Raises: Refused for the first of them."""
     witness = Witness(services)
-    for text in texts:
+    for text in strings:
         if witness.is_hostile(text):
             raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)

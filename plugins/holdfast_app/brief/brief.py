@@ -78,12 +78,12 @@ class Brief:
     pointers: tuple[str, ...]
     text: str
     files: tuple[tuple[str, str], ...] = ()
-    #: One sentence that counts what was left out because this machine did not write it; empty when nothing was.
+    #: A sentence that counts passages left out because this machine did not write them. Empty without any.
     withheld: str = ""
     lost: tuple[Loss, ...] = ()
     #: A sentence about flushes kept on this machine because the server did not take them, or empty.
     spooled: str = ""
-    #: The lines of the facts that fit, corrections first.
+    #: Lines for the facts that fit, corrections first.
     facts: tuple[str, ...] = ()
 
     @property
@@ -136,7 +136,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         *apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *reading.damaged.values(),
-        *(one for one in losses.newest(services, reading.texts, receipts) if one.name not in reading.damaged),
+        *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
     )
     waiting = kept.sentence if kept else ""
     facts = known.chosen(services, reading.facts, max_chars)
@@ -196,7 +196,7 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 class _Reading:
     """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` counts the passages
-    left out by document; ``texts`` maps their names to the stored text."""
+    left out by document; ``contents`` maps their names to the stored text."""
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
@@ -208,7 +208,7 @@ class _Reading:
         try:
             found = store.fetch([*names, *checked], listing=True)
             self._stored, self.facts = dict(found.documents), found.facts
-        except Corrupt:  # what is intact is shown all the same
+        except Corrupt:  # intact documents are shown all the same
             self._stored = {}
             for name in names:
                 self._read(name)
@@ -219,7 +219,7 @@ class _Reading:
         self.facts = store.known_facts(self.facts)
 
     @property
-    def texts(self) -> dict[str, str | None]:
+    def contents(self) -> dict[str, str | None]:
         stored = self._stored.items()
         return {name: document.text if document else None for name, document in stored if name not in self.damaged}
 
@@ -284,7 +284,7 @@ def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collec
     """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section; with one line
     for a block's artifacts. If a block's flush is in ``shown``, the lines that the resume point repeats are left out.
 
-    ``later`` holds the sessions of newer notes, and receives this note's; it holds :data:`uncommitted.TITLE` once a
+    ``later`` holds the sessions of newer notes, and receives this note's. It holds :data:`uncommitted.TITLE` once a
     list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
     """
     kept: list[str] = []

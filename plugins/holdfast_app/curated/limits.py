@@ -15,7 +15,7 @@ class Limits(NamedTuple):
 
 
 def of(settings: Mapping[str, object]) -> Limits:
-    """The settings of a table. Raises: ConfigError for an unknown or invalid setting."""
+    """A table's settings. Raises: ConfigError for an unknown or invalid setting."""
     for name, value in settings.items():
         default = Limits._field_defaults.get(name)
         # type() rather than isinstance: true is not a number of items.

@@ -98,7 +98,7 @@ NOW: Final = (
     "currently|right now|at the moment|for now|for the time being|in the meantime|recently|lately|not yet"
     "|temporary (?:workaround|fix|hack|measure|solution)"
 )
-#: Work that is not finished.
+#: Unfinished work.
 UNFINISHED: Final = (
     r"waiting (?:for|on)|in progress|under (?:way|review)|(?:almost|nearly|half) (?:finished|done|ready)"
     r"|\d+ (?:open|remaining|pending) (?:bugs?|issues?|tickets?|prs?|tasks?)"
@@ -112,5 +112,5 @@ DOING: Final = (
     "|working on|looking (?:into|at)|trying|deploying|rolling out|upgrading|leaking|rebasing"
 )
 BAD_STATES: Final = "down|stuck|red|(?:green|red|flaky|broken|slow|down) again"
-#: Actions that begin a report of what was just done.
+#: Actions that begin a report of completed work.
 JUST_DONE: Final = "restarted|reverted|merged|rebased|rebooted|re-?ran|debugged|investigated"

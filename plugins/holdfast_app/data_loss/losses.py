@@ -60,17 +60,17 @@ class Losses:
 
 def newest(
     services: Services,
-    texts: Mapping[str, str | None] | None = None,
+    contents: Mapping[str, str | None] | None = None,
     receipts: Iterable[Receipt] | None = None,
 ) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
-    ``texts`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
+    ``contents`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
     :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     last = newest_receipts(services) if receipts is None else receipts
     gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))
-    return [*journals(services, gone), *facts(services), *lists(services), *unproved(services, last, texts)]
+    return [*journals(services, gone), *facts(services), *lists(services), *unproved(services, last, contents)]
 
 
 def newest_receipts(services: Services) -> list[Receipt]:
@@ -189,29 +189,29 @@ def unproved(
 ) -> Iterator[Loss]:
     """The receipts' missing content, with one loss per document or block."""
     forgotten = _forgotten(services)
-    texts = dict(known or {})
+    contents = dict(known or {})
     told: set[tuple[str, str]] = set()
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
             if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
-            loss = _lost(services, receipt, written, texts)
+            loss = _lost(services, receipt, written, contents)
             key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")
             if loss is not None and key not in told:
                 told.add(key)
                 yield loss
 
 
-def _lost(services: Services, receipt: Receipt, written: Written, texts: dict[str, str | None]) -> Loss | None:
-    """What a document lacks of what ``receipt`` says was written. ``texts`` are the documents read so far."""
+def _lost(services: Services, receipt: Receipt, written: Written, contents: dict[str, str | None]) -> Loss | None:
+    """The content proved by ``receipt`` that a document lacks. ``contents`` are the documents read so far."""
     name = written.name
     try:
-        if name not in texts:
+        if name not in contents:
             document = services.store.read(name)
-            texts[name] = document.text if document else None
-        text = texts[name]
-        # Only the frame of a handoff is checked, because this runs at each start.
+            contents[name] = document.text if document else None
+        text = contents[name]
+        # Only a handoff's frame is checked, because this runs at each start.
         if written.surface == Surface.HANDOFF and text is not None and not handoff.is_framed(text):
             handoff.parse(text, name)
     except Corrupt as error:

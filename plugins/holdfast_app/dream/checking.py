@@ -56,7 +56,7 @@ class Check:
         self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
 
     def times(self, items: Iterable[str]) -> tuple[tuple[str, datetime], ...]:
-        """The items with a confirmation, each with the time of the last one."""
+        """The items with a confirmation, each with its last time."""
         return tuple((text, one.last) for text in items if (one := self.record.get(confirmed.key_of(text))))
 
     def checked(self, draft: str) -> str:
@@ -172,7 +172,7 @@ class Check:
         lost without ``force``."""
         after = [item.text for item in memorytext.read(new).items]
         days = {
-            text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in self.times(self.before.texts)
+            text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in self.times(self.before.items)
         }
         found = compare(self.before, new, after, self.sources, result=self.result, days=days)
         self.note(

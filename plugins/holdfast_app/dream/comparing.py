@@ -49,7 +49,7 @@ def compare(
     newer = before.replaced(after)
     reasons = {same_key(one.text): one.reason for one in result.refused}
     there = new.splitlines()
-    gone = [text for text in before.texts if same_key(text) not in still]
+    gone = [text for text in before.items if same_key(text) not in still]
     for found in ground(gone, [("new", new)]):
         best = found.supports[0] if found.supports else None
         if heir := newer.get(found.text):

@@ -53,9 +53,9 @@ def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
 class Before:
     """A memory's items before a dream. Several steps ask about them, so their keys and the index exist once."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.texts = list(texts)
-        self._keys = {same_key(text) for text in self.texts}
+    def __init__(self, items: Iterable[str]) -> None:
+        self.items = list(items)
+        self._keys = {same_key(text) for text in self.items}
 
     def has(self, text: str) -> bool:
         """Whether it has this item, with the same key."""
@@ -68,7 +68,7 @@ class Before:
     @cached_property
     def _known(self) -> Known[str]:
         known = Known[str]()
-        for text in self.texts:
+        for text in self.items:
             known.add(text, text)
         return known
 
@@ -142,15 +142,15 @@ def updated(
     now: datetime,
 ) -> dict[str, Confirmation]:
     """The record for ``items``, with the statements ``said`` (text, time, document), oldest first."""
-    texts = {confirmed.key_of(text) for text in items}
-    found = {key: record[key] for key in texts if key in record}
+    keys = {confirmed.key_of(text) for text in items}
+    found = {key: record[key] for key in keys if key in record}
     for text, at, document in said:
         key = confirmed.key_of(text)
         heard = found.get(key)
-        if key in texts and (heard is None or (at > heard.last and not heard.is_said)):
+        if key in keys and (heard is None or (at > heard.last and not heard.is_said)):
             found[key] = Confirmation(first=at, last=at, by=document)
         elif heard is not None and at > heard.last:
             another = at.date() > heard.last.date()
             found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
     since = now if record else now - confirmed.WORTH  # items from before the record are older than the notes
-    return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}
+    return {key: found.get(key) or Confirmation(first=since, last=since) for key in keys}

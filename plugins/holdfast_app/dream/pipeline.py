@@ -264,7 +264,7 @@ class _Run:
             raise _Edited(error.message) from error
 
     def _begun(self, name: str, old: str, notes: Sequence[Note]) -> tuple[Check, list[Statement]]:
-        """The check of a draft to come, and the statements of its notes. Raises: NotApplied."""
+        """A coming draft's check, and its notes' statements. Raises: NotApplied."""
         heard = witness.Witness(self.services)
         sources = self._sources(name, old, notes, heard)
         memory = memorytext.read(old, prose_is_item=True)
@@ -285,14 +285,14 @@ class _Run:
             title=memory.title or memorytext.TITLE,
             before=before,
             sources=sources,
-            record=self._record(before.texts),
+            record=self._record(before.items),
             newest=max((one.at for one in said), default=None),
         )
         return check, said
 
     def _draft(self, old: str, check: Check) -> DreamDraft:
-        """What the dreamer made of the sources. Raises: NotApplied, PluginError."""
-        sources = DreamSources(memory=old, notes=check.sources[1:], confirmed=check.times(check.before.texts))
+        """The dreamer's draft. Raises: NotApplied, PluginError."""
+        sources = DreamSources(memory=old, notes=check.sources[1:], confirmed=check.times(check.before.items))
         dreamt = self.services.plugins.on_dream(sources, only=self.services.config.dream.plugin)
         if dreamt is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")

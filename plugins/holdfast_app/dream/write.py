@@ -51,13 +51,13 @@ def admitted(services: Services, text: str) -> str:
         return "Withheld, because it may not be stored."
 
 
-def admitted_all(services: Services, texts: list[str]) -> list[str]:
+def admitted_all(services: Services, strings: list[str]) -> list[str]:
     """:func:`told` for many strings, with few calls to the validators."""
-    rewritten = list(map(paths.rewriter(services.root), texts))
+    rewritten = list(map(paths.rewriter(services.root), strings))
     if all(rewritten):
         with contextlib.suppress(HoldfastError):
             return services.gate.admit_all(rewritten, surface=Surface.DIARY)
-    return [admitted(services, text) for text in texts]
+    return [admitted(services, text) for text in strings]
 
 
 def apply(services: Services, proposal: Proposal) -> DreamResult:

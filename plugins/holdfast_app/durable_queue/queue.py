@@ -18,7 +18,7 @@ from holdfast.fs import private, records
 from holdfast_app.durable_queue import tally
 
 T = TypeVar("T")
-#: The start of the id that stands for an unreadable line.
+#: An unreadable line's id starts so.
 DAMAGED: Final = "damaged-"
 
 
@@ -85,5 +85,5 @@ class DurableQueue(Generic[T]):
 
 
 def damaged_id(line: bytes) -> str:
-    """The id of an unreadable line, the same at each reading."""
+    """An unreadable line's id, the same at each reading."""
     return f"{DAMAGED}{zlib.crc32(line.rstrip()):08x}"

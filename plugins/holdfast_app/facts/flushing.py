@@ -28,7 +28,7 @@ logger = log("holdfast.facts")
 
 
 class FlushedFacts:
-    """The facts of one project's flushes, see :class:`holdfast.flush.interfaces.FactService`.
+    """One project's facts from flushes, see :class:`holdfast.flush.interfaces.FactService`.
 
     With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted yet. If an extracting
     process died and its results are lost, the extractors that a flush may wait for run again.

@@ -1,4 +1,4 @@
-"""The part of an opened project that remembers facts. Each method imports its code when it is called."""
+"""An opened project's methods for facts. Each method imports its code when it is called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast_app.facts.store.lifecycle import Facts
     from holdfast_app.services import Services
 
-    #: A part of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
+    #: An item in a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
     Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 

@@ -1,1 +1,1 @@
-"""Python agent loops: a guard for the function that drops context, and a mirror of the loop's message list."""
+"""Python agent loops: a guard for the function that drops context, and a mirror for its message list."""

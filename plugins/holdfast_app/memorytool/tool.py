@@ -210,7 +210,7 @@ class MemoryTool:
         return name
 
     def _check_new(self, path: str, name: str) -> None:
-        """Raises: MemoryToolError when a file is in the way of the folders above, or the name holds a secret."""
+        """Raises: MemoryToolError when a parent folder is a file, or the name holds a secret."""
         above = name.rpartition("/")[0]
         while len(above) > len(self._folder):
             if self._is_file(above):

@@ -66,7 +66,7 @@ def clip(text: str, limit: int = MAX_RESULT_CHARS) -> str:
 
 
 def _border(text: str, at: int, step: int) -> int:
-    """The border of the word around ``at`` in the direction ``step``; ``at`` itself inside a very long word."""
+    """The word's border from ``at`` in the direction ``step``. ``at`` itself inside a very long word."""
     if text[at - 1] in _BETWEEN or text[at] in _BETWEEN:
         return at
     start = end = at
@@ -124,7 +124,7 @@ def shortened(text: str, cwd: str) -> str:
 
 
 def telling(arguments: object) -> tuple[str, tuple[str, ...]]:
-    """The most informative argument of a call, otherwise all of them as text, and their names. The name of a value that
+    """A call's most informative argument, otherwise all of them as text, and their names. The name of a value that
     is the whole argument is empty."""
     if isinstance(arguments, str):
         return arguments, ("",)

@@ -3,7 +3,7 @@
 It quotes requests and answers, reads the client's task list and the changed files, and decides by the last messages
 whether work is open and what comes next. Facts, decisions and blockers are only statements that
 :mod:`holdfast_app.offline.cues` recognises ("remember:", "Decision:", "blocked:"). Each line it returns is in a
-message, word for word. A dream copies the facts and decisions of the notes after the lines of the memory. It has no
+message, word for word. A dream appends the notes' facts and decisions to the memory's lines. It has no
 settings.
 """
 

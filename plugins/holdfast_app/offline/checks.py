@@ -37,7 +37,7 @@ _TELLING: Final = Lazy(
 _NOISE: Final = Lazy(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
 
 _MAX_OUTPUT_CHARS: Final = 20_000
-"""Only the end of a tool's output is read, because it holds the verdict."""
+"""Only a tool output's end is read, because it holds the verdict."""
 _MAX_VERDICT_CHARS: Final = 160
 _MAX_COMMAND_CHARS: Final = 200
 
@@ -69,7 +69,7 @@ def _settle(checks: list[str], message: Message, failing: dict[str, str]) -> Non
             for key in [key for key in failing if _covers(_key(check), key)]:
                 del failing[key]
     elif checks:
-        key = _key(checks[-1])  # && stops at the one that failed
+        key = _key(checks[-1])  # && stops at the failed command
         failing.pop(key, None)
         failing[key] = ": ".join(filter(None, (clip(checks[-1], _MAX_COMMAND_CHARS), _verdict(output))))
 

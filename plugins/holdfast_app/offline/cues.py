@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 class Cue(NamedTuple):
-    """``confidence`` and ``category`` are those of the resulting fact. Without a category there is no fact.
+    """``confidence`` and ``category`` of the resulting fact. Without a category no fact results.
 
     ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in messages of the agent.
     """
@@ -91,13 +91,13 @@ CUES: Final = (
     ),
     Cue(Kind.NEXT, rf"next(?: steps?| actions?| up)?{_LABEL_END}"),
     Cue(Kind.FOLLOW_UP, rf"(?:to-?dos?|follow[- ]?ups?){_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*"),
-    # The agent's "Blocker:" is mostly the severity of a review's finding, and its questions are read at the end.
+    # The agent's "Blocker:" is mostly a review finding's severity, and its questions are read at the end.
     Cue(Kind.BLOCKER, rf"(?:blocked(?: by| on)?|blockers?|waiting for|(?:open|unresolved) questions?){_LABEL_END}"),
 )
 
 _LEAD: Final = r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes)\b[,:]?\s+){0,2}[*_]{0,3}"
 
-#: Every line with a cue contains at least one of these words.
+#: Every line with a cue contains at least one word from here.
 _HINTS: Final = (
     "remember", "for the record", "deci", "agreed", "prefer", "always", "never", "from now on", "correct", "next",
     "todo", "to-do", "follow", "remind", "block", "waiting", "question",
@@ -118,7 +118,7 @@ def _compiled() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
 
 
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
-    """The cue at the start of ``sentence``, and the offset of the text after it, or None."""
+    """The cue that opens ``sentence``, and the offset after it, or None."""
     for cue, pattern in _compiled():
         if (user or not cue.user_only) and (found := pattern.match(sentence)):
             if any(found[0].count(mark) % 2 for mark in '`"'):

@@ -18,9 +18,9 @@ _KEY_CHARS: Final = 60
 _LEAST_CHARS: Final = 12
 
 
-def read_by_tools(texts: Iterable[str], said: Sequence[Message]) -> frozenset[str]:
-    """The ``texts`` that appear in a tool result in ``said``, oldest first, before the agent or the user says them."""
-    keys = {key: text for text in texts if len(key := _plain(text)[:_KEY_CHARS]) >= _LEAST_CHARS}
+def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[str]:
+    """The ``strings`` in a tool result in ``said``, oldest first, before the agent or the user says them."""
+    keys = {key: text for text in strings if len(key := _plain(text)[:_KEY_CHARS]) >= _LEAST_CHARS}
     waiting, found = set(keys), set[str]()
     for message in said[-_MESSAGES:] if keys else ():
         body = _plain(message.text)

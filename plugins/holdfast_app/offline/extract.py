@@ -1,6 +1,6 @@
 """Derives a flush from a session by quoting it: requests, answers, task list, changes. No word is invented.
 
-Explicit statements go into the fields of the payload. Other text that may matter is quoted in the summary under its
+Explicit statements go into the payload's fields. Other text that may matter is quoted in the summary under its
 speaker's name, so nothing is called a decision by guesswork.
 """
 
@@ -61,19 +61,19 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     found = Statements()
     ends = {id(message) for message in answers}
     for message in said:
-        # Between tool calls the agent weighs what it later drops, so only its answers count.
+        # Between tool calls the agent weighs options that it later drops, so only its answers count.
         if message.role in ("user", "tool") or id(message) in ends:
             found.read(message)
     done = changes(said)
     listed = tasks.of(said)
-    decided = found.decisions.texts()
+    decided = found.decisions.strings()
     echoed = echoes.read_by_tools(decided, said)
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
-        blockers=found.blockers.texts() or None,
+        blockers=found.blockers.strings() or None,
         next_step=found.next_step or None,
-        artifacts=[*done.files[-MAX_FILES:], *found.pointers.texts()] or None,
+        artifacts=[*done.files[-MAX_FILES:], *found.pointers.strings()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
     summary = _summary(messages, said, answers, draft, done, listed)
@@ -83,7 +83,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
 def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:
     """Promises, and task list entries except the next one."""
     waiting = [*listed.doing, *listed.pending][1:]
-    return [*found.follow_ups.texts(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
+    return [*found.follow_ups.strings(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
 
 def _summary(

@@ -1,6 +1,6 @@
 """The payload fields that follow from a conversation's course: objective, next step, task, and whether work is open.
 
-Stated fields of open work stay until the user requests something else. A request that is finished leaves them as they
+Stated fields of open work stay until the user requests something else. A finished request leaves them as they
 were.
 """
 
@@ -56,9 +56,9 @@ def _objective(said: Sequence[Message], messages: Sequence[Message], before: Pay
         return _in_context(asked_last, before) if before.work_open else asked_last
     if known or not is_none(next_step):
         return known or cut(next_step, _OBJECTIVE)
-    texts = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
-    texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
-    return first_line(texts[0], _CLIP) if texts else None
+    spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
+    spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
+    return first_line(spoken[0], _CLIP) if spoken else None
 
 
 def _in_context(text: str, before: Payload) -> str:

@@ -25,7 +25,7 @@ _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request i
 
 
 class Reply(NamedTuple):
-    """``text`` on one line: a question with its answer, or the words with which the user ``refuses`` a call."""
+    """``text`` on one line: a question with its answer, or the user's words that ``refuse`` a call."""
 
     text: str
     refuses: bool = False

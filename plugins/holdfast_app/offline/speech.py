@@ -20,7 +20,7 @@ def own_lines(text: str) -> Iterator[str]:
     """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted, nor lines
     of holdfast's layout.
 
-    An unclosed block extends to the end of the text.
+    An unclosed block extends to the text's end.
     """
     for part in outside(text):
         fence = ""
@@ -44,7 +44,7 @@ def _fence(line: str) -> str:
 
 
 def listed(line: str) -> str | None:
-    """The text of a list item; None for other lines."""
+    """A list item's text. None for other lines."""
     found = read_line(line)
     return found.text if found.kind == ITEM else None
 

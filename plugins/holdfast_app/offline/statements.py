@@ -32,7 +32,7 @@ MAX_LINE_CHARS: Final = 20_000
 
 _NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
 _BOX: Final = Lazy(r"\[([ xX])\]\s+")
-#: "Decision: whether to retry, and why" names what is to be decided, and "Decision: option A" needs the options.
+#: "Decision: whether to retry, and why" names an open question, and "Decision: option A" needs the options.
 _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECASE)
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
 _NO_FACT: Final = Lazy(
@@ -41,7 +41,7 @@ _NO_FACT: Final = Lazy(
     r"|.*\b(?:it|this|that|them|these|those|here|there|and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
     re.IGNORECASE,
 )
-#: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
+#: A pasted prompt for an agent, or a document: a person's role, or a tag on a separate line.
 _PROMPT: Final = Lazy(
     r"^[^\w\n]*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
     r"|^[^\S\n]*</?[\w-]++[^<>\n]*>[^\S\n]*$",
@@ -70,7 +70,7 @@ class Newest:
         """Remove ``text``; a missing one is ignored."""
         self._texts.pop(same_key(text), None)
 
-    def texts(self) -> list[str]:
+    def strings(self) -> list[str]:
         """Oldest first."""
         return list(self._texts.values())
 
@@ -123,7 +123,7 @@ class Statements:
                 announced = announced if hinted and item is not None else None
 
     def _sentences(self, line: str, message: Message, *, is_item: bool) -> Cue | None:
-        """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
+        """Collect statements from a line's sentences. Returns a cue at the line's end, which introduces the
         next."""
         announced: Cue | None = None
         user = message.role == "user"
@@ -177,7 +177,7 @@ def _is_document(text: str) -> bool:
 
 
 def _as_label(line: str) -> str:
-    """A heading or a line in bold as the label of the list below it."""
+    """A heading or a line in bold as a label for the list below it."""
     found = read_line(line)
     bold = found.text.startswith("**") and found.text.endswith("**")
     return f"{found.text.strip('*_: ')}:" if found.level or bold else line

@@ -140,7 +140,7 @@ class Forge(ABC):
 
 
 def _unproved(item: Item, waiting: Item | None, untried: str) -> Evidence:
-    """The evidence for an item that was not published by this flush, with the reason why it is ``waiting``."""
+    """Evidence for an item that this flush did not publish, with the reason for its ``waiting``."""
     from holdfast.models import Evidence
 
     note = "Another process of this project has published it meanwhile."

@@ -221,7 +221,7 @@ def _published(item: Item, send: Send) -> Evidence | HoldfastError:
 
 
 def with_reasons(items: Iterable[Item]) -> list[Item]:
-    """``items``, in order. One that must wait for an earlier item on the same target says so."""
+    """``items``, in order. An item that must wait for an earlier item on the same target reports it."""
     first: dict[tuple[str, str], Item] = {}
     explained: list[Item] = []
     for item in items:

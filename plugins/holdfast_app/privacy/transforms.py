@@ -81,7 +81,7 @@ class Left:
 
 @frozen(kw_only=True)
 class Report:
-    """What an edit removed or changed or, with ``dry_run``, is to remove or change.
+    """An edit's removals and changes or, with ``dry_run``, its planned ones.
 
     ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
     cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)

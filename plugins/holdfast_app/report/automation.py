@@ -85,7 +85,7 @@ def _of_json(text: str) -> Iterator[str]:
 
 
 def _of_value(value: Any) -> Iterator[str]:
-    """A value as one line; a list, and a table's list of tables, as several."""
+    """A value as one line. A list, and a table's list of tables, as several."""
     lists = [one for one in value.values() if isinstance(one, list) and one] if isinstance(value, dict) else []
     inner = [one for one in lists if isinstance(one[0], dict)] if not isinstance(value, list) else [value]
     if inner:
@@ -97,7 +97,7 @@ def _of_value(value: Any) -> Iterator[str]:
 
 def _of_lines(text: str) -> Iterator[str]:
     """Each line except headings that state nothing bad; all headings when there is nothing else."""
-    # Line by line, because a log is not Markdown as a whole: an unclosed fence in it would hide what comes after.
+    # Line by line, because an unclosed fence in a log would hide the lines after it.
     read = (read_line(line) for line in text.splitlines())
     lines = [line for line in read if line.kind in (HEADING, ITEM, TEXT) and line.text.strip(_RULE)]
     for line in [line for line in lines if line.kind != HEADING or _level(line.text)] or lines:

@@ -92,12 +92,12 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
     """A forge's activity with its lines, and an error message when it could not be reached."""
     try:
         activity = forge.activity(since, now)
-        texts = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)
+        masked = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)
     except HoldfastError as error:
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
         return [], f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."
-    lines = (Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True))
+    lines = (Line(text=text, pointer=one.pointer) for text, one in zip(masked, activity, strict=True))
     return list(zip(activity, lines, strict=True)), ""
 
 

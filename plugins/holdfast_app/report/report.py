@@ -114,8 +114,8 @@ def write_yesterdays(services: Services) -> Written | None:
 
 
 def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
-    texts = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
-    return [Line(text=text, pointer=line.pointer) for text, line in zip(texts, lines, strict=True)]
+    masked = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
+    return [Line(text=text, pointer=line.pointer) for text, line in zip(masked, lines, strict=True)]
 
 
 def _from_note(

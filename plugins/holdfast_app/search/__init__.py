@@ -5,7 +5,7 @@ updated by a search and never by a hook, and can be deleted at any time.
 
 - ``words``: words in questions and stored content
 - ``dates``: a day or a span of days in a question
-- ``texts``: searchable content, read from the store
+- ``records``: searchable content, read from the store
 - ``index``: the SQLite file and its updates
 - ``rank``: ranking of the matches
 - ``embedders``, ``table``, ``vectors``, ``distil``: vectors, where a plugin is enabled

@@ -65,7 +65,7 @@ def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span
     impossible.
 
     Dates go before expressions like "last week", which are used only without a date. "Between" and "from ... to" make
-    one span of two dates. A month without a year means the latest one that had started at ``latest`` (``now``).
+    one span of two dates. A month without a year means the latest month that had started at ``latest`` (``now``).
     """
     try:
         found = list(dict.fromkeys(_dates(text, now, latest or now) or _relative(text, now)))

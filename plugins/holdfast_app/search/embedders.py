@@ -32,7 +32,7 @@ class Embedder(ABC):
     weight: ClassVar[float] = 2.0
     #: It offers this interface instead of hooks.
     without_hooks: ClassVar[bool] = True
-    #: Settings of the plugin's table, with their types. ``required`` is the one without a default.
+    #: Settings of the plugin's table, with their types. ``required`` has no default.
     known_settings: ClassVar[Mapping[str, type]] = {}
     required: ClassVar[str] = ""
 

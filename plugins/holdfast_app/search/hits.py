@@ -1,4 +1,4 @@
-"""The found entries as hits: each line and turn once, masked, with the part that matched."""
+"""The found entries as hits: each line and turn once, masked, with the matching part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
-from holdfast_app.search import dates, index, texts
+from holdfast_app.search import dates, index, records
 from holdfast_app.search.excerpts import excerpt
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _lines(db: sqlite3.Connection, ranked: list[Ranked]) -> dict[int, tuple[str,
     """Kind and words of the entries that are lines of documents, without list marks, labels and sources."""
     rows = db.execute(
         f"SELECT rowid, kind, body FROM text WHERE rowid IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
-        (*(one.id for one in ranked), texts.TURN, texts.FACT),
+        (*(one.id for one in ranked), records.TURN, records.FACT),
     )
     return {one: (kind, " ".join(_FRAME.sub(" ", body).split())) for one, kind, body in rows}
 
@@ -108,16 +108,16 @@ def shown(
 
     def place_of(one: int) -> Place:
         row = rows[one]
-        if row.kind != texts.TURN:
+        if row.kind != records.TURN:
             return Place(row.name, row.place, f"{row.name}:{row.place}" if row.name else row.place)
         if row.name not in sessions:
-            sessions[row.name] = texts.session_of(memory, row.name, row.origin)
+            sessions[row.name] = records.session_of(memory, row.name, row.origin)
         return Place(sessions[row.name], row.place, f"session {sessions[row.name]}, turn {row.place}")
 
     def neighbour(one: int) -> str:
-        if one not in bodies or rows[one].kind == texts.FACT:
+        if one not in bodies or rows[one].kind == records.FACT:
             return ""
-        return f"{rows[one].role}: {bodies[one]}" if rows[one].kind == texts.TURN else bodies[one]
+        return f"{rows[one].role}: {bodies[one]}" if rows[one].kind == records.TURN else bodies[one]
 
     hits = []
     for one, others in found.items():

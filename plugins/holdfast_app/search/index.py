@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast_app.progress import report
-from holdfast_app.search import dates, texts, words
+from holdfast_app.search import dates, records, words
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_app.search.texts import Source
+    from holdfast_app.search.records import Source
 
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ def size(db: sqlite3.Connection) -> int:
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
     known: set[tuple[str, str, str]] = set(db.execute("SELECT kind, name, stamp FROM source"))
-    current = list(texts.sources(memory))
+    current = list(records.sources(memory))
     if known == set(current):
         return ()
     changed = [one for one in current if one not in known]
@@ -157,7 +157,7 @@ def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
             row = db.execute(
                 "SELECT id, origin, place, texts FROM source WHERE kind = ? AND name = ?", (one.kind, one.name)
             ).fetchone()
-            origin = texts.origin(memory, one)
+            origin = records.origin(memory, one)
             if row is None:
                 cursor = db.execute("INSERT INTO source (kind, name) VALUES (?, ?)", (one.kind, one.name))
                 row = (cursor.lastrowid, "", 0, 0)
@@ -194,7 +194,7 @@ def _read(
     source_id, _, place, number = row
     is_whole = True
     try:
-        for text in texts.read(memory, source, place):
+        for text in records.read(memory, source, place):
             place = text.after or place
             if text.body:
                 dated = dates.in_words(dates.local(text.at, memory.config.tz)) if text.at else ""

@@ -1,6 +1,6 @@
-"""Rank the matches by BM25, by the share of the question's words, and by what surrounds them.
+"""Rank the matches by BM25, by the question words' share, and by their surroundings.
 
-An answer often has few of the question's words and stands next to the turn that has them. The weights were chosen on
+An answer often has few of the question's words and is next to the turn that has them. The weights were chosen on
 conversations 1 to 5 of LoCoMo (benchmarks/recall).
 """
 
@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
-from holdfast_app.search import dates, texts, words
+from holdfast_app.search import dates, records, words
 from holdfast_app.search.index import SOURCE, size
 
 #: Number of candidates with a BM25 score, how many of them are ranked, and their neighbours on each side.
@@ -45,8 +45,8 @@ _ALONE: Final = _TURN._replace(before=0.0, around=0.0, source=0.0)
 _LINE: Final = Weights(around=0.5, source=1.0, near=0.5, dated=1.5)
 _FACT: Final = Weights()
 WEIGHTS: Final[Mapping[str, Weights]] = {
-    texts.TURN: _TURN, texts.NOTE: _LINE, texts.DECISION: _LINE, texts.MEMORY: _LINE, texts.DOCUMENT: _LINE,
-    texts.FACT: _FACT,
+    records.TURN: _TURN, records.NOTE: _LINE, records.DECISION: _LINE, records.MEMORY: _LINE, records.DOCUMENT: _LINE,
+    records.FACT: _FACT,
 }  # fmt: skip
 
 
@@ -162,9 +162,9 @@ def _ranked(
     for one, place, kind, at, _, length, asks in rows:
         near = similar.of.get(one, 0.0)
         # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
-        if one not in own and not near and kind != texts.TURN:
+        if one not in own and not near and kind != records.TURN:
             continue
-        weight = _ALONE if kind == texts.TURN and talks[one >> SOURCE] == 1 else WEIGHTS[kind]
+        weight = _ALONE if kind == records.TURN and talks[one >> SOURCE] == 1 else WEIGHTS[kind]
         score = (
             weight.own * own.get(one, 0.0)
             + weight.before * own.get(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.5)

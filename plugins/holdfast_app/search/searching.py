@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue
 from holdfast.journal import journal
-from holdfast_app.search import dates, index, rank, spelling, texts, vectors, words
+from holdfast_app.search import dates, index, rank, records, spelling, vectors, words
 from holdfast_app.search.hits import SearchHit, once_each, shown
 from holdfast_app.search.served import hits as served_hits
 from holdfast_app.sessions import archive
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 
-#: Maximum question length, in characters. The rest of a pasted page adds nothing.
+#: Maximum question length, in characters. A pasted page's rest adds nothing.
 _QUESTION: Final = 2_000
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
 
@@ -54,7 +54,7 @@ def search(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
 ) -> Hits:
-    """Possible answers to ``question``, best first, and the extent of the search.
+    """Possible answers to ``question``, best first, and the search's extent.
 
     ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
     (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either
@@ -105,11 +105,11 @@ def _conditions(
         named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
         archived = f"/{stem}{archive.SUFFIX}"
         conditions.append(
-            (f"text.rowid >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
+            (f"text.rowid >> {index.SOURCE} IN ({named})", (records.TURN, f"{stem}.jsonl", archived, archived))
         )
     if first is not None:
         # A line of a document is dated by the day's beginning and can be from any time of it.
-        latest = f"text.at + {texts.REST_OF_DAY_S} * (text.kind NOT IN ('{texts.TURN}', '{texts.FACT}'))"
+        latest = f"text.at + {records.REST_OF_DAY_S} * (text.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
         conditions.append((f"text.at > 0 AND {latest} >= ?", (first.timestamp(),)))
     if end is not None:
         conditions.append(("text.at > 0 AND text.at < ?", (end.timestamp(),)))
@@ -126,8 +126,8 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
         raise BadValue("limit", f"must be at least 1, not {limit}")
     chosen = tuple(kinds)
     for kind in chosen:
-        if kind not in texts.KINDS:
-            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(texts.KINDS)}")
+        if kind not in records.KINDS:
+            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(records.KINDS)}")
     return chosen
 
 

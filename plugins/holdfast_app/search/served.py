@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast.text import ownlines
-from holdfast_app.search import texts, words
+from holdfast_app.search import records, words
 from holdfast_app.search.excerpts import excerpt
 from holdfast_app.search.hits import SearchHit
 
@@ -29,13 +29,13 @@ def hits(
     memory: Holdfast, question: str, limit: int, kinds: Collection[str], since: datetime | None, until: datetime | None
 ) -> list[SearchHit]:
     """The hits, best first, masked. Empty for a backend that does not serve searches. Raises: Unavailable."""
-    if not texts.is_served(memory):
+    if not records.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
     served = memory.services.store.backend.search(words.asked(question), max(limit, _FILTERED) if filtered else limit)
     found = [one for hit in served if (one := _described(memory, hit))]
-    if texts.DECISION in kinds:
-        notes = [one.name for one in found if one.kind == texts.NOTE]
+    if records.DECISION in kinds:
+        notes = [one.name for one in found if one.kind == records.NOTE]
         found += [one for name in notes for one in _decisions(memory, name, words.stems(question))]
     kept = [
         one
@@ -54,16 +54,16 @@ def hits(
 
 
 def _latest(one: SearchHit, at: datetime) -> datetime:
-    return at if one.kind == texts.FACT else at + timedelta(seconds=texts.REST_OF_DAY_S)
+    return at if one.kind == records.FACT else at + timedelta(seconds=records.REST_OF_DAY_S)
 
 
 def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[SearchHit]:
     """A note's decisions with a stem from the question. Backends do not distinguish decisions from other lines."""
-    at = texts.day_of(memory, name)
+    at = records.day_of(memory, name)
     return [
         SearchHit(one.kind, name, one.place, f"{name}:{one.place}", at, "", 0.0, "", one.body)
-        for one in texts.document(memory, name)
-        if one.kind == texts.DECISION and stems & words.stems(one.body)
+        for one in records.document(memory, name)
+        if one.kind == records.DECISION and stems & words.stems(one.body)
     ]
 
 
@@ -75,9 +75,9 @@ def _described(memory: Holdfast, hit: Hit) -> SearchHit | None:
         except NotFound:
             return None
         at = fact.created_at.astimezone(memory.config.tz)
-        return SearchHit(texts.FACT, "", fact.id, fact.id, at, str(fact.category), 0.0, "", fact.content)
-    kind = texts.kind_of(memory, hit.name)
+        return SearchHit(records.FACT, "", fact.id, fact.id, at, str(fact.category), 0.0, "", fact.content)
+    kind = records.kind_of(memory, hit.name)
     text = ownlines.without(hit.text).strip()
     if kind is None or not text:
         return None
-    return SearchHit(kind, hit.name, "1", hit.name, texts.day_of(memory, hit.name), "", 0.0, "", text)
+    return SearchHit(kind, hit.name, "1", hit.name, records.day_of(memory, hit.name), "", 0.0, "", text)

@@ -68,10 +68,10 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
         )
 
 
-def _masked(memory: Holdfast, texts: list[str]) -> list[str]:
+def _masked(memory: Holdfast, strings: list[str]) -> list[str]:
     """Strings masked for output and only then cut, because a cut could go through a secret. Servers would refuse an
     empty string."""
-    return [text[:_CHARS] or " " for text in memory.services.gate.outgoing_all(texts, surface="journal")]
+    return [text[:_CHARS] or " " for text in memory.services.gate.outgoing_all(strings, surface="journal")]
 
 
 def _normal(vectors: Any) -> np.ndarray[Any, Any]:

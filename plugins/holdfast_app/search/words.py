@@ -32,7 +32,7 @@ STOP: Final = frozenset(
     zur im am auf für bei nach aus hat haben hatte
     le la les un une des du de et ou mais est sont était que qui quoi où quand comment pourquoi dans sur pour avec
     el los las una unos unas y o pero es son era qué quién dónde cuándo cómo por para con en
-    """.split()  # noqa: SIM905 - read as a text
+    """.split()  # noqa: SIM905 - read as prose
 )
 
 #: Forms of a word that begin differently, one group per word. A question with one form also means the others.

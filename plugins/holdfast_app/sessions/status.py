@@ -79,7 +79,7 @@ class Status:
         return not self.unsafe and not self.lost
 
 
-#: The characters of a put-aside folder's name. It has no word of more than seven letters, and no space.
+#: A put-aside folder's name. It has no word of more than seven letters, and no space.
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 

@@ -104,7 +104,7 @@ class Spooled:
         return Unshipped(kept=whole, sentence=sentence(items, self._services.config.tz), services=self._services)
 
     def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
-        """Keep again those of ``flushes`` that are not kept, and move damaged lines to files of their own. Returns the
+        """Keep the missing ``flushes`` again, and move damaged lines to files of their own. Returns the
         number of both. Raises: FlushRefused; Unavailable."""
         spool = Spool(self._services.state)
         known = {one.id for one in spool.items()}

@@ -73,8 +73,8 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
     own = _own(item) if role == "user" else list(content) if isinstance(content, list) else [content]
     if role == "user" and not own and content:
         reading.leave_out("context")
-    texts = [block for block in own if _is_plain(block)]
-    text = text_of(texts)
+    plain = [block for block in own if _is_plain(block)]
+    text = text_of(plain)
     key = row_key(item.get("id"), position, role, text)
     reading.say(role, text, key=key, at=at)
     for number, block in enumerate(own):

@@ -1,4 +1,4 @@
-"""Read JSON values from a file: lines (JSONL) in bounded memory, or the elements of one array."""
+"""Read JSON values from a file: lines (JSONL) in bounded memory, or one array's elements."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def is_document(stream: BinaryIO) -> bool:
 
 
 def _document(stream: BinaryIO) -> tuple[str, int]:
-    """A document's text and the position of its first row; 0 for a file with one row per line."""
+    """A document's text and its first row's position. 0 for a file with one row per line."""
     stream.seek(0)
     first = stream.readline(MAX_ROW_BYTES)
     while first.isspace():
@@ -134,7 +134,7 @@ def _first_row(text: str) -> int:
 
 
 def _skip(text: str, at: int) -> int:
-    """The position of the next character that is not blank."""
+    """The next position without a blank."""
     blanks = _BLANK.match(text, at)
     return blanks.end() if blanks else at
 

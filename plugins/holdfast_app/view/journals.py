@@ -98,7 +98,7 @@ class Story:
 
 
 class Journals:
-    """Reads the journals of one project's sessions."""
+    """Reads one project's session journals."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -20,7 +20,7 @@ from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 if TYPE_CHECKING:
     from holdfast_app.view.project import Project
 
-#: Maximum number of notes that are searched for an item without a recorded source.
+#: Maximum number of notes searched for an item without a recorded source.
 NOTES_SEARCHED: Final = 31
 _LABEL: Final = Lazy(r"(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE)
 #: Sources shown for one line.
@@ -30,7 +30,7 @@ _SOURCES: Final = 3
 @frozen(kw_only=True)
 class Line:
     """One line. ``kind`` is heading, item or text. ``first`` and ``last`` are when an item was said first and last, on
-    ``days`` days, None when that is unknown; ``sources`` are ``document:line``, the strongest first. ``dream`` is the
+    ``days`` days, None when that is unknown. ``sources`` are ``document:line``, the strongest first. ``dream`` is the
     run that wrote the line."""
 
     number: int
@@ -87,7 +87,7 @@ class Origins:
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
-        """The places of each item in the newest notes, the newest first. Its label does not count."""
+        """Each item's places in the newest notes, the newest first. Its label does not count."""
         found: dict[str, list[str]] = {}
         for _, name in self._project.note_names()[:NOTES_SEARCHED]:
             for number, line in enumerate(self._project.text(name).split("\n"), 1):

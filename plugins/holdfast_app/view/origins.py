@@ -196,8 +196,8 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
             found.append(said)
         if len(found) == _MOST_TURNS:
             break
-    texts = project.masked(*(one.text for one in found))
-    for one, text in zip(found, texts, strict=True):
+    masked = project.masked(*(one.text for one in found))
+    for one, text in zip(found, masked, strict=True):
         short_text = " ".join(text.split())
         clipped = short_text if len(short_text) <= _EXCERPT else short_text[: _EXCERPT - 1] + "…"
         yield Turn(session=session, id=one.id, role=one.role, at=one.at, text=clipped)
@@ -243,8 +243,8 @@ def _known(project: Project, wanted: str) -> list[Trace]:
 def _history(project: Project) -> Iterator[Change]:
     """The trail of all facts, oldest first, masked."""
     entries = list(project.memory.facts.trail.entries())
-    texts = project.masked(*(text for one in entries for text in (one.content or "", one.why)))
-    for one, content, why in zip(entries, texts[::2], texts[1::2], strict=True):
+    masked = project.masked(*(text for one in entries for text in (one.content or "", one.why)))
+    for one, content, why in zip(entries, masked[::2], masked[1::2], strict=True):
         yield Change(at=one.at, event=one.event, id=one.id, why=why, by=one.by, content=content)
 
 

@@ -35,7 +35,7 @@ class Flushed(NamedTuple):
 
 @frozen(kw_only=True)
 class Shown:
-    """A document as it may be shown. ``withheld`` counts the passages that were left out because this machine did
+    """A document as it may be shown. ``withheld`` counts the passages left out because this machine did
     not write them."""
 
     name: str
@@ -92,12 +92,12 @@ class Project:
             return {}
         return {session: in_one_line(text) for session, text in found.items() if text}
 
-    def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
+    def masked(self, *strings: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
         try:
-            return self.services.gate.outgoing_all(texts, surface=surface)
+            return self.services.gate.outgoing_all(strings, surface=surface)
         except HoldfastError:
-            return ["(not shown, because a validator is broken)"] * len(texts)
+            return ["(not shown, because a validator is broken)"] * len(strings)
 
     # documents
 

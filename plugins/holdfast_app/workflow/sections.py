@@ -206,7 +206,7 @@ def _item(text: str, start: int, until: int) -> Item:
 
 
 def _outline(text: str, name: str) -> Outline:
-    """Raises: Corrupt for a text that is too long, or whose end is inside an unclosed block."""
+    """Raises: Corrupt for a document that is too long, or ends inside an unclosed block."""
     if len(text) > MAX_DOCUMENT_CHARS:
         raise Corrupt(
             f"{name} has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}.",

@@ -194,8 +194,8 @@ def _write(
     return FileChange(
         surface=one.surface,
         name=one.name,
-        added=tuple((a, t) for a, texts in sorted(edit.added.items()) for t in texts),
-        known=tuple((a, t) for a, texts in sorted(edit.known.items()) for t in texts),
+        added=tuple((a, t) for a, items in sorted(edit.added.items()) for t in items),
+        known=tuple((a, t) for a, items in sorted(edit.known.items()) for t in items),
         written=written if changed else None,
     )
 

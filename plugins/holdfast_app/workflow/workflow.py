@@ -178,7 +178,7 @@ def records(services: Services) -> list[Record]:
 
 
 def unfinished(services: Services) -> tuple[str, ...]:
-    """The names of the open workflows. Raises: Corrupt for a damaged record; Unavailable."""
+    """Names of open workflows. Raises: Corrupt for a damaged record; Unavailable."""
     return tuple(record.name for record in records(services) if record.state == "open")
 
 

@@ -157,7 +157,7 @@ def _run(call: Call) -> Answer:
 
 
 def _done(call: Call, act: Callable[[bool], _Report], asked: Callable[[_Report], str], refused: str) -> _Report:
-    """The report of ``act``, which takes whether it is a dry run. Without ``--yes`` the user is asked first. Raises:
+    """The report of ``act``, which takes whether it is a dry run. Without ``--yes`` it asks the user first. Raises:
     UsageError for another answer than yes."""
     if not call.args.dry_run and not call.args.yes:
         found = act(True)

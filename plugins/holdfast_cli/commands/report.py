@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     notes="The nightly run of `holdfast schedule` stores the previous day's report.",
 )
 def report(call: Call) -> Answer:
-    """The report of the asked days."""
+    """The requested days' report."""
     from holdfast_app.report.report import write
 
     args, memory = call.args, call.memory

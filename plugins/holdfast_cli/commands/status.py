@@ -135,8 +135,8 @@ def _messages(call: Call) -> Answer:
     memory = call.memory
     session = resolve(memory, call.names[0])
     found = messages(memory, session, around=call.args.around, span=_AROUND)
-    texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
-    rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
+    masked = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
+    rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, masked, strict=True)]
 
     def show(out: Term) -> None:
         for row in rows:

@@ -60,7 +60,7 @@ def _read(memory: Holdfast, name: str, *, repair: bool) -> None:
         step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
         raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
     if document and repair and surface is Surface.HANDOFF and not conflicts.find(document.text):
-        handoff.parse(document.text, name)  # otherwise the check of the handoff reports it
+        handoff.parse(document.text, name)  # otherwise the handoff's check reports it
 
 
 def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:

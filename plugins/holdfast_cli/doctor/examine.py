@@ -81,7 +81,7 @@ def _named(name: str, results: Iterator[Result]) -> list[Check]:
 
 
 def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
-    """The checks that read the store. When its server cannot be asked, the error is shown once and the others are left
+    """The checks that read the store. When its server is unavailable, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks = {
         "documents": documents.readable(memory, repair=repair),

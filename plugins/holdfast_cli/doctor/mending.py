@@ -124,7 +124,7 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
 
 
 def _document(services: Services, loss: Loss) -> Mended:
-    """A whole document: the handoff or a curated one."""
+    """A whole document: the handoff or a curated document."""
     surface = loss.written.surface if loss.written is not None else ""
     if surface == Surface.HANDOFF:
         entries = audit.open_work(services)

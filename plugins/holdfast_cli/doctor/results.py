@@ -1,4 +1,4 @@
-"""What a check of ``holdfast doctor`` finds, before it has its name."""
+"""Results of ``holdfast doctor`` checks, before they are named."""
 
 from __future__ import annotations
 

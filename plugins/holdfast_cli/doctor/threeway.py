@@ -2,7 +2,7 @@
 
 Facts are merged by id, notes by block, the handoff by session, and other documents by line. An item that only one side
 changed is taken from that side. If both sides changed it, both versions stay. A fact or a note's block is removed when
-a side has its tombstone. One that is only absent stays, because a crash, a full disk or an editor can lose it. Equal
+a side has its tombstone. An absent item stays, because a crash, a full disk or an editor can lose it. Equal
 facts are one fact with the origins of both.
 """
 
@@ -58,7 +58,7 @@ def damage(base: str, side: str, name: str) -> str:
     """Why ``side``, which came from ``base``, cannot be merged, as a sentence. Empty when it can."""
     if base.strip() and not side.strip():
         return f"{name} is empty on one side of the merge."
-    grows = _is_facts(name) or _BLOCK.search(base)  # what a person removes from other documents can be their end
+    grows = _is_facts(name) or _BLOCK.search(base)  # in other documents a user may remove the end
     if side != base and base.startswith(side) and (grows or not side.endswith("\n")):
         return f"{name} is cut off on one side of the merge."
     if "\0" in side:
@@ -82,8 +82,8 @@ def _is_facts(name: str) -> bool:
 def _sides(
     base: Mapping[str, _Item], sides: Sequence[Mapping[str, _Item]], gone: Sequence[Collection[str]]
 ) -> Iterator[dict[str, _Item]]:
-    """The items of both sides. An item that is absent without a tombstone is as it was. One that only the other side
-    knows to be removed is not there. ``gone`` are the tombstones of the base and the sides."""
+    """Both sides' items. An item absent without a tombstone is as it was. An item that only the other side
+    knows to be removed is left out. ``gone`` holds all tombstones of base and sides."""
     for side, own, other in ((sides[0], gone[1], gone[2]), (sides[1], gone[2], gone[1])):
         late = {*other} - {*gone[0]}
         new = {key: item for key, item in side.items() if key in base or tombstone(key) not in late}
@@ -230,7 +230,7 @@ def _notes(base: str, one: str, two: str) -> str:
         blocks.append(mine)
 
     def both(was: str | None, a: str | None, b: str | None) -> Iterable[str]:
-        return (_lines(was or "", a, b),) if a is not None and b is not None else ()  # what was purged stays so
+        return (_lines(was or "", a, b),) if a is not None and b is not None else ()  # purged lines stay purged
 
     was, a, b = (blocks[0], *_sides(blocks[0], blocks[1:], gone))
     merged = list(_by_key(was, a, b, both))

@@ -42,7 +42,7 @@ _PIECES = 20
     progress=True,
 )
 def dream(call: Call) -> Answer:
-    """Dream, or show or take back what a dream did."""
+    """Dream, or show or undo a dream."""
     args = call.args
     if args.words:
         return _review(call)

@@ -37,7 +37,7 @@ def counts(result: DreamResult) -> str:
     return ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
 
 
-#: Lists of what a run did with lines: attribute, label, mark, style.
+#: Lists of a run's lines: attribute, label, mark, style.
 GONE: Final = (
     ("merged", "merged into other lines", "~", "cyan"),
     ("replaced", "replaced by newer statements", ">", "cyan"),
@@ -74,7 +74,7 @@ def show_new(out: Term, result: DreamResult) -> None:
 
 
 def show_gone(out: Term, gone: Sequence[Gone], mark: str, style: str) -> None:
-    """Show one of a run's lists."""
+    """Show a list of a run."""
     for one in gone:
         out.fill(one.text, f"  {out.style(mark, style)} ", "    ")
         if one.reason:

@@ -30,7 +30,7 @@ _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused"
     progress=True,
 )
 def extract(call: Call) -> Answer:
-    """Extract from all that is asked for. Exit code 1 when a plugin failed."""
+    """Extract from the requested sources. Exit code 1 when a plugin failed."""
     from holdfast_app.facts.extraction.extract import ExtractResult
 
     args = call.args

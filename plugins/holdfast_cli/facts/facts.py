@@ -249,8 +249,8 @@ def _log(call: Call) -> Answer:
 
     memory = call.memory
     entries = list(memory.facts.trail.entries())
-    texts = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
-    entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, texts, strict=True)]
+    masked = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
+    entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, masked, strict=True)]
 
     def show(out: Term) -> None:
         rows = []

@@ -164,15 +164,15 @@ def _journal_line(line: bytes, session: str) -> str:
 def _check_row(name: str, row: Any) -> None:
     if name == DOCUMENTS:
         check_name(row["name"])
-        texts = [row["text"]]
+        strings = [row["text"]]
     elif name == PRIVATE:
-        texts = [row["kind"], row["name"], row["text"]]
+        strings = [row["kind"], row["name"], row["text"]]
     else:
-        texts = [row[key] for key in (_FACT if name == FACTS else ("at", "event", "id", "why"))]
+        strings = [row[key] for key in (_FACT if name == FACTS else ("at", "event", "id", "why"))]
     plain = all(value is None or isinstance(value, str | int | float) for value in row.values())
     if name == EVENTS:
-        texts += [row.get("content") or "", row.get("source") or ""]
-    if not plain or not all(isinstance(text, str) for text in texts):
+        strings += [row.get("content") or "", row.get("source") or ""]
+    if not plain or not all(isinstance(text, str) for text in strings):
         raise ValueError(f"{name} has a row with a value of another type")
 
 

@@ -106,7 +106,7 @@ def export(call: Call) -> Answer:
     progress=True,
 )
 def import_(call: Call) -> Answer:
-    """Add what is missing. Exit code 1 when a part was refused."""
+    """Add missing items. Exit code 1 when a part was refused."""
     from holdfast_cli.migration.database import is_database
     from holdfast_cli.migration.importing import import_archive
 
@@ -140,7 +140,7 @@ def _say(out: Term, done: Imported) -> None:
 
 
 def _unread(call: Call) -> Answer | None:
-    """What a database holds, unless the user agrees to import it."""
+    """A database's content, unless the user agrees to import it."""
     from holdfast_cli.migration.database import Database
 
     file, out = call.args.file, call.out

@@ -157,8 +157,8 @@ class _Import:
     def _events(self) -> None:
         rows = []
         for row in self._given.rows(archive.EVENTS):
-            texts = [row.get("content") or "", row.get("source") or "", row["why"]]
-            content, source, why = self._services.gate.outgoing_all(texts, surface="fact")
+            strings = [row.get("content") or "", row.get("source") or "", row["why"]]
+            content, source, why = self._services.gate.outgoing_all(strings, surface="fact")
             shown = content if row.get("content") is not None else None
             rows.append({**row, "content": shown, "source": source, "why": why})
             self._tell()

@@ -1,6 +1,6 @@
 """Copying a store to another backend: documents and facts, verified by digest. The source is only read.
 
-The target may already hold the beginning of the same content, as an interrupted run leaves it; then the rest is copied.
+The target may already hold the content's beginning from an interrupted run. Then the rest is copied.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class _Run:
     # --- existing content of the target
 
     def _check_documents(self) -> None:
-        """Raises: Conflict for a document that is not the beginning of the source's."""
+        """Raises: Conflict for a document that differs from the source's beginning."""
         for name in self._names(self._target):
             wanted = _text(self._source, name)
             if wanted is None or not wanted.startswith(_text(self._target, name) or ""):

@@ -42,7 +42,7 @@ _OF_THE_STORE = ("storage.backend", "facts.max_facts")
     ),
 )
 def config(call: Call) -> Answer:
-    """For people: it quotes a mistake in the project's file, which other commands only locate."""
+    """For people. It quotes a mistake in the project's file, which other commands only locate."""
     try:
         return _listed(call) if call.args.value is None else _set(call)
     except ConfigError as error:
@@ -107,7 +107,7 @@ def _set(call: Call) -> Answer:
 
 
 class _Stored(NamedTuple):
-    """What the store in use holds, and its cap on facts."""
+    """The current store's content, and its cap on facts."""
 
     backend: str
     facts: int

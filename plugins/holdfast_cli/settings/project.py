@@ -91,7 +91,7 @@ def begin(root: str) -> tuple[tuple[str, str], ...]:
             store = memory.store
             told = provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True)
     except (NotTrusted, PluginNotFound):
-        return tuple(notices)  # the store's place is one of the notices
+        return tuple(notices)  # the notices include the store's place
     return (*notices, (told, provenance.NEXT_STEP)) if told else tuple(notices)
 
 

@@ -27,7 +27,7 @@ _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position.
 _OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark"})
-#: Files and folders that are rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
+#: Files and folders rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
 _REBUILT = ("agents/", "heartbeats/", KEY_FILE)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 
@@ -170,6 +170,6 @@ def _files(base: str, inside: str) -> Iterator[str]:
 
 
 def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
-    """The names of the files in ``folder`` that end so, without that end."""
+    """File names in ``folder`` with this suffix, without it."""
     found = [os.path.split(name) for name in names if name.endswith(end)]
     return tuple(base.removesuffix(end) for above, base in found if above == folder)

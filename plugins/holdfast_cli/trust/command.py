@@ -87,7 +87,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
         trust.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
         if preset:
             statefolder.take_along(root, str(preset))
-    # Settings that were not accepted can decide where memory is stored.
+    # Settings that the user did not accept can decide where memory is stored.
     memory = Withheld.of(root) if is_given else None
     is_seen = memory is not None and not memory.number
     if memory is not None and memory.number:

@@ -45,8 +45,8 @@ class Withheld:
             facts = tuple(store.withheld_facts())
             listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
             listed += [("facts", fact.id, fact.content) for fact in facts]
-            texts = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
-            rows = tuple((name, place, text) for (name, place, _), text in zip(listed, texts, strict=True))
+            masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
+            rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
             return cls(root, passages, facts, rows)
 
     @property

@@ -32,7 +32,7 @@ _MASKED = ("merged", "replaced", "archived", "dropped", "refused", "judged", "qu
     "and `holdfast dream --undo` undoes the last one.",
 )
 def diff(call: Call) -> Answer:
-    """The changes of one run."""
+    """One run's changes."""
     memory, out = call.memory, call.out
     runs = [one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE]
     changed = [one for one in runs if one.diff.strip()]
@@ -88,8 +88,8 @@ def _masked(memory: Holdfast, result: DreamResult) -> DreamResult:
     project = Project(memory)
 
     def gone(listed: Sequence[Gone]) -> tuple[Gone, ...]:
-        texts = project.masked(*(text for entry in listed for text in (entry.text, entry.reason)))
-        pairs = zip(listed, texts[::2], texts[1::2], strict=True)
+        masked = project.masked(*(text for entry in listed for text in (entry.text, entry.reason)))
+        pairs = zip(listed, masked[::2], masked[1::2], strict=True)
         return tuple(evolve(entry, text=text, reason=reason) for entry, text, reason in pairs)
 
     cleaned: dict[str, Any] = {name: gone(getattr(result, name)) for name in _MASKED}

@@ -56,8 +56,8 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
     drafts = [extraction.draft for _, extraction in results]
     limit = Limits().max_chars
 
-    def said(texts: list[str | None]) -> tuple[CuratedEntry, ...]:
-        lines = [line_of(text or "") for text in texts]
+    def said(strings: list[str | None]) -> tuple[CuratedEntry, ...]:
+        lines = [line_of(text or "") for text in strings]
         clipped = [line if len(line) <= limit else line[: limit - 1].rstrip() + "…" for line in lines]
         return tuple(CuratedEntry(text=line) for line in clipped if line and line.casefold() != "none")
 

@@ -56,7 +56,7 @@ def _proof(name: str, text: str, **options: Any) -> Argument:
     return argument(name, dest="deliverables", action=_Delivered, help=text, group=_ENTRIES, **options)
 
 
-#: The flags of an update.
+#: Flags for an update.
 ARGUMENTS = (
     argument(
         "--from",

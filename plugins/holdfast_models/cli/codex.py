@@ -95,9 +95,9 @@ class CodexCli(CliModel):
             said = " ".join(string(row, "error", "message") or string(row, "message") for row in failures[-1:])
             raise self.failed(said or ended.said, code=ended.code)
         items = [row.get("item") for row in found if row.get("type") == "item.completed"]
-        texts = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
+        answers = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
         return self.completion(
-            text=texts[-1] if texts else "",
+            text=answers[-1] if answers else "",
             input_tokens=number(done[-1], "usage", "input_tokens"),
             output_tokens=number(done[-1], "usage", "output_tokens"),
         )

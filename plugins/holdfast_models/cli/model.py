@@ -112,7 +112,7 @@ class CliModel(ModelPlugin):
         return self.parse(ended)
 
     def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
-        """The error for what the program reports, see :func:`holdfast_models.cli.troubles.failed`."""
+        """The error for the program's report, see :func:`holdfast_models.cli.troubles.failed`."""
         from holdfast_models.cli import troubles
 
         return troubles.failed(self.program, self._name, said, status, code=code)

@@ -1,4 +1,4 @@
-"""Compiles ``rules.toml`` to constants: one row per rule, and the keywords by the place where they are searched."""
+"""Compiles ``rules.toml`` to constants: one row per rule, and keywords by their place of search."""
 
 from __future__ import annotations
 

@@ -36,6 +36,6 @@ def _read() -> Any:
 
 
 #: ``RULES`` has a row per rule, in the order of ``patterns.Rule``'s fields. ``ANYWHERE`` numbers the rules without a
-#: keyword, each with the length of the shortest word that can contain a match. ``WORDS``, ``TEXT`` and ``LOWER`` are
+#: keyword, each with the shortest matching word's length. ``WORDS``, ``TEXT`` and ``LOWER`` are
 #: keywords with their rules' numbers: of long words, of the whole text, and of the text in lower case.
 RULES, ANYWHERE, WORDS, TEXT, LOWER = _read()

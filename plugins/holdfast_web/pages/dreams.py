@@ -54,7 +54,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     run = runs[at]
     diff = project.masked(run.diff)[0].splitlines()
     lines = [(line.text, line.kept, line.sources) for line in run.lines]
-    texts = project.masked(*(text for text, _, _ in lines))
+    masked = project.masked(*(text for text, _, _ in lines))
     return renderer.page(
         "dream.html",
         here="dreams",
@@ -67,7 +67,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         ],
         cut=max(0, len(diff) - _DIFF),
         gone=[(label, rows) for name, label in _GONE if (rows := _rows(project, run, name))],
-        lines=[(text, kept, sources) for text, (_, kept, sources) in zip(texts, lines, strict=True)],
+        lines=[(text, kept, sources) for text, (_, kept, sources) in zip(masked, lines, strict=True)],
         reason=project.masked(run.reason)[0],
         warnings=project.masked(*run.warnings),
     )
@@ -75,8 +75,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def _rows(project: Project, run: DreamResult, name: str) -> list[tuple[str, str]]:
     gone = getattr(run, name)
-    texts = project.masked(*(text for one in gone for text in (one.text, one.reason)))
-    return list(zip(texts[::2], texts[1::2], strict=True))
+    masked = project.masked(*(text for one in gone for text in (one.text, one.reason)))
+    return list(zip(masked[::2], masked[1::2], strict=True))
 
 
 def _is_head(line: str) -> bool:

@@ -35,9 +35,9 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def outbox(project: Project, renderer: Renderer, request: Request) -> str:
     shown = page(project.memory.outbox.items(), request.text("page"), size=_ITEMS)
-    texts = project.masked(*(text for one in shown.items for text in (one.body, one.error, one.next_step, one.target)))
+    masked = project.masked(*(text for one in shown.items for text in (one.body, one.error, one.next_step, one.target)))
     items = [
-        evolve(one, body=texts[at], error=texts[at + 1], next_step=texts[at + 2], target=texts[at + 3])
-        for at, one in zip(range(0, len(texts), 4), shown.items, strict=True)
+        evolve(one, body=masked[at], error=masked[at + 1], next_step=masked[at + 2], target=masked[at + 3])
+        for at, one in zip(range(0, len(masked), 4), shown.items, strict=True)
     ]
     return renderer.page("outbox.html", here="outbox", title="Outbox", page=shown, items=items)

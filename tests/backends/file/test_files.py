@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -22,6 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.models import AddOutcome
 from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import intent
@@ -149,6 +152,15 @@ def test_link__put_on_the_way_while_the_store_is_open__refused(
     for touch in (store.read, lambda name: store.write(name, "x"), store.delete):
         with pytest.raises(Refused):
             touch("a/b/c.md")
+
+
+def test_link__inside_the_project__followed(project: Path, store: FileBackend) -> None:
+    (project / "notes").mkdir()
+    store.write("a.md", "a")
+    (project / ".holdfast" / "memory").symlink_to(project / "notes")
+    store.append(DAY, make_block("one"), HEADER, "one")
+    assert (project / "notes" / "2026-03-01.md").is_file()
+    assert store.names() == ["a.md", DAY]
 
 
 @pytest.mark.req("R167", "R143")
@@ -281,6 +293,32 @@ def test_append__intent_but_hand_written_tail__kept(store: FileBackend, home: Pa
     assert store.read(DAY).text == before + end + make_block("three")
 
 
+@pytest.mark.req("R096")
+def test_append__hand_written_last_line_like_a_block__kept(store: FileBackend, home: Path) -> None:
+    """Without an intent nothing is cut, however much it looks like half a block."""
+    store.append(DAY, make_block("one"), HEADER, "one")
+    with (home / DAY).open("ab") as file:
+        file.write(BLOCK[:20])
+    store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + BLOCK[:20].decode() + "\n" + make_block("two")
+
+
+def test_append__intent_whole_but_unflushed__written_anew(store: FileBackend, home: Path) -> None:
+    torn(home, store, BLOCK)
+    inode = (home / DAY).stat().st_ino
+    store.append(DAY, BLOCK.decode(), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + BLOCK.decode()
+    assert (home / DAY).stat().st_ino != inode
+
+
+@pytest.mark.parametrize("noise", [b"{", b"\0" * 50, b'{"document": "x.md", "offset": 0, "sha256": "0"}\nabc', b"[]\n"])
+def test_append__torn_intent__never_began(store: FileBackend, home: Path, noise: bytes) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    (home / "state" / "append.intent").write_bytes(noise)
+    store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
+
+
 # --- the facts file
 
 
@@ -370,6 +408,23 @@ def test_facts__line_typed_by_hand__taken(store: FileBackend, home: Path, end: s
     for view in (store, FileBackend(home.parent)):
         assert [fact.id for fact in view.facts()] == ["fact_00000001", "mine", "fact_00000002", "fact_00000003"]
     assert get_fact(store, "mine").created_at.isoformat() == "2025-12-31T23:00:00+00:00"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that a program cannot set")
+def test_facts__edited_in_place_with_its_time_set_back__seen_at_once(store: FileBackend, home: Path) -> None:
+    for number in range(2):
+        store.add_fact(make_fact(number), 5)
+    path = home / "facts.jsonl"
+    before = path.stat()
+    time.sleep(0.02)  # longer than a tick of the file system's clock
+    with path.open("r+b") as file:
+        first, second = file.read().splitlines(keepends=True)
+        changed = re.sub(rb', "crc": "\w+"}\n', b"}", first.replace(b"step 0", b"step 9"))
+        file.seek(0)
+        file.write(changed.ljust(len(first) - 1) + b"\n" + second)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    assert "step 9" in get_fact(store, "fact_00000000").content
 
 
 def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: FileBackend, home: Path) -> None:
@@ -555,12 +610,44 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]
 
 
+@pytest.mark.parametrize("again", ["same store", "another store"])
+def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplicate_goes_to_a_new_file(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    """Answering "already there" needs a flush. After a failed one the same file proves nothing."""
+    store.add_fact(make_fact(1), 5)
+    inode = (home / "facts.jsonl").stat().st_ino
+    reader = FileBackend(home.parent)
+
+    with monkeypatch.context() as patch:
+        for what in NoFlushOs().installed_in():
+            patch.setattr(*what)
+        with pytest.raises(Unavailable, match="Input/output error"):
+            reader.add_fact(make_fact(1), 5)
+    reader = reader if again == "same store" else FileBackend(home.parent)
+    assert reader.add_fact(make_fact(1), 5).outcome is AddOutcome.DUPLICATE
+    if again == "same store":
+        assert (home / "facts.jsonl").stat().st_ino != inode
+    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001"]
+
+
 @given(st.datetimes(timezones=st.just(UTC)))
 @pytest.mark.req("R044")
 def test_line__any_time__as_iso_8601_and_read_back(at: datetime) -> None:
     line = encode(Operation(fact=attrs.evolve(make_fact(1), created_at=at)))
     assert json.loads(line)["createdAt"] == at.isoformat().replace("+00:00", "Z")
     assert decode(line.removesuffix(b"\n")).fact == attrs.evolve(make_fact(1), created_at=at)
+
+
+@pytest.mark.req("R045")
+def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1), 5)
+    os.truncate(home / "facts.jsonl", 0)
+    for view in (store, FileBackend(home.parent)):
+        for touch in (lambda view=view: list(view.facts()), lambda view=view: view.add_fact(make_fact(2), 5)):
+            with pytest.raises(Corrupt, match="empty"):
+                touch()
+    assert (home / "facts.jsonl").read_bytes() == b""
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

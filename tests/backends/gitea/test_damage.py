@@ -139,6 +139,17 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
+def test_version__fence_removed__corrupt_even_when_accepted(gitea: FakeServer, store: GiteaBackend) -> None:
+    """There is nothing left that could be taken for the text."""
+    store.write("MEMORY.md", "one\n")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("```", ""))
+    gitea.make_comment(REPO, number, replay.ACCEPT)
+    with pytest.raises(Corrupt):
+        store.read("MEMORY.md")
+
+
 def test_copy__edited_by_a_person__means_nothing_and_is_replaced(gitea: FakeServer, store: GiteaBackend) -> None:
     revision = store.write("MEMORY.md", "one\n")
     number = issue_of(gitea, "doc:MEMORY.md")
@@ -229,6 +240,15 @@ def test_index__file_of_no_use__made_anew(
     again.append(DAY, make_block("four"), HEADER, "four")
     again.close()
     assert json.loads(path.read_bytes())["format"] == 4
+
+
+def test_index__of_another_repository__is_not_used(gitea: FakeServer, store: GiteaBackend, tmp_path: Path) -> None:
+    store.write("MEMORY.md", "one\n")
+    gitea.make_repo("agent/other")
+    other = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository="agent/other", token=gitea.token)
+    assert other.read("MEMORY.md") is None
+    assert other.names() == []
+    other.close()
 
 
 def test_doctor__store_that_people_edited__says_what_and_where(

@@ -370,6 +370,26 @@ def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deleti
     assert text_of(of("agent"), "USER.md") == "two\n"
 
 
+def test_invite__by_an_invited_user__is_refused(gitea: FakeServer, of: Of) -> None:
+    gitea.world.user("ana")
+    invitations.invite(of("agent").log, "ana")
+    with pytest.raises(Refused, match="joined by an invitation"):
+        invitations.invite(of("ana").log, "cleo")
+    with pytest.raises(Refused, match="joined by an invitation"):
+        of("ana").revoke("ana")
+
+
+def test_invite__two_machines_of_the_owner_at_once__both_users_join(of: Of) -> None:
+    one, two = of("agent"), of("agent")
+    of("ana")
+    of("ben")
+    for store in (one, two):
+        store.names()
+    invitations.invite(one.log, "ana")
+    invitations.invite(two.log, "ben")
+    assert [m.login for m in invitations.listed(of("agent").log)] == ["ana", "ben"]
+
+
 def test_invite__revoked_and_invited_again__records_in_between_do_not_count(gitea: FakeServer, of: Of) -> None:
     owner, ana = of("agent"), of("ana")
     owner.write("MEMORY.md", "one\n")

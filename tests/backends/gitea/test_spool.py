@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Receipt
+from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_app.spool.kept import Spool
@@ -283,6 +285,26 @@ def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: i
         assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
 
 
+def test_flush__server_away_and_disk_full__is_refused_with_both_reasons(
+    away: Away, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away.take_away()
+    whole = durable.replace
+
+    def full(path: str, data: bytes, **more: bool) -> None:
+        if os.path.basename(path) == "spool.jsonl":
+            raise durable.unavailable(OSError(errno.ENOSPC, "No space left on device"), path, "write")
+        whole(path, data, **more)
+
+    monkeypatch.setattr(durable, "replace", full)
+    with pytest.raises(FlushRefused) as refused:
+        away.flush("one", "Words")
+    assert away.proxy.url in refused.value.message
+    assert "could not be kept on this machine either" in refused.value.message
+    with Holdfast.open(away.project) as memory:
+        assert memory.session("one").state == "unsafe"
+
+
 @pytest.mark.parametrize("damage", ["line", "file"])
 def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away: Away, damage: str) -> None:
     away.flush("zero", "The disk is sdb")  # its receipt is checked on the server, which is away
@@ -301,6 +323,30 @@ def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away
     assert away.ship() == 0
     assert away.notes().count(block_marker(receipt.flush_id)) == 1
     assert "8443" in away.notes()
+
+
+def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> None:
+    away.flush("kept", "Other words")
+    away.take_away()
+    away.flush("one", "The port is 8443")
+    away.give_back()
+    with Holdfast.open(away.project) as memory:
+        memory.purge(session="one")
+    assert away.waiting() == []
+    assert "8443" not in away.notes()
+
+
+def test_handoff__changed_on_the_server_meanwhile__the_newer_entry_stays(away: Away) -> None:
+    away.take_away()
+    away.flush("one", "Words")
+    spool = (away.state / "spool.jsonl").read_bytes()
+    away.give_back()
+    away.ship()
+    away.flush("one", "Newer words", next_step="A newer step")
+    (away.state / "spool.jsonl").write_bytes(spool)
+    assert away.ship() == 0
+    with Holdfast.open(away.project) as memory:
+        assert "Newer words" in memory.load().work[0].facts
 
 
 def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away: Away) -> None:

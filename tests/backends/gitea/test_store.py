@@ -170,6 +170,23 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 4)
 
 
+def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea: FakeServer, machine: Machine) -> None:
+    store = machine()
+    for day in ("2026-02-27", "2026-02-28", "2026-03-01"):
+        store.append(f"memory/{day}.md", make_block("one"), HEADER, "one")
+        store.append(f"memory/summaries/{day}.md", make_block("one"), HEADER, "one")
+    store.append("memory/2026-02-27.md", make_block("two"), HEADER, "two")
+    for view in (store, machine()):
+        listed = {issue.title: issue.is_open for issue in view.log.repo.issues()[0]}
+        assert [title for title, is_open in listed.items() if is_open] == [
+            "holdfast:store", "holdfast:doc:memory/2026-03-01.md", "holdfast:doc:memory/summaries/2026-03-01.md",
+        ]  # fmt: skip
+        gitea.requests.clear()
+        assert len(view.names()) == 6
+        assert len(gitea.requests) == 1
+        assert text_of(view, "memory/2026-02-27.md") == HEADER + make_block("one") + make_block("two")
+
+
 @pytest.mark.parametrize("again", ["write", "append"])
 @pytest.mark.parametrize("done", [1, 2])
 def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -302,6 +304,29 @@ def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
         receipt = flushed(opened(), changed((WORK, "in review")))
         assert (datetime.now(UTC) - began).total_seconds() < 3
     assert receipt.pending == 1
+
+
+def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, opened, project):
+    script = (
+        "import sys; from holdfast import Holdfast, Payload; import tests.backends.gitea.test_trail as t\n"
+        "with Holdfast.open(sys.argv[1]) as memory:\n"
+        "    for n in range(3): t.flushed(memory, t.changed((t.WORK, f'{sys.argv[2]}.{n}')), sys.argv[2] + str(n))\n"
+    )
+    off = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
+    (project / "holdfast.toml").write_text(
+        f'{off}[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
+    )
+    trusted(project)
+    here = Path(__file__).parents[3]
+    running = [subprocess.Popen([sys.executable, "-c", script, str(project), str(n)], cwd=here) for n in range(3)]
+    assert [one.wait(120) for one in running] == [0, 0, 0]
+    opened().outbox.send()
+    wanted = [f"**status**: {process}.{n}" for process in range(3) for n in range(3)]
+    told = summaries(gitea.bodies(REPO, 1))
+    assert sorted(told) == wanted
+    for process in range(3):
+        of_it = [text for text in told if text.startswith(f"**status**: {process}.")]
+        assert of_it == sorted(of_it)
 
 
 def test_doctor__asks_the_server_and_says_what_is_wrong(gitea, opened, project, capsys):

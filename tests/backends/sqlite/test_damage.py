@@ -18,6 +18,8 @@ from holdfast.models import AddOutcome
 from holdfast.storage import Add, FactOrder, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
+from holdfast_sqlite.database import Change, Database
+from holdfast_sqlite.opening import PAGE_BYTES
 
 pytestmark = pytest.mark.req("R045", "R096")
 
@@ -69,6 +71,20 @@ def check_refused(project: Path, database: Path, kind: type[HoldfastError], word
 def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Path, content: bytes) -> None:
     database.write_bytes(content)
     check_refused(project, database, Corrupt, "holdfast.db")
+
+
+@pytest.mark.parametrize("part", [0.1, 0.3, 0.9])
+def test_open__truncated__corrupt_and_untouched(project: Path, database: Path, part: float) -> None:
+    pages = database.stat().st_size // PAGE_BYTES
+    os.truncate(database, int(pages * part) * PAGE_BYTES)
+    check_refused(project, database, Corrupt, "damaged")
+
+
+def test_open__another_programs_database__corrupt_and_untouched(project: Path, database: Path) -> None:
+    database.unlink()
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE facts (seq)")
+    check_refused(project, database, Corrupt, "not a holdfast store")
 
 
 def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
@@ -132,6 +148,28 @@ def test_open_store__file_restored_from_a_copy__follows_it(project: Path, databa
             assert len(list(other.facts())) == 41
 
 
+def test_change__file_replaced_during_one_call__conflict_and_nothing_of_it_kept(
+    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert len(list(store.facts())) == 40
+        commit = Database._commit
+
+        def replaced_before_the_commit(self: Database, change: Change) -> None:
+            shutil.copy(database, project / "copy.db")
+            os.replace(project / "copy.db", database)
+            commit(self, change)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "_commit", replaced_before_the_commit)
+            with pytest.raises(Conflict, match="replaced"):
+                store.add_fact(make_fact(90), 100)
+        assert len(list(store.facts())) == 40
+        assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
+    with contextlib.closing(SqliteBackend(project)) as other:
+        assert get_fact(other, make_fact(90).id) == make_fact(90)
+
+
 def test_close__calls_afterwards__are_unavailable_and_open_no_file(project: Path, database: Path) -> None:
     store = SqliteBackend(project)
     assert len(list(store.facts())) == 40
@@ -166,6 +204,38 @@ def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_b
         assert len(synced) == 1
 
 
+@pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
+@pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
+def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
+    project: Path, stored: str | None, header: str
+) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        if stored is not None:
+            store.write(DAY, stored)
+        store.append(DAY, make_block("two"), header, "two")
+        document = store.read(DAY)
+    before = stored or header
+    assert document is not None
+    assert document.text == before + ("\n" if before and not before.endswith("\n") else "") + make_block("two")
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_open__symbolic_link_out_of_the_root__refused(
+    project: Path, database: Path, tmp_path: Path, which: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    if which == "file":
+        shutil.move(database, outside)
+        database.symlink_to(outside / "holdfast.db")
+    else:
+        shutil.move(database, outside)
+        database.parent.rmdir()
+        database.parent.symlink_to(outside)
+    check_refused(project, database, Refused, "link")
+    assert sorted(p.name for p in outside.iterdir()) == ["holdfast.db"]
+
+
 @pytest.mark.parametrize(
     ("path", "file"),
     [
@@ -188,6 +258,33 @@ def test_create__file_mode__only_for_its_owner(project: Path, database: Path) ->
         modes = {p.name: oct(p.stat().st_mode & 0o777) for p in database.parent.iterdir()}
         assert modes == dict.fromkeys(("holdfast.db", "holdfast.db-wal", "holdfast.db-shm"), "0o600")
         assert database.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_open__cut_to_nothing__the_log_beside_it_stays(project: Path) -> None:
+    folder = project / ".holdfast"
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 10)
+        log = (folder / "holdfast.db-wal").read_bytes()
+        assert log
+        shutil.copytree(folder, project / "copy")
+    os.truncate(project / "copy" / "holdfast.db", 0)
+    with contextlib.closing(SqliteBackend(project, path="copy")) as store, pytest.raises(Corrupt, match="empty"):
+        len(list(store.facts()))
+    assert (project / "copy" / "holdfast.db-wal").read_bytes() == log
+
+
+def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(project: Path, database: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert len(list(store.facts())) == 40
+        sql = store._database._connection
+        assert sql is not None
+        most = sql.execute("PRAGMA page_count").fetchone()[0] + 1
+        sql.execute(f"PRAGMA max_page_count = {most}")
+        with pytest.raises(Unavailable):
+            store.commit([Add(make_fact(n, f"{n} " + "long " * 100), 1000) for n in range(100, 200)])
+        sql.execute("PRAGMA max_page_count = 1000000")
+        assert len(list(store.facts())) == 40
+        assert store.add_fact(make_fact(90), 41).evicted == ()
 
 
 def test_change__file_replaced_meanwhile__conflict_and_nothing_of_it_kept(project: Path, database: Path) -> None:

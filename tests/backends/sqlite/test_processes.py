@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import signal
 import sqlite3
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -79,6 +83,27 @@ def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork__store_open_in_both__each_its_own_connection(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 100)
+        child = os.fork()
+        if child == 0:
+            failed = 1
+            try:
+                for number in range(100, 120):
+                    store.add_fact(make_fact(number), 100)
+                failed = 0 if len(list(store.facts())) >= 21 else 1
+                store.close()
+            finally:
+                os._exit(failed)
+        for number in range(200, 220):
+            store.add_fact(make_fact(number), 100)
+        assert os.waitpid(child, 0)[1] == 0
+        assert len(list(store.facts())) == 41
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and_its_log(project: Path) -> None:
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(1), 100)
@@ -119,3 +144,22 @@ def test_threads__one_store__every_fact_once(project: Path) -> None:
         document = store.read(DAY)
         assert document is not None
         assert document.text.count("holdfast:block") == 15
+
+
+@pytest.mark.req("R045")
+def test_add__answered__survives_a_kill_without_close(project: Path) -> None:
+    code = f"""
+        import os, signal
+        from holdfast.testing.base import make_fact
+        from {FACTORY.split(":")[0]} import SqliteBackend
+        store = SqliteBackend({str(project)!r})
+        store.write("MEMORY.md", "text")
+        store.add_fact(make_fact(1), 10)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.add_fact(make_fact(1), 10).outcome is AddOutcome.DUPLICATE
+        assert store.names() == ["MEMORY.md"]

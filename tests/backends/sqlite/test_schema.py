@@ -15,6 +15,7 @@ import pytest
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.storage import Add, Remove, delete_fact
 from holdfast.testing.base import make_fact
+from holdfast_sqlite import opening
 from holdfast_sqlite.backend import SqliteBackend, from_options
 
 
@@ -130,6 +131,16 @@ def test_write__trigger_made_while_the_store_is_open__corrupt_and_it_never_runs(
     change(database, "DROP TRIGGER t")
     with contextlib.closing(SqliteBackend(project)) as store:
         assert len(list(store.facts())) == 4
+
+
+def test_connection__a_trigger__cannot_run(database: Path) -> None:
+    """On every Python, whatever let the trigger in."""
+    change(database, *ATTACKS["trigger"])
+    row = "SELECT 9, '', x'00', content, category, 0.5, 1, source FROM facts LIMIT 1"
+    with contextlib.closing(opening._opened(str(database), "mode=rw", 1)) as sql:
+        with contextlib.suppress(sqlite3.OperationalError):  # before 3.12 the statement fails instead
+            sql.execute(f"INSERT INTO facts {row}")
+        assert sql.execute("SELECT count(*) FROM facts").fetchone()[0] >= 3
 
 
 def test_open__rollback_journal_beside_it__refused_and_untouched(project: Path, database: Path) -> None:

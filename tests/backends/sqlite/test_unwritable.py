@@ -80,6 +80,18 @@ def test_read_only__closed_store__reads_work_and_writes_do_once_they_can(disk: P
         assert len(list(store.facts())) == 4
 
 
+def test_read_only__another_process_writes_later__its_log_is_read(disk: Path) -> None:
+    with contextlib.closing(SqliteBackend(disk)) as store:
+        fill(store)
+    mount("-o", "remount,ro", str(disk))
+    with contextlib.closing(SqliteBackend(disk)) as store:
+        assert len(list(store.facts())) == 3
+        mount("-o", "remount,rw", str(disk))
+        with contextlib.closing(SqliteBackend(disk)) as other:
+            other.add_fact(make_fact(7), 10)
+            assert len(list(store.facts())) == 4
+
+
 def test_read_only__store_of_a_killed_writer__log_is_read(disk: Path, tmp_path: Path) -> None:
     with contextlib.closing(SqliteBackend(tmp_path)) as store:
         fill(store)

@@ -12,6 +12,7 @@ from tests.plugins.agents import golden
 from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import NOTHING, Client, row
 
+from holdfast import Holdfast
 from holdfast.journal import safety
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
@@ -76,6 +77,16 @@ def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str,
     assert (MARK in told) is ("start" in reports)
 
 
+def test_compaction__past_the_gate__takes_what_only_the_transcript_has(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "Fix the flaky login test", "u1"))
+    client.write(row("assistant", "Decision: the clock is injected.", "a1"))
+
+    assert MARK in restarted(client)
+
+    assert "the clock is injected" in client.notes()
+
+
 def test_compaction__past_the_gate_after_a_flush__is_marked_with_nothing_unsaved(project: Path) -> None:
     client = Client(project)
     client.say("Fix the flaky login test", "Done.")
@@ -120,6 +131,45 @@ def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path)
     client.say("Next", "Done too.")
     assert client.compact() == NOTHING
     compacted(client, "")  # a module changed the client's own result
+
+    assert marks(client) == []
+
+
+def test_compaction__whose_summary_was_made_in_advance__is_not_marked(project: Path) -> None:
+    """Claude Code may ask when it begins a summary in the background, and keep what is said until it uses it."""
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    assert client.compact() == NOTHING
+    client.say("And the logout test", "Done too.")
+
+    assert MARK not in restarted(client)
+    compacted(client, "## Goal")
+
+    assert marks(client) == []
+    assert "logout test" in client.notes()
+
+
+def test_compaction__that_asked_but_did_not_happen__does_not_cover_a_later_one(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    assert client.compact() == NOTHING
+    client.say("And the logout test", "Done too.")
+
+    compacted(client)
+
+    assert [one.unsaved for one in marks(client)] == [2]
+    assert "logout test" in client.notes()
+
+
+def test_compaction__an_operator_let_it_go__is_not_marked(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    client.break_store()
+    with Holdfast.open(project) as memory:
+        memory.session(client.session).override("the disk is being replaced")
+
+    assert client.compact() == NOTHING
+    compacted(client, "## Goal")
 
     assert marks(client) == []
 

@@ -180,6 +180,19 @@ def test_prompt__of_50_mb__is_journalled_in_part_with_its_length_and_digest(proj
     assert len(client.said()) == 1
 
 
+def test_prompt__cannot_be_journalled__the_next_compaction_needs_the_transcript(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    sessions = client.state / "sessions"
+    sessions.rename(sessions.with_name("away"))
+    sessions.write_text("in the way", encoding="utf-8")
+    client.hook("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2")
+    sessions.unlink()
+    sessions.with_name("away").rename(sessions)
+
+    assert "could not be journalled" in blocked(client.compact(), client)
+
+
 def test_compaction__transcript_says_more_of_a_call_than_the_hook__that_is_journalled_too(project: Path) -> None:
     client = Client(project)
     call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a.py"}}
@@ -192,6 +205,16 @@ def test_compaction__transcript_says_more_of_a_call_than_the_hook__that_is_journ
         client.write(row("assistant", [call], "u1"), row("user", [result], "u2"))
         assert client.compact() == NOTHING
         assert len(client.said()) == known
+
+
+@pytest.mark.parametrize("path", [None, "", 7, ["x"], "C:\\Users\\ann\\session.jsonl", "a\0b", "x" * 5_000])
+def test_compaction__transcript_path_of_any_kind__the_journal_alone_is_flushed(path: object, project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    payload = {**client.payload("PreCompact", trigger="auto"), "transcript_path": path}
+
+    assert client.send(payload) == NOTHING
+    assert "Fix the flaky login test" in client.notes()
 
 
 @pytest.mark.req("R083")
@@ -218,6 +241,17 @@ def test_compaction__transcript_grew_twice_and_was_replaced__each_row_is_journal
     client.compact()
 
     assert client.said() == [("user", "one"), ("assistant", "two"), ("user", "one")]
+
+
+def test_compaction__same_words_said_twice__both_are_journalled(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "continue", "u1"))
+    client.say("continue")
+    client.compact()
+    client.write(row("user", "continue", "u2"))  # no hook heard of this one
+    client.compact()
+
+    assert client.said() == [("user", "continue"), ("user", "continue")]
 
 
 def test_compaction__what_was_said_holds_a_secret__is_recognised_although_it_is_masked(project: Path) -> None:
@@ -268,6 +302,16 @@ def test_event__is_not_known__nothing_is_answered_and_nothing_written(name: str,
     assert list(project.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", CLIENTS)
+def test_compaction__every_field_of_a_wrong_type__is_answered(name: str, project: Path) -> None:
+    client = Client(project, name)
+    fields = ("session_id", "transcript_path", "cwd", "agent_id", "prompt_id", "messages", "parts", "trigger")
+    for value in (None, 7, [], {}, True, "\ud800", "../../../etc/passwd"):
+        answer = client.send({"hook_event_name": "PreCompact", **dict.fromkeys(fields, value)})
+        blocked(answer, client)
+    assert not (project.parent / "etc").exists()
+
+
 @pytest.mark.req("R166")
 def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_person_is_told(project: Path) -> None:
     client = Client(project)
@@ -292,6 +336,19 @@ def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_th
     assert "gone" in blocked(client.compact(), client)
     (project / "holdfast.toml").unlink()
     assert client.compact() == NOTHING
+
+
+def test_clients__two_in_one_project_at_once__each_has_its_own_session(project: Path) -> None:
+    clients = [Client(project, name) for name in CLIENTS]
+    for client in clients:
+        client.say(f"work of {client.name}")
+    running = [client.start(client.payload("PreCompact", trigger="auto", transcript_path=None)) for client in clients]
+    for process in running:
+        process.communicate(timeout=60)
+
+    assert [p.returncode for p in running] == [0, 0, 0]
+    notes = clients[0].notes()
+    assert all(notes.count(f"**Objective:** work of {c.name}\n") == 1 for c in clients)
 
 
 @pytest.mark.req("R083", "R127")
@@ -389,6 +446,19 @@ def test_compaction__journal_is_damaged__is_blocked_until_it_is_repaired(project
     assert "holdfast doctor --repair" in blocked(client.compact(), client)
     rewriting.repair(Journal(str(client.state), client.session))
     assert client.compact() == NOTHING
+
+
+def test_compaction__what_was_said_was_purged__the_transcript_does_not_bring_it_back(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "My name is Zebulon Quarterman", "u1"), row("assistant", "Hello.", "u2"))
+    client.compact()
+    with Holdfast.open(project) as memory:
+        memory.purge(subject="Zebulon Quarterman")
+    client.write(row("user", "Go on", "u3"))
+
+    assert client.compact() == NOTHING
+    assert "Zebulon" not in json.dumps(client.records()) + client.notes()
+    assert ("user", "Go on") in client.said()
 
 
 @pytest.mark.req("R166")

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -205,6 +207,14 @@ def test_install__a_command_of_the_users_own__is_left_alone_and_told(command: Co
     assert tree(project) == {".claude/commands/memory-update.md": b"My own text.\n"}
 
 
+def test_install__permissions_of_the_settings__are_kept(command: Command, project: Path) -> None:
+    path = write(project / ".claude/settings.json", ODD)
+    path.chmod(0o600)
+    command("install", "claude-code")
+    for name in ("settings.json", "settings.json.holdfast-backup"):
+        assert stat.S_IMODE((path.parent / name).stat().st_mode) == 0o600
+
+
 def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Command, home: Path, tmp_path: Path) -> None:
     real = write(tmp_path / "dotfiles/settings.json", ODD)
     (home / ".claude").mkdir()
@@ -374,6 +384,11 @@ def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
         if child.returncode >= 0 or len(left) > 1:
             break
     assert left, "no file was left behind by a kill"
+    running = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
+    assert command(after, client).code == 0
+    assert all(path.exists() for path in running), "it may be another installation's, under way"
+    for path in running:
+        os.utime(path, (time.time() - 61,) * 2)
     assert command(after, client).code == 0
     assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
@@ -597,6 +612,18 @@ def test_guard__codex__every_failure_is_the_one_answer_that_blocks(
     done = sh(guard(project, "codex").replace("KILL 55", "KILL 1"), path)
     assert done.returncode == 0
     assert (json.loads(done.stdout) if done.stdout else None) == answer
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
+    command: Command, project: Path, tmp_path: Path
+) -> None:
+    command("install", "codex")
+    path = fake(tmp_path, "exit 10").split(":")[0]
+    (Path(path) / "sh").symlink_to("/bin/sh")
+    assert sh(guard(project, "codex"), path).stdout == ""
+    (Path(path) / "holdfast-memory").unlink()
+    assert json.loads(sh(guard(project, "codex"), path).stdout) == MISSING
 
 
 # printing, and the plugin directory

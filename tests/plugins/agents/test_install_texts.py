@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast_agents.setup import texts
+from holdfast_agents.setup import wording
 from holdfast_agents.setup.clients import CLIENTS, needed
 from holdfast_agents.setup.parts import MARK, Whole
 from holdfast_agents.setup.where import Where
@@ -57,7 +57,7 @@ def test_texts__files_that_are_ours__say_so(client: str) -> None:
 
 @pytest.mark.req("R188")
 def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
-    text = texts.protocol()
+    text = wording.protocol()
     assert text.index("LOAD, at the start") < text.index("holdfast load") < text.index("UPDATE, at the end")
     for command in ("workflow start", "workflow end", "flush", "update"):
         assert f"holdfast {command}" in text

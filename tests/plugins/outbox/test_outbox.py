@@ -171,6 +171,14 @@ def test_flush__outbox_cannot_be_written__is_blocked_and_the_retry_completes_onc
     assert (memory.outbox.items()[0].body, note().count("holdfast:block")) == ("in review", 1)
 
 
+def test_flush__outbox_unreadable_and_nothing_mutated__is_not_blocked(opened, board, payload, project):
+    memory = opened(board)
+    session = said(memory)
+    (project / ".holdfast/state/outbox.jsonl").mkdir(parents=True)
+    receipt = session.flush(payload(state_mutations=[]))
+    assert (receipt.pending, session.unsafe) == (1, False)
+
+
 def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
     monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
     monkeypatch.setattr("holdfast.flush.verify.FLUSH_LIMIT_S", 0.3)
@@ -384,6 +392,18 @@ def test_line__damaged__is_shown_kept_and_holds_nobody_up(outbox, tmp_path, dama
     assert not path.exists()
 
 
+def test_put__by_many_processes_at_once__none_is_lost(tmp_path):
+    script = (
+        "import sys; from tests.plugins.outbox.test_outbox import Outbox, item\n"
+        "for n in range(10): Outbox(sys.argv[1]).put([item(int(sys.argv[2]) * 10 + n)])\n"
+    )
+    here = str(Path(__file__).parents[3])
+    state = str(tmp_path / "state")
+    running = [subprocess.Popen([sys.executable, "-c", script, state, str(n)], cwd=here) for n in range(3)]
+    assert [one.wait(60) for one in running] == [0, 0, 0]
+    assert sorted(int(i.id) for i in Outbox(state).items()) == list(range(30))
+
+
 _STEPS = st.one_of(
     st.tuples(st.just("put"), st.integers(0, 2)),
     st.tuples(st.just("send"), st.sets(st.integers(0, 40), max_size=6)),
@@ -442,6 +462,14 @@ def test_drop__with_a_reason__is_out_and_the_daily_note_tells_it(opened, board, 
         memory.outbox.drop(waiting.id, "again")
 
 
+def test_purge__of_a_subject__takes_it_out_of_the_outbox(opened, board, mutating, project):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(mutating("asked Rumpelstiltskin"))
+    assert memory.purge(subject="Rumpelstiltskin").clean
+    assert memory.outbox.items() == []
+
+
 @pytest.mark.parametrize("then", ["waits", "dropped", "sent"])
 def test_purge__of_a_session__takes_its_comments_out_and_names_where_they_may_stand(opened, board, mutating, then):
     board.trouble = board.is_down
@@ -456,6 +484,15 @@ def test_purge__of_a_session__takes_its_comments_out_and_names_where_they_may_st
     assert (report.left, report.elsewhere) == ((), ("o/r#1",))
     assert memory.outbox.items() == []
     assert memory.validate().errors == ()
+
+
+def test_retention__old_items__are_not_thrown_away(opened, board, mutating, clock):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(mutating("in review"))
+    clock.tick(days=2000)
+    memory.retention()
+    assert len(memory.outbox.items()) == 1
 
 
 def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_waits_behind_it(

@@ -80,6 +80,13 @@ def test_purge__sessions_opened_afterwards__same_messages_same_state_and_they_go
 
 
 @pytest.mark.req("R245")
+def test_purge__a_transcript_that_is_read_again__does_not_bring_it_back(full):
+    full.purge(subject=SUBJECT)
+    full.session("talk").add("user", f"and {FORMS[4]} again", message_id="m3")
+    assert full.purge(subject=SUBJECT, dry_run=True).changed == ()
+
+
+@pytest.mark.req("R245")
 def test_purge__dry_run__tells_the_same_places_and_writes_nothing(full, project):
     before = snapshot(project)
     planned = full.purge(subject=SUBJECT, dry_run=True)
@@ -108,6 +115,13 @@ def test_purge__subject_in_a_dreams_record__the_run_stays_done_without_it(projec
     assert "[purged]" in run.added
     checks = examine(str(project))
     assert [check.message for check in checks if check.name == "dreams" and check.outcome is not Outcome.OK] == []
+
+
+@pytest.mark.req("R245")
+def test_purge__log_and_repr__never_hold_the_subject(full, caplog):
+    caplog.set_level("DEBUG", logger="holdfast")
+    full.purge(subject=SUBJECT)
+    assert "Zo" not in caplog.text.replace("Zone", "")
 
 
 @pytest.mark.req("R245")
@@ -314,12 +328,33 @@ def test_purge__damaged_journal_and_unreadable_note__cleaned_all_the_same(opened
     assert (project / ".holdfast/memory/2026-11-20.md").read_bytes() == b"\xff\nstays\n"
 
 
+@pytest.mark.req("R245")
+def test_purge__name_of_session_or_document_holds_it__they_go(opened, payload, project):
+    memory = opened()
+    memory.session("jane-doe").add("user", "hello")
+    memory.session("jane-doe").flush(payload())
+    memory.store.backend.write("briefings/Jane-Doe.md", "x")
+    assert memory.purge(subject="Jane-Doe").clean
+    assert holding(project, "jane-doe", "Jane-Doe") == []
+    assert "Fix the login test" in memory.store.read("memory/2026-11-21.md").text
+
+
 @pytest.mark.parametrize("what", [{}, {"subject": "x y", "everything": True}, {"subject": " a "}, {"session": " "}])
 def test_purge__nothing_or_too_much_said__refused_and_nothing_written(opened, project, what):
     memory = opened()
     with pytest.raises(BadValue):
         memory.purge(**what)
     assert snapshot(project) == {}
+
+
+def test_purge__at_the_time_of_another__refused(opened, project):
+    from holdfast.errors import Unavailable
+    from holdfast.fs import durable
+
+    memory = opened()
+    memory.session("s").add("user", "x")
+    with durable.lock(project / ".holdfast/state/purge.lock"), pytest.raises(Unavailable):
+        memory.purge(subject="anybody")
 
 
 APPENDER = """

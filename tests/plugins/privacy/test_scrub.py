@@ -9,6 +9,7 @@ import pytest
 from tests.support.forget import BACKENDS, fact, holding, snapshot, storage
 
 from holdfast.config.values import PluginConfig
+from holdfast.errors import HookFailed
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import Marker, State, begin
 from holdfast.models import Finding
@@ -103,6 +104,16 @@ def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, p
     assert (project / ".holdfast/state/backups/MEMORY.1.md").read_text() == "- [REDACTED:key:0001]\n- stays\n"
 
 
+@pytest.mark.req("R241")
+def test_scrub__trace_log_and_repr__hold_no_secret(opened, payload, project, caplog):
+    caplog.set_level("DEBUG", logger="holdfast")
+    fill(opened(plugins=OFF), payload, project)
+    report = opened(Rules(), plugins=OFF).scrub()
+    assert KEY not in caplog.text + repr(report)
+    stone = json.loads((project / ".holdfast/state/tombstones.jsonl").read_text())
+    assert (stone["kind"], stone["left"], stone["rules"]) == ("scrub", 0, report.rules)
+
+
 @pytest.mark.req("R241", "R243")
 def test_scrub__allowed_on_one_surface__stays_there_and_goes_elsewhere(opened):
     memory = opened(Rules(), plugins=OFF)
@@ -123,3 +134,16 @@ def test_scrub__refused_without_a_mask__place_is_named_and_left(opened):
     assert [left.name for left in report.left] == ["MEMORY.md"]
     assert not report.clean
     assert memory.store.read("MEMORY.md").text == "- ana@example.org\n"
+
+
+def test_scrub__validator_that_fails__nothing_changes_and_every_place_is_told(opened, payload, project):
+    class Broken:
+        @hookimpl
+        def on_validate(self, request):
+            raise RuntimeError("boom")
+
+    opened(plugins=OFF).store.backend.write("MEMORY.md", f"- {KEY}\n")
+    memory = opened(Broken(), plugins=OFF)
+    with pytest.raises(HookFailed):
+        memory.scrub()
+    assert memory.store.read("MEMORY.md").text == f"- {KEY}\n"

@@ -14,7 +14,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
-from holdfast_app.search import index, texts
+from holdfast_app.search import index, records
 
 FILE = Path(".holdfast/state") / index.FILE
 
@@ -34,8 +34,8 @@ def hits(memory, question: str = "apples topic7") -> list[tuple[str, float]]:
 def test_index__turn_added__found_and_only_what_is_new_is_read(memory, monkeypatch) -> None:
     hits(memory)
     read = []
-    turns = texts.turns
-    monkeypatch.setattr(texts, "turns", lambda *args: (read.append(one) or one for one in turns(*args)))
+    turns = records.turns
+    monkeypatch.setattr(records, "turns", lambda *args: (read.append(one) or one for one in turns(*args)))
     hits(memory)
     assert read == []
     memory.session("talk").add("user", "now pears", message_id="new")

@@ -93,6 +93,29 @@ def conversation(client: str, request: str = ASKED) -> list[dict[str, Any]]:
     return [*told, *tool("quantum_edit", 4), row("assistant", ANSWERED, 6)]
 
 
+@st.composite
+def changed(draw: st.DrawFn, client: str) -> list[dict[str, Any]]:
+    """The conversation with up to eight changes to fields that do not carry the conversation, and with records of
+    unknown types between its rows."""
+    rows: list[dict[str, Any]] = json.loads(json.dumps(conversation(client)))
+    for _ in range(draw(st.integers(0, 8))):
+        holder = draw(st.sampled_from(_holders(rows)))
+        names = sorted(set(holder) - _NEEDED)
+        if not names:
+            continue
+        name = draw(st.sampled_from(names))
+        change = draw(st.sampled_from(["drop", "rename", "retype"]))
+        value = holder.pop(name)
+        if change == "rename":
+            holder[f"{name}V2"] = value
+        elif change == "retype":
+            holder[name] = draw(_VALUES)
+    for _ in range(draw(st.integers(0, 4))):
+        unknown = {"type": draw(st.sampled_from(["mood", "hologram", "", None, 7])), "data": draw(_VALUES)}
+        rows.insert(draw(st.integers(0, len(rows))), unknown)
+    return rows
+
+
 def _holders(value: Any) -> list[dict[str, Any]]:
     """All mappings in ``value``."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -107,7 +130,18 @@ def write(path: Path, rows: Sequence[object]) -> Path:
 def kept(path: Path) -> tuple[str, str]:
     """The objective and the summary that a flush of the transcript derives."""
     found = list(read(path).messages)
-    return asked.objective(found, 200), extract(turns_of(found)).summary
+    return asked.objective(asked.spoken(found), 200), extract(turns_of(found)).summary
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_answer(
+    client: str, tmp_path: Path, data: st.DataObject
+) -> None:
+    objective, summary = kept(write(tmp_path / "t.jsonl", data.draw(changed(client))))
+    assert ASKED in objective
+    assert ANSWERED in summary
 
 
 @pytest.mark.parametrize("client", CLIENTS)

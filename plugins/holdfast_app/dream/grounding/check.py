@@ -1,6 +1,6 @@
 """Checks whether each line of a new memory is quoted from its sources, or can be, without a model.
 
-A line with the words of a source is *supported*. A line in words of its own is *unproven*, so that only a judge can
+A line with a source's words is *supported*. A line in words of its own is *unproven*, so that only a judge can
 accept it (:mod:`.judging`). It is *invented* when a literal of it is in no source, or no single source has all of them:
 a number, date, address, path, identifier, name, quotation or "not". Nothing else is concluded from words.
 """
@@ -96,7 +96,7 @@ def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple
     missing = [one for one in wanted if one.kind == "negation" and not denies]
     exact = [one for one in wanted if one.kind != "negation"]
     having = {
-        one: {name for name, text in zip(sources.names, sources.texts, strict=True) if is_in(one, text)}
+        one: {name for name, text in zip(sources.names, sources.bodies, strict=True) if is_in(one, text)}
         for one in exact
     }
     missing += [one for one in exact if not having[one]]

@@ -2,7 +2,7 @@
 
     unproven lines -> their passages, without sentences that instruct -> question -> strict JSON -> quotation checked
 
-The judge is asked about the lines that are in words of their own. A line counts as said only when the judge quotes
+The judge is asked about lines in words of their own. A line counts as supported only when the judge quotes
 exact words of the line's own passages, and as denied only by the exact verdict. When the judge also accepts the control
 line, which no source says, nothing of its answer counts. A dead, slow or confused judge lets no line in. It is not
 asked about a line with a number, name or other part that no source has.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = log("holdfast.dream")
 
-#: The rule of the findings that a judge may overrule. The others name a part of the line that no source has.
+#: The findings' rule that a judge may overrule. Others name a part of the line that no source has.
 OPEN: Final = "grounding/unproven"
 #: Limit of lines for one dream, and for one question.
 MAX_LINES: Final = 80
@@ -110,7 +110,7 @@ def filtered(
     filter_lines: Callable[[tuple[str, ...]], tuple[str, list[tuple[str, Finding]]]],
     sources: Sequence[tuple[str, str]],
 ) -> Filtered:
-    """What the gate lets pass, after the judge admitted lines in words of their own.
+    """The draft after the gate, with lines in words of their own that the judge admitted.
 
     ``filter_lines`` passes the draft through the gate with the given lines admitted. Raises: as ``filter_lines``.
     """
@@ -135,13 +135,13 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
     asked = 0
     problem = ""
     free = [line for line in ground(lines, sources) if line.answer == "unproven"]
-    texts = {name: text.splitlines() for name, text in sources}
+    lines_of = {name: text.splitlines() for name, text in sources}
     try:
         if plugin not in services.plugins.judges():
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
         shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
         clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
-        cases = [case for line in clean if (case := _case(line, texts)) is not None][:MAX_LINES]
+        cases = [case for line in clean if (case := _case(line, lines_of)) is not None][:MAX_LINES]
         for at in range(0, len(cases), CHUNK):
             chunk = cases[at : at + CHUNK]
             answer = ask(services, plugin, chunk)
@@ -184,7 +184,7 @@ def question(codes: Mapping[str, Case]) -> str:
 
 
 def verdicts(answer: object, codes: Mapping[str, Case], control: Case) -> Verdicts:
-    """The verdicts of an answer. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
+    """An answer's verdicts. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
     ``control``."""
     table = last_object(answer, "verdicts", max_chars=_MAX_ANSWER)
     rows: dict[str, list[tuple[str, str]]] = {}

@@ -1,4 +1,4 @@
-"""The parts of a line that must be in a source exactly: numbers, dates, addresses, names, quotations and a "not"."""
+"""A line's parts that must be in a source exactly: numbers, dates, addresses, names, quotations and a "not"."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _marked(text: str) -> Iterator[Literal]:
 
 
 def _kind(word: str, *, opens: bool) -> str:
-    """The kind of a word between blanks; empty for a word that any line may have."""
+    """A word's kind, between blanks. Empty for a word that any line may have."""
     low = word.casefold()
     if not any(map(str.isalnum, word)):
         return ""

@@ -16,7 +16,7 @@ from holdfast_app.dream.grounding.blocks import blocks, sentences, strip_marks
 from holdfast_app.dream.grounding.literals import plain
 
 _WIDE: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-#: The beginning of a word, which most of its forms share, or a pair of characters of a script without blanks.
+#: A word's beginning, which most of its forms share, or a pair of characters in a script without blanks.
 _WORD: Final = re.compile(rf"(?=([{_WIDE}]{{1,2}}))[{_WIDE}]|(?:(?![{_WIDE}_])\w)+")
 _STEM: Final = 5
 #: A word in more blocks says nothing about which of them is meant.
@@ -28,7 +28,7 @@ _BREAK: Final = "\1"
 
 
 class Near(NamedTuple):
-    """A source line like another: ``score`` is the share of that line's words that its block has."""
+    """A source line like another: ``score`` is that line's share of words in its block."""
 
     document: str
     line: int
@@ -43,17 +43,17 @@ class _Block(NamedTuple):
 
 
 class Sources:
-    """The sources in the order of their names, whatever their given order."""
+    """The sources, sorted by name."""
 
-    def __init__(self, texts: tuple[tuple[str, str], ...]) -> None:
-        self.names = [name for name, _ in texts]
-        self.texts = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in texts]
+    def __init__(self, documents: tuple[tuple[str, str], ...]) -> None:
+        self.names = [name for name, _ in documents]
+        self.bodies = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in documents]
         self._blocks: list[_Block] = []
         self._with: dict[str, array[int]] = {}
         self._starts, self._documents, self._lines = array("Q"), array("I"), array("I")
         flow: list[str] = []
         size = 0
-        for document, line, said in self._sentences(texts):
+        for document, line, said in self._sentences(documents):
             self._starts.append(size)
             self._documents.append(document)
             self._lines.append(line)
@@ -93,9 +93,9 @@ class Sources:
         said = [len(words(line) & wanted) for line in block.text.split("\n")]
         return Near(self.names[block.document], block.line + said.index(max(said)), score, block.text)
 
-    def _sentences(self, texts: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
+    def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
         """Document, line and key of each sentence, and of each whole line."""
-        for document, (_, text) in enumerate(texts):
+        for document, (_, text) in enumerate(documents):
             for number, (_, line) in enumerate(lines(text), 1):
                 if key := _key(statement(line)):
                     yield document, number, f"{_BREAK}{_BORDER}{key}{_BORDER}"
@@ -112,10 +112,10 @@ class Sources:
                         yield document, number, f"{_BORDER}{key}{_BORDER}"
 
 
-@lru_cache(maxsize=1)  # the steps of a dream ask about the same sources
-def read(texts: tuple[tuple[str, str], ...]) -> Sources:
-    """The sources ``texts``, as sorted (name, text) pairs."""
-    return Sources(texts)
+@lru_cache(maxsize=1)  # a dream's steps ask about the same sources
+def read(documents: tuple[tuple[str, str], ...]) -> Sources:
+    """The sources ``documents``, as sorted (name, text) pairs."""
+    return Sources(documents)
 
 
 def statement(text: str) -> str:
@@ -126,7 +126,7 @@ def statement(text: str) -> str:
 
 
 def words(text: str) -> set[str]:
-    """The beginnings of the words in ``text``."""
+    """Beginnings of words in ``text``."""
     return {(found[1] or found[0])[:_STEM] for found in _WORD.finditer(plain(text).casefold())}
 
 

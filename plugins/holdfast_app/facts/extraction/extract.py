@@ -55,7 +55,7 @@ class Judged:
 @frozen(kw_only=True)
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
-    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
+    to be retried, ``retried`` the waiting pieces retried now. ``given_up`` counts pieces that
     will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
     waiting turns; ``stated`` are the outcomes of facts that a flush stated."""
 
@@ -124,8 +124,8 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     from holdfast_app.facts.store.lifecycle import Facts
 
     try:
-        texts = (m.text for turn in said for m in turn.messages)
-        near = related(services.store.backend.facts(), texts, limit=_KNOWN)
+        strings = (m.text for turn in said for m in turn.messages)
+        near = related(services.store.backend.facts(), strings, limit=_KNOWN)
         return Facts(services).shown(services.store.known_facts(near))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
@@ -213,8 +213,8 @@ def queue_of(services: Services) -> Queue:
 
 def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
     """The turns as a journal would hold them. Raises: Refused, PluginError; in that case nothing was sent anywhere."""
-    texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
-    admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
+    strings = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
+    admitted = iter(services.gate.admit_all(strings, surface=Surface.JOURNAL) if strings else ())
     return [evolve(turn, messages=[evolve(m, text=next(admitted)) for m in turn.messages]) for turn in turns]
 
 
@@ -233,10 +233,10 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         yield piece
 
 
-def related(stored: Iterable[Fact], texts: Iterable[str], *, limit: int) -> list[Fact]:
-    """Up to ``limit`` facts that share most words with ``texts``, the closest first. Takes time in proportion."""
+def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> list[Fact]:
+    """Up to ``limit`` facts that share most words with ``strings``, the closest first. Takes time in proportion."""
     said: set[str] = set()
-    for text in texts:
+    for text in strings:
         said.update(_words(text))
     facts = list(stored)
     spread = Counter(word for fact in facts for word in set(_words(fact.content)))

@@ -19,7 +19,7 @@ _LINE: Final = b'{"kind":"extracted",'  # how its line begins, since the kind is
 
 class Extracted(NamedTuple):
     """One extracted piece, with message ids ``covers``, extracted for ``plugin`` with its redacted summary
-    ``summary``; also a piece that was given up."""
+    ``summary``; also an abandoned piece."""
 
     plugin: str
     covers: tuple[str, ...]

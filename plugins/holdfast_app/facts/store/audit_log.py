@@ -125,6 +125,6 @@ def _is_given(attribute: Attribute[Any], value: object) -> bool:
 
 
 def _of(fact: Fact, event: Departure, *, keep: bool = False) -> Departure:
-    """``event`` with what is known of its fact, its content only to ``keep`` it."""
+    """``event`` with its fact's fields, and the content only to ``keep`` it."""
     content = fact.content if keep else None
     return evolve(event, category=str(fact.category), confidence=fact.confidence, content=content)

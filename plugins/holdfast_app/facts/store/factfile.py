@@ -178,9 +178,9 @@ def _time(value: object) -> datetime | None:
 def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
     """The rows, with their content and source admitted by the gate."""
     try:
-        texts = services.gate.admit_all([t for row in rows for t in (row.content, row.source)], surface=SURFACE)
+        strings = services.gate.admit_all([t for row in rows for t in (row.content, row.source)], surface=SURFACE)
         return [
-            row._replace(content=check_content(texts[2 * n]), source=texts[2 * n + 1]) for n, row in enumerate(rows)
+            row._replace(content=check_content(strings[2 * n]), source=strings[2 * n + 1]) for n, row in enumerate(rows)
         ]
     except (Refused, BadValue) as error:
         if len(rows) == 1:

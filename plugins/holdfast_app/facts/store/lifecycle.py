@@ -91,9 +91,9 @@ class Facts(FactWriter):
 
     def shown(self, facts: Sequence[Fact]) -> FactList:
         """The facts as they may leave the store: masked. Raises: PluginError."""
-        texts = [text for fact in facts for text in (fact.content, fact.source)]
-        masked = self.services.gate.outgoing_all(texts, surface=SURFACE)
-        if masked == texts:
+        strings = [text for fact in facts for text in (fact.content, fact.source)]
+        masked = self.services.gate.outgoing_all(strings, surface=SURFACE)
+        if masked == strings:
             return list(facts)
         pairs = zip(facts, masked[::2], masked[1::2], strict=True)
         return [evolve(fact, content=content, source=source) for fact, content, source in pairs]

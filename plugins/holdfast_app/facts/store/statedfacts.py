@@ -42,7 +42,7 @@ def values(
     services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn], late: str = ""
 ) -> list[Value | AddResult]:
     """The facts that the caller stated, in order, dated ``at`` and with the flush's id as their source; ``late`` names
-    the session of a flush that is stored later than it was made.
+    a flush's session, when it is stored late.
 
     A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
     alone, and has a refusal here. Raises: PluginError, Unavailable.
@@ -52,9 +52,9 @@ def values(
 
     facts = Facts(services)
     found: list[Value | AddResult] = []
-    texts = _texts(payload)
-    said = order.flushes(Journal(services.state, late)) if late and texts else None
-    for text in texts:
+    stated = _texts(payload)
+    said = order.flushes(Journal(services.state, late)) if late and stated else None
+    for text in stated:
         if not hostile.may_stay(text, turns):
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
             continue
@@ -66,7 +66,7 @@ def values(
 
 
 def unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]:
-    """A sentence for each fact of ``payload`` that was not stored, with the reason."""
+    """A sentence for each unstored fact of ``payload``, with the reason."""
     return tuple(
         f"Stated fact {number} was not stored ({cut(text, _QUOTED)}): {result.reason}."
         for number, (text, result) in enumerate(zip(_texts(payload), results, strict=True), 1)

@@ -33,7 +33,7 @@ _NEWER = "a newer value was stated"
 class Value(NamedTuple):
     """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
 
-    What is said now is newer than everything stored, whatever the clocks say. A statement that is stored later than it
+    A present statement is newer than everything stored, whatever the clocks say. A statement stored later than it
     was said has ``said``, the flushes of its session in their order. They decide; the clock decides for other facts."""
 
     content: str

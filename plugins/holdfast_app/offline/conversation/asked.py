@@ -1,4 +1,4 @@
-"""The user's requests among the messages of a conversation. Greetings, thanks and "go on" are not requests."""
+"""The user's requests in a conversation. Greetings, thanks and "go on" are not requests."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _PASTED: Final = Lazy(
 
 #: Minimum length of a request that is clear on its own.
 _SHORT_CHARS: Final = 30
-#: The beginning of a request that corrects the previous one.
+#: Beginnings of requests that correct the previous request.
 _CORRECTS: Final = Lazy(
     r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-])"
     r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b",
     re.IGNORECASE,
 )
-#: The beginning of a request that answers the agent's question.
+#: Beginnings of requests that answer the agent's question.
 _ANSWERS: Final = Lazy(r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b", re.IGNORECASE)
 #: Maximum length of a request that only picks a list item.
 _PICK_CHARS: Final = 80

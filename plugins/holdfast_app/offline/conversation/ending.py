@@ -177,7 +177,7 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
 
 
 def announced(text: str, *, working: bool = False) -> str:
-    """The action announced at the end of an answer, in its words, or empty. With ``working`` a call
+    """The action announced at an answer's end, in its words, or empty. With ``working`` a call
     follows, so a last sentence like "Now the second review:" announces it."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
@@ -201,7 +201,7 @@ def announced(text: str, *, working: bool = False) -> str:
 def needed(text: str, request: str = "") -> str:
     """The request to the user that ends an answer. Empty without a request, or with only an offer of more.
 
-    Asking whether to do what a short ``request`` says ("commit") is not an offer of more.
+    A question whether to do a short ``request`` ("commit") is not an offer of more.
     """
     if choice := _OPTIONS.search(text[-_TAIL:]):
         items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())

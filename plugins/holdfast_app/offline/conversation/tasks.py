@@ -98,10 +98,10 @@ def _state(status: str) -> str:
 def _whole(text: str) -> dict[str, list[str]]:
     """The entries from a call that passes the whole list. Clients give an entry's status before or after its text."""
     found = [named for line in text.splitlines() if (named := _LINE.match(line.strip()))]
-    texts = [named[2].strip() for named in found if named[1] != "status"]
+    strings = [named[2].strip() for named in found if named[1] != "status"]
     states = [named[2].strip() for named in found if named[1] == "status"]
-    states += ["pending"] * (len(texts) - len(states))
-    return {str(number): [*entry] for number, entry in enumerate(zip(texts, states, strict=False), 1)}
+    states += ["pending"] * (len(strings) - len(states))
+    return {str(number): [*entry] for number, entry in enumerate(zip(strings, states, strict=False), 1)}
 
 
 def _subject(text: str) -> str:
