@@ -17,7 +17,7 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff, uncommitted
+from holdfast.flush import handoff
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
@@ -26,7 +26,7 @@ from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.brief import known
+from holdfast_app.brief import known, uncommitted
 from holdfast_app.brief.fitting import fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
