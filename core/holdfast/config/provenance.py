@@ -303,7 +303,7 @@ def _blank(text: str) -> str:
 
 
 def forget_trust(root: str) -> bool:
-    """Withhold the passages accepted in the project again. False when nothing was accepted. Raises: Unavailable."""
+    """Withhold again the passages that the user accepted here. False when nothing was accepted. Raises: Unavailable."""
     return Seen(root).forget_trust()
 
 
