@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 #: Suffix for backups made before holdfast first changes a file.
 BACKUP = ".holdfast-backup"
 _BOM = "\ufeff"
+#: How old a temporary file must be to be a killed installation's. One is written and renamed in an instant.
+_STALE_S = 60.0
 #: Occurs in everything that holdfast writes to a client's file.
 _OURS = "holdfast"
 
@@ -193,14 +196,17 @@ def _write(done: Done) -> Done:
 
 
 def _sweep(places: Sequence[Place]) -> None:
-    """Remove a killed installation's temporary files from the clients' folders. `holdfast doctor` reports a file that
-    cannot be removed."""
+    """Remove a killed installation's temporary files from the clients' folders. A younger one may belong to another
+    installation that is running now."""
+    now = time.time()
     folders = {os.path.dirname(path) for place in places for path in (place.path, os.path.realpath(place.path))}
     for folder in sorted(folders):
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
-                if name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX):
-                    os.unlink(os.path.join(folder, name))
+                path = os.path.join(folder, name)
+                unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+                if unfinished and now - os.lstat(path).st_mtime > _STALE_S:
+                    os.unlink(path)
 
 
 def _mode(path: str) -> int:
