@@ -76,6 +76,7 @@ class Desk:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
 
@@ -130,6 +131,18 @@ class Desk:
         return types.ListResourcesResult(
             resources=[types.Resource(uri=documents.uri_of(n), name=n, mime_type=documents.MIME_TYPE) for n in names]
         )
+
+    async def _list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        one = types.ResourceTemplate(
+            uri_template=documents.PREFIX + "{+name}",
+            name="document",
+            title="A stored document",
+            description="One document of the memory as stored, fenced as data.",
+            mime_type=documents.MIME_TYPE,
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[one])
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams

@@ -74,8 +74,18 @@ def resume(
     first, *others = work
     own = bool(session) and first.session == session
     lines += _entry(first, own=own, named=bool(others))
-    lines += _named(others, None if max_chars is None else int(max_chars * OTHERS_SHARE))
-    return "\n".join(lines), frozenset([first.flush])
+    room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
+    whole = [first.flush]
+    for other in () if session else others[: handoff.MAX_ENTRIES]:  # no reader of its own: in full, as far as they fit
+        entry = _entry(other, own=False, named=True)
+        size = sum(len(line) + 1 for line in entry)
+        if room is not None and size > room:
+            break
+        room = room and room - size
+        lines += entry
+        whole.append(other.flush)
+    lines += _named(others[len(whole) - 1 :], room)
+    return "\n".join(lines), frozenset(whole)
 
 
 def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:

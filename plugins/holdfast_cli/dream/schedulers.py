@@ -195,8 +195,9 @@ def _table() -> list[str]:
 
 
 def _others(made: Plan) -> list[str]:
-    """The user's table without holdfast's line for this project."""
-    return [line for line in _table() if not line.endswith(f"# {made.name}")]
+    """The user's table without holdfast's line for this project. Earlier builds had the name in a line above it."""
+    lines, mark = _table(), f"# {made.name}"
+    return [line for above, line in zip(["", *lines], lines, strict=False) if not line.endswith(mark) and above != mark]
 
 
 def _write_table(lines: Sequence[str]) -> None:

@@ -187,9 +187,11 @@ def test_schedule__cron__adds_one_line_and_takes_only_that_away(run, project, pr
     assert lines[:2] == ["# mine", "5 4 * * * backup"]
     assert lines[2].startswith(f"5 1 * * * {sys.executable} -P -m holdfast_memory --root {project} dream --if-due")
     assert " # holdfast-dream-project-" in lines[2]
+    name = lines[2].partition(" # ")[2]
+    table.write_text(f"# mine\n# {name}\n1 1 * * * as an earlier build wrote it\n5 4 * * * backup\n")
+    assert run("schedule", "status", "--json").json["installed"] is True
     run("schedule", "install")
     assert table.read_text().splitlines() == lines
-    assert run("schedule", "status", "--json").json["installed"] is True
     assert run("schedule", "remove").code == 0
     assert table.read_text() == "# mine\n5 4 * * * backup\n"
     assert "there was no nightly dream" in run("schedule", "remove").out

@@ -82,6 +82,8 @@ def test_resources__of_a_project__are_its_documents_fenced(talk: Talk, project: 
         memory.store.change("daily", "notes/ä b.md", lambda _: "deep\n")
 
     async def scenario(client: Client) -> Any:
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [one.uri_template for one in templates] == ["holdfast://documents/{+name}"]
         listed = (await client.list_resources()).resources
         texts = [(await client.read_resource(r.uri)).contents[0] for r in listed]
         refused = []
