@@ -9,7 +9,7 @@ from holdfast.api import hookimpl
 if TYPE_CHECKING:
     import os
 
-    from holdfast.config.values import StorageConfig
+    from holdfast.api import StorageConfig
     from holdfast.storage import StorageBackend
 
 #: The store reads nothing from ``[storage]`` but what core does.

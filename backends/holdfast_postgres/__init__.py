@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.api import hookimpl
 
 if TYPE_CHECKING:
-    from holdfast.config.values import StorageConfig
+    from holdfast.api import StorageConfig
     from holdfast.storage import StorageBackend
 
 #: The keys of ``[storage]`` that this backend reads.

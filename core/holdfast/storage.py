@@ -362,7 +362,7 @@ class DocumentPart(Protocol):
 
 class FactPart(Protocol):
     """The facts of a :class:`ComposedBackend`. ``update`` and ``delete`` raise NotFound. Changes inside of ``batch``
-    are made durable together at its end; an error that leaves it keeps some or none."""
+    are made durable together at its end. An error that leaves it keeps some or none."""
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]: ...
 

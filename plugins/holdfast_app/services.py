@@ -51,3 +51,9 @@ class Services(services.Services):
         from holdfast_app.authorship.flushing import Authorship
 
         return Authorship(self)
+
+    def with_surroundings(self, summary: str) -> str:
+        """The summary with the project's uncommitted files below it."""
+        from holdfast_app.brief import uncommitted
+
+        return uncommitted.added(self, summary)

@@ -18,10 +18,10 @@ def tables(root: Path) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def graph(root: Path) -> grimp.ImportGraph:
-    """The run-time imports of all packages of this repository. Imports for annotations only are not in it."""
+    """The imports of all packages of this repository, with those in functions and for annotations."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     packages = settings["tool"]["importlinter"]["root_packages"]
-    return grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
+    return grimp.build_graph(*packages, exclude_type_checking_imports=False, cache_dir=None)
 
 
 def test_imports__of_all_modules__form_no_circle(graph: grimp.ImportGraph) -> None:

@@ -86,8 +86,6 @@ IN_PLACE = {
     "plugins/holdfast_authoring/scaffold.py": "a new file in a folder that the user names",
     "plugins/holdfast_app/search/index.py": "an empty database, derived from the store",
     "backends/holdfast_file/intent.py": "an intent that is done is emptied, and an empty one means nothing",
-    "backends/holdfast_file/mark.py": "a mark: one checksummed line of fixed length, derived from the facts",
-    "backends/holdfast_sqlite/mark.py": "a mark: one checksummed line of fixed length, derived from the facts",
     "backends/holdfast_sqlite/opening.py": "a new empty database under a temporary name",
 }
 _WRITING = frozenset({"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"})

@@ -11,11 +11,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.repo.documents import blocks
 from tests.support.trusting import trusted
 
 if TYPE_CHECKING:
@@ -211,16 +209,6 @@ def test_acme__key_in_its_table__is_refused(installed: Environment, project: Pat
     assert done.returncode != 0
     assert "plugins.acme.token: a key does not belong in the settings" in " ".join(done.stderr.split())
     assert "s3cret" not in done.stdout + done.stderr
-
-
-def test_tutorial__what_it_shows_of_a_backend__is_in_the_generated_tests(root: Path) -> None:
-    page = (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8")
-    (shown,) = (b.text for b in blocks(page.partition("## 6. A backend of your own")[2]) if b.language == "py")
-    template = root / "plugins" / "holdfast_authoring" / "templates" / "backend" / "tests" / "test_plugin.py.tmpl"
-    written = Template(template.read_text(encoding="utf-8")).substitute(
-        module="holdfast_tickets", prefix="Tickets", plugin="tickets"
-    )
-    assert shown in written
 
 
 def test_acme__its_own_tests__pass(root: Path) -> None:

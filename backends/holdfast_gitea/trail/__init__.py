@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
-    from holdfast_app.outbox.outbox import Item
+    from holdfast_app.outbox.forge import Item
     from holdfast_gitea.trail.references import Target
     from holdfast_gitea.wire.client import Gitea
 

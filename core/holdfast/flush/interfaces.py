@@ -7,7 +7,7 @@ delivers nothing, takes all text as the user's own, and knows of no dream and no
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn, Written
     from holdfast.plugin.manager import PluginManager
+
+
+#: Newest messages that an extractor within a flush reads, because it has only a few seconds.
+AT_ONCE_MESSAGES: Final = 25_000
 
 
 class Gathered(NamedTuple):
@@ -31,6 +35,9 @@ class FactService(Protocol):
 
     Facts never make a flush fail, so only the methods that say so raise errors.
     """
+
+    def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
+        """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
 
     def settle(
         self,
@@ -69,6 +76,9 @@ class NoFacts:
 
     def __init__(self, plugins: PluginManager) -> None:
         self._plugins = plugins
+
+    def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
+        return Gathered()
 
     def settle(
         self, found: Gathered | None, said: Sequence[Message], *, payload: Payload | None, **_: object

@@ -14,7 +14,8 @@ from attrs import define, evolve, field, frozen
 
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import HoldfastError
-from holdfast.flush import contract, extraction, notes, refused_payloads, uncommitted
+from holdfast.flush import contract, notes, refused_payloads
+from holdfast.flush.interfaces import AT_ONCE_MESSAGES
 from holdfast.journal import order
 from holdfast.models import Payload, turns_of
 from holdfast.storage import sha256
@@ -40,7 +41,7 @@ logger = lazy.log(__name__)
 class Attempt:
     """One try to flush ``session``, and what its steps found so far.
 
-    ``given`` is the payload of the caller, or one that was refused earlier (``taken_up``); ``stated`` identifies it.
+    ``given`` is the caller's payload, or a payload refused earlier (``taken_up``). ``stated`` identifies it.
     ``messages`` are those that no flush covers yet, up to the journal's offset ``upto``; ``position`` is the newest
     one's. ``failed_before`` are an earlier try's reason and target, ``settled`` the stated payloads, by digest, that
     this flush answers for, ``queued`` what waits for models.
@@ -267,14 +268,14 @@ def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> t
     if not messages:
         return [], ""
     attempt.step = "on_extract"
-    if len(messages) > extraction.AT_ONCE_MESSAGES:
+    if len(messages) > AT_ONCE_MESSAGES:
         attempt.warnings.append(
-            f"Only the newest {extraction.AT_ONCE_MESSAGES:,} messages were read for facts and statements. "
+            f"Only the newest {AT_ONCE_MESSAGES:,} messages were read for facts and statements. "
             "`holdfast extract --transcript FILE` reads all of a transcript."
         )
-        messages = messages[-extraction.AT_ONCE_MESSAGES :]
+        messages = messages[-AT_ONCE_MESSAGES:]
     services, turns = attempt.services, turns_of(messages)
-    found = extraction.at_once(services, turns, before)
+    found = services.facts.at_once(turns, before)
     attempt.warnings += found.failed.values()
     drafts = [services.authorship.cleared(e.draft, turns) for _, e in found.results]
     if not attempt.messages:  # an earlier flush has the lists and the summary of these messages
@@ -282,4 +283,4 @@ def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> t
         return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
     attempt.gathered = found
     summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
-    return drafts, uncommitted.added(services, summary or contract.digest(messages, services.authorship.own_words))
+    return drafts, services.with_surroundings(summary or contract.digest(messages, services.authorship.own_words))

@@ -115,6 +115,10 @@ class Services:
 
         return AllOwn()
 
+    def with_surroundings(self, summary: str) -> str:
+        """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
+        return summary
+
     # the project
 
     @property

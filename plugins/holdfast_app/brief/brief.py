@@ -8,7 +8,7 @@ because derived text must not become a source for its own sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff, uncommitted
+from holdfast.flush import handoff
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
@@ -26,14 +26,14 @@ from holdfast.text import conflicts
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.brief import known
+from holdfast_app.brief import known, uncommitted
 from holdfast_app.brief.fitting import fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
 from holdfast_app.sessions.status import apart
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact
+    from holdfast.models import Fact, Receipt
     from holdfast_app.services import Services
 
 #: Note lines that a brief can omit.
@@ -111,33 +111,22 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     """See :meth:`holdfast.Holdfast.load`."""
     if max_chars is not None and (not isinstance(max_chars, int) or max_chars < 1):
         raise ValueError("max_chars must be a whole number of 1 or more")
-    layout = services.layout
-    handoff_name = layout.name(Surface.HANDOFF)
     receipts = losses.newest_receipts(services)
-    fixed = (handoff_name, *(layout.name(one) for one in (Surface.MEMORY, Surface.USER, *THREE_FILES)))
+    fixed = [services.layout.name(one) for one in (Surface.HANDOFF, Surface.MEMORY, Surface.USER, *THREE_FILES)]
+    handoff_name, memory_name, user_name, *protocol = fixed
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
-    handoff_text = reading.text(handoff_name)
-    entries, torn = reading.work(handoff_text, handoff_name)
     kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
-    entries = kept.work(entries) if kept else entries
     session = services.gate.identifier(session) if session else ""
-    work = own_first([w for w in entries if w.is_open], session)
-    closed = next((w for w in entries if not w.is_open), None)
-    names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
-    memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
-    files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
+    entries, torn = reading.work(reading.text(handoff_name), handoff_name)
+    work, closed = _open_and_closed(kept.work(entries) if kept else entries, session)
+    memory, user = reading.text(memory_name), reading.text(user_name)
+    files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
     withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
-    read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
-    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
-    lost = (
-        *apart(services.root, services.state),
-        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
-        *reading.damaged.values(),
-        *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
-    )
+    standing = ((user_name, user), (memory_name, memory), *files)
+    lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
     waiting = kept.sentence if kept else ""
     facts = known.chosen(services, reading.facts, max_chars)
     first, shown = resume(
@@ -148,39 +137,57 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         withheld,
         lost,
         facts=facts.lines,
+        spooled=waiting,
         session=session,
         max_chars=max_chars,
-        spooled=waiting,
     )
-    later: set[str] = set()
-    notes = [(name, _condensed(text, shown, later, facts.lines)) for name, text in days[::-1]]
-    standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
         first,
         (handoff_name, torn),
         facts,
         standing,
-        notes,
+        _shown_notes(days, shown, facts.lines),
         max_chars,
-        memory=names[Surface.MEMORY],
+        memory=memory_name,
         state=services.state,
         is_own=Witness(services).is_own,
     )
-    curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
-    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
+    read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
     return Brief(
         work=work,
         memory=memory,
         user=user,
         notes=days,
         unsafe=unsafe,
-        pointers=tuple(services.store.backend.where(n) for n in read),
+        pointers=tuple(services.store.backend.where(name) for name in (*read, *dict(files), *dict(days))),
         text=text,
         files=files,
         withheld=withheld,
         lost=lost,
         spooled=waiting,
         facts=tuple(facts.lines.values()),
+    )
+
+
+def _open_and_closed(
+    entries: Iterable[handoff.Work], session: str
+) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
+    """The open work, that of ``session`` first, and the newest closed entry."""
+    entries = tuple(entries)
+    closed = next((one for one in entries if not one.is_open), None)
+    return own_first([one for one in entries if one.is_open], session), closed
+
+
+def _losses(
+    services: Services, reading: _Reading, receipts: Sequence[Receipt], texts: Iterable[tuple[str, str]]
+) -> tuple[Loss, ...]:
+    """State kept elsewhere, unresolved merges in ``texts``, damaged documents, and what the newest receipts lack."""
+    merges = (conflicts.described(name, text) for name, text in texts)
+    return (
+        *apart(services.root, services.state),
+        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
+        *reading.damaged.values(),
+        *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
     )
 
 
@@ -278,6 +285,14 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     days = {day: name for name in names if (day := layout.day_of(Surface.DAILY, name)) is not None}
     latest = days[max(days)] if days else ""
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
+
+
+def _shown_notes(
+    days: Sequence[tuple[str, str]], shown: Collection[str], facts: Collection[str]
+) -> list[tuple[str, str]]:
+    """The notes of ``days``, condensed, newest first."""
+    later: set[str] = set()
+    return [(name, _condensed(text, shown, later, facts)) for name, text in days[::-1]]
 
 
 def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import HoldfastError
-from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
+from holdfast.flush.interfaces import AT_ONCE_MESSAGES
 from holdfast.journal import background
 from holdfast.models import Payload, turns_of
 from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
-from holdfast_app.facts.extraction import backlog, extract
+from holdfast_app.facts.extraction import backlog, extract, extractors
 from holdfast_app.facts.store import statedfacts
 from holdfast_app.facts.store.lifecycle import Facts
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.flush.interfaces import Gathered
-    from holdfast.models import Fact, Message, Receipt
+    from holdfast.models import Fact, Message, Receipt, Turn
     from holdfast.session.services import Services
 
 logger = log("holdfast.facts")
@@ -36,6 +36,9 @@ class FlushedFacts:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+
+    def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
+        return extractors.at_once(self._services, turns, before)
 
     def settle(
         self,
@@ -60,7 +63,7 @@ class FlushedFacts:
                 backlog.tell_pieces(services, session, said, flush, at)
                 results = tuple(Facts(services).store(fresh, stored))
             else:
-                found = found or at_once(services, turns)
+                found = found or self.at_once(turns)
                 later = [name for name, quick in asked.items() if not quick]
                 for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                     queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from holdfast.models import Evidence, Receipt
     from holdfast.plugin.discovery import PluginContext
-    from holdfast_app.outbox.outbox import Item
+    from holdfast_app.outbox.outbox import Item as Item  # noqa: PLC0414  # forges import it from here
 
 #: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
 FLUSH_LIMIT_S: Final = 10.0

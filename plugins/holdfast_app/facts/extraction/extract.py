@@ -15,21 +15,21 @@ from attrs import asdict, evolve, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
-from holdfast.flush import extraction as extractors
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON
+from holdfast_app.facts.extraction import extractors
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.flush.extraction import Trouble
     from holdfast.flush.interfaces import Gathered
     from holdfast.models import Fact
     from holdfast.session.services import Services
+    from holdfast_app.facts.extraction.extractors import Trouble
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
     from holdfast_app.facts.store import writer
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.flush import uncommitted
+from holdfast_app.brief import uncommitted
 
 
 def git(folder: Path, *words: str) -> None:

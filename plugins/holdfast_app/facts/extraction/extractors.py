@@ -1,6 +1,6 @@
 """Calls the extractors, and describes their failures for a person.
 
-A flush uses the payload fields and summaries itself. A :class:`holdfast.flush.interfaces.FactService` stores the
+A flush uses the payload fields and summaries itself. :class:`holdfast_app.facts.flushing.FlushedFacts` stores the
 candidate facts, and calls the extractors that run later.
 """
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from holdfast.models import Fact, Payload, Turn
     from holdfast.session.services import Services
 
-#: Newest messages that an extractor within a flush reads, because it has only a few seconds.
-AT_ONCE_MESSAGES: Final = 25_000
 #: HTTP status (None without a response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",
@@ -68,7 +66,7 @@ def ask(
 
 
 def _trouble(failure: HookFailed, root: str) -> Trouble:
-    """A failure, described for a person. Shows only ``reason``, which is masked, never the cause itself, because
+    """A failure, described for a person. Shows only the masked ``reason``, never the cause itself, because
     a plugin's error may quote the conversation."""
     from holdfast.errors import AnswerUnusable, ModelFailed
 
