@@ -1,4 +1,4 @@
-"""The classes behind ``holdfast.Holdfast`` and ``holdfast.Session``: what holdfast's own distribution declares in the
+"""The classes of ``holdfast.Holdfast`` and ``holdfast.Session``: as holdfast's own distribution declares them in the
 group ``holdfast.application``, otherwise the kernel's own. The kernel names no application."""
 
 from holdfast.plugin import discovery

@@ -13,7 +13,7 @@ from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from holdfast.errors import Conflict, NotFound, Unsupported
+from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
 from holdfast.text.factrules import CATEGORIES, duplicate_key, duplicate_of, finite, id_taken, no_fact, storable
 from holdfast.text.names import block_ids, block_marker, check_name, check_text, sha256, sha256_of, tombstone
 
@@ -285,11 +285,18 @@ class StorageBackend(ABC):
 
 
 def get_fact(store: StorageBackend, fact_id: str) -> Fact:
-    """The fact with this id. Raises: NotFound (a KeyError) carrying the id."""
-    for fact in store.facts():
+    """The fact with this id; a damaged fact hides no other. Raises: NotFound (a KeyError) carrying the id; Corrupt."""
+    facts, damage = store.facts(), None
+    while True:
+        try:
+            fact = next(facts, None)
+        except Corrupt as error:
+            damage = damage or error
+            continue
+        if fact is None:
+            raise damage or no_fact(fact_id)
         if fact.id == fact_id:
             return fact
-    raise no_fact(fact_id)
 
 
 def update_fact(
@@ -308,11 +315,8 @@ def update_fact(
 
 def delete_fact(store: StorageBackend, fact_id: str) -> Fact:
     """Remove and return the fact. Raises: NotFound."""
-    known = next((fact for fact in store.facts() if fact.id == fact_id), None)
-    fact = store.commit([Remove(fact_id)]).removed[0] or known  # a try whose answer was lost may have removed it
-    if fact is None:
-        raise no_fact(fact_id)
-    return fact
+    known = get_fact(store, fact_id)
+    return store.commit([Remove(fact_id)]).removed[0] or known  # a try whose answer was lost may have removed it
 
 
 # --- for the stores
@@ -358,7 +362,7 @@ class DocumentPart(Protocol):
 
 class FactPart(Protocol):
     """The facts of a :class:`ComposedBackend`. ``update`` and ``delete`` raise NotFound. Changes inside of ``batch``
-    are made durable together at its end; an error that leaves it keeps some or none."""
+    are made durable together at its end. An error that leaves it keeps some or none."""
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]: ...
 

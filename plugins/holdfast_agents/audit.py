@@ -46,7 +46,7 @@ def lost(work: Work, summary: str) -> tuple[str, ...]:
     return tuple(name for name in LABELS if any(not _is_kept(text, told, words) for text in _texts(work, name)))
 
 
-def tell(work: Work, names: Iterable[str]) -> str:
+def describe(work: Work, names: Iterable[str]) -> str:
     """The lines shown to the model. Empty when nothing was lost."""
     lines = []
     for name in (n for n in LABELS if n in set(names)):

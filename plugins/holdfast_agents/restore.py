@@ -242,6 +242,6 @@ def _lost(services: Services, session: str) -> str:
     from holdfast_agents.gated import work_of
 
     work = work_of(services, session)
-    lost = audit.tell(work, names) if work else ""
+    lost = audit.describe(work, names) if work else ""
     told = f"The last compaction's summary left out these items, which holdfast saved:\n{recall.fence(lost)}"
     return told if lost else ""

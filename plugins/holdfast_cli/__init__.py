@@ -60,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report(error: HoldfastError, words: list[str]) -> int:
-    from holdfast_cli.problem import tell
+    from holdfast_cli.problem import show_error
 
-    return tell(error, as_json="--json" in words, debug="--debug" in words)
+    return show_error(error, as_json="--json" in words, debug="--debug" in words)
 
 
 def _stand_in() -> None:

@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
-from holdfast_cli.problem import as_table, caution, tell
+from holdfast_cli.problem import as_table, caution, show_error
 from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term
 
@@ -252,7 +252,7 @@ class Command:
 
 
 class Call:
-    """A command's call: the parsed arguments, the output, and the project, which is opened at first use."""
+    """A command's call: the parsed arguments, the output, and the project, opened at first use."""
 
     def __init__(self, args: Namespace, *, caution: bool = False, progress: bool = False) -> None:
         self.args = args
@@ -321,4 +321,4 @@ class Call:
         if answer.error is None:
             return 0 if ok else 1
         self.out.stream.flush()
-        return tell(answer.error, as_json=False)
+        return show_error(answer.error, as_json=False)

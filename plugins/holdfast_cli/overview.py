@@ -10,7 +10,7 @@ from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import in_one_line
 from holdfast_cli import state
-from holdfast_cli.problem import tell
+from holdfast_cli.problem import show_error
 from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def overview(root: str | None) -> int:
     _say_list(out, "To do", "dirty", due, most=_MOST)
     if problem is not None:
         out.stream.flush()
-        tell(problem, as_json=False)
+        show_error(problem, as_json=False)
     out.say()
     out.say(out.table([((command, "cyan"), text) for command, text in (_DAILY if begun else _FIRST)]))
     return 0 if now.ok and problem is None and not broken else 1

@@ -65,7 +65,7 @@ ARGUMENTS = (
 def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     """The payload; None without one. Stdin is read only when no option gives a payload.
 
-    Flags alone are no complete statement. If they do not decide on curated memory, ``none`` is derived for them.
+    Flags alone are not a complete statement. If they do not decide on curated memory, ``none`` is derived for them.
     Raises: UsageError; ConfigError naming each bad key.
     """
     from holdfast.config.serde import payload_from

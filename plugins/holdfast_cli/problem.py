@@ -62,7 +62,7 @@ def not_installed(error: ImportError, name: str) -> Exception:
     )
 
 
-def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
+def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     """Print ``error`` and return its exit code.
 
     stderr gets ``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout gets

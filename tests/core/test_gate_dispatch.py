@@ -155,6 +155,59 @@ def test_validator__raises_in_a_library__error_names_the_plugins_own_line_and_qu
     assert failed.value.next_step.endswith(f"It failed at core/test_gate_dispatch.py:{line}.")
 
 
+def _misspelt():
+    class P:
+        @hookimpl
+        def on_validat(self, request): ...
+
+    return P()
+
+
+def _extra_argument():
+    class P:
+        @hookimpl
+        def on_validate(self, request, mood): ...
+
+    return P()
+
+
+def _wrapper():
+    class P:
+        @hookimpl(wrapper=True)
+        def on_flush(self):
+            return (yield)
+
+    return P()
+
+
+def _old_wrapper():
+    class P:
+        @hookimpl(hookwrapper=True)
+        def on_flush(self):
+            yield
+
+    return P()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [
+        (_misspelt(), "on_validat"),
+        (_extra_argument(), "mood"),
+        (_wrapper(), "wraps on_flush"),
+        (_old_wrapper(), "wraps on_flush"),
+        (object(), "none of the hooks"),
+    ],
+)
+def test_register__plugin_that_cannot_be_used__is_refused_and_leaves_nothing(plugin, reason):
+    manager = PluginManager()
+    with pytest.raises(PluginLoadFailed, match=reason) as refused:
+        manager.register(plugin, "mine", "dist 1.0")
+    assert "'mine' (dist 1.0)" in refused.value.message
+    assert "on_validate" in refused.value.next_step
+    assert manager.on_validate(SUBJECT) == []
+
+
 # registering
 
 
@@ -245,6 +298,23 @@ def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(op
         assert isinstance(memory.store.read("memory/2026-11-21.md"), Document)
 
 
+@pytest.mark.parametrize(
+    ("findings", "wanted"),
+    [
+        ([finding(0, 3)], "*defghij"),
+        ([finding(0, 3, "1"), finding(3, 6, "2")], "12ghij"),
+        ([finding(0, 5, "long"), finding(3, 8, "other")], "longij"),
+        ([finding(0, 8, "outer"), finding(2, 4, "inner")], "outerij"),
+        ([finding(2, 4, "inner"), finding(0, 8, "outer")], "outerij"),
+        ([finding(0, 2, "short"), finding(0, 4, "longer")], "longerefghij"),
+        ([finding(8, 99)], "abcdefgh*"),
+        ([finding(0, 10, "")], ""),
+    ],
+)
+def test_mask__spans__are_replaced_and_of_overlapping_ones_nothing_stays(findings, wanted):
+    assert mask("abcdefghij", findings) == wanted
+
+
 # masking
 
 
@@ -280,6 +350,12 @@ def test_gate__masking_does_not_come_to_rest__refuses(replacement):
 
     with pytest.raises(Refused, match="converge"):
         validator(answer).admit("bad", surface="daily")
+
+
+@pytest.mark.parametrize("span", [(10, 12), (3, 3), (2, 1), (-5, -2)])
+def test_gate__error_whose_span_masks_nothing__refuses(span):
+    with pytest.raises(Refused):
+        validator(lambda s: [finding(*span)]).admit("text", surface="daily")
 
 
 def test_gate__error_without_a_replacement__refuses_naming_rule_line_and_fix():

@@ -112,6 +112,18 @@ def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened
     assert note().count("holdfast:block") == 1
 
 
+@pytest.mark.req("R166")
+def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None:
+    state = project / ".holdfast" / "state"
+    compactor = Compactor()
+    compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
+    state.mkdir(parents=True)
+    (state / "sessions").write_text("")
+    with pytest.raises(FlushRefused):
+        compact(says("Fix it", "How?"))
+    assert compactor.calls == 0
+
+
 @pytest.mark.req("R184")
 def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out(opened) -> None:
     memory = opened()

@@ -112,6 +112,24 @@ def test_add__state_is_a_link__the_link_is_put_aside_and_nothing_goes_out(
     assert not outside.exists() or target == "itself" or not list(outside.iterdir())
 
 
+def test_add__folder_around_the_state_is_a_link__refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (project / ".holdfast").symlink_to(tmp_path / "out")
+    with pytest.raises(HoldfastError, match="Replace the symbolic link"):
+        capture(str(project), "s", "user", "hello")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_make__folder_that_a_killed_process_left__used_without_a_word(state: Path) -> None:
+    state.mkdir(parents=True)
+    (state / ".gitignore").write_text("*\n")
+    (state / ".holdfast-1-a.tmp").write_text("")
+    private.make(str(state))
+    assert not asides(state)
+    assert ownership_mark.is_valid(str(state))
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+
+
 def test_open__project_was_moved__state_stays(project: Path, state: Path, tmp_path: Path) -> None:
     capture(str(project), "s", "user", "hello")
     project.rename(tmp_path / "moved")
@@ -145,6 +163,14 @@ def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
     if content is not None:
         (tmp_path / "key").write_text(content)
     with pytest.raises(ConfigError, match="HOLDFAST_KEY_FILE"):
+        capture(str(project), "s", "user", "more")
+    assert not asides(state)
+
+
+def test_key__damaged__said_and_nothing_is_put_aside(project: Path, state: Path) -> None:
+    capture(str(project), "s", "user", "hello")
+    Path(userdir.path("key")).write_text("nonsense")
+    with pytest.raises(ConfigError, match="key of private state is damaged"):
         capture(str(project), "s", "user", "more")
     assert not asides(state)
 
@@ -373,6 +399,15 @@ def test_open__hostile_settings_of_git__start_nothing(tmp_path: Path) -> None:
     with Holdfast.open(work):
         pass
     assert not (tmp_path / "started").exists()
+
+
+def test_open__git_file_names_a_pipe__does_not_hang(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    os.mkfifo(tmp_path / "repository" / "index")
+    (project / ".git").write_text(f"gitdir: {tmp_path}/repository\n")
+    capture(str(project), "s", "user", "x")
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == ["s"]
 
 
 # being told

@@ -13,6 +13,7 @@ import pytest
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal import safety
+from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker, Stated
 
 AT = "2026-11-21T14:30:00+00:00"
@@ -125,6 +126,15 @@ def test_begin__journals_lock_cannot_be_taken__marker_is_written_all_the_same(st
     assert os.path.isdir(f"{state}/sessions/s.lock")
     assert safety.read(state, "s") is not None
     assert [one.session for one in safety.all_unsafe(state)] == ["s"]
+
+
+def test_all_unsafe__marker_is_damaged__session_is_named_by_its_journal(state):
+    name = "Fix the Login"
+    Journal(state, name).append({"kind": "message", "id": "1", "at": AT, "role": "user", "text": "said"})
+    safety.begin(state, marker(name))
+    with open(safety.path_of(state, name), "wb") as file:
+        file.write(b"no marker")
+    assert [one.session for one in safety.all_unsafe(state)] == [name]
 
 
 def test_waive__stated_payloads__all_are_overridden_durably(state):

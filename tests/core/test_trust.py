@@ -61,6 +61,13 @@ def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(
     assert resolved.load(str(clone)).zone == "UTC"
 
 
+def test_settings__the_user_sets_them__the_project_need_not_be_trusted(project: Path) -> None:
+    os.makedirs(userdir.folder())
+    Path(userdir.path(userdir.CONFIG_FILE)).write_text(HOSTILE)
+
+    assert resolved.load(str(project)).facts.max_facts == 1
+
+
 def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +79,13 @@ def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
 
     assert resolved.load(str(clone)).facts.max_facts == 1
     assert resolved.is_memory_trusted(str(clone))
+
+
+def test_ci__the_digest_is_of_other_settings__nothing_is_trusted(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
+
+    assert resolved.load(str(clone)).facts.max_facts == 500
+    assert not resolved.is_memory_trusted(str(clone))
 
 
 def test_ci__a_project_without_such_settings__its_digest_is_that_of_the_empty_object(

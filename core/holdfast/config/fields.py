@@ -1,4 +1,4 @@
-"""A setting's declaration: its default, its check, its line in docs/configuration.md, and what a project may set.
+"""A setting's declaration: its default, its check, its line in docs/configuration.md, and a project's allowed values.
 
 A cloned project may be hostile. A project may set a value without the user's trust if that value cannot send data
 anywhere, write outside the layout preset's folders, load anything not on by default, weaken redaction or the flush

@@ -1,7 +1,7 @@
 """Which passages of the stored memory agents may have: those written here, and those that the user has seen.
 
 A clone, a pull or an unpacked archive can bring documents and facts meant to mislead an agent. So every write of this
-machine is recorded (:mod:`holdfast.config.seen`), and a passage that is not recorded is judged once: one that was typed
+machine is recorded (:mod:`holdfast.config.seen`), and an unrecorded passage is checked once. A passage typed
 or committed in this checkout, or committed by one of the user's ``[trust] authors``, is recorded too; any other is
 *withheld* from agents until ``holdfast trust`` shows it. A store on a server is never withheld, because the user named
 the server.
@@ -30,7 +30,7 @@ STORED: Final = "stored"
 #: The lists' name for the facts. No document can have this name.
 FACTS: Final = "*facts"
 NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
-#: Limit for comparing two versions of a document; in a longer one with withheld passages nothing counts as new.
+#: Limit for comparing two versions of a document. In a longer document with withheld passages nothing counts as new.
 _MOST_COMPARED: Final = 4_000_000
 #: Limit of unknown passages in a document. Above it the document is checked as a whole, so that many short lines cost
 #: no more memory than a few long ones.
@@ -303,7 +303,7 @@ def _blank(text: str) -> str:
 
 
 def forget_trust(root: str) -> bool:
-    """Withhold again what the user accepted in the project; False when nothing was accepted. Raises: Unavailable."""
+    """Withhold again the passages that the user accepted here. False when nothing was accepted. Raises: Unavailable."""
     return Seen(root).forget_trust()
 
 

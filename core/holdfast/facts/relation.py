@@ -32,7 +32,7 @@ K = TypeVar("K", bound=Hashable)
 
 #: Longer statements say more than one thing, so they replace nothing.
 _MAX_WORDS: Final = 40
-#: Maximum words in the value of an attribute with one value.
+#: Maximum words in a single-valued attribute's value.
 _SHORT: Final = 4
 
 

@@ -289,7 +289,7 @@ def tombstones(text: str) -> list[str]:
 
 
 def in_order(text: str, at: datetime, reached: dict[str, datetime]) -> Iterator[tuple[Block, datetime]]:
-    """A note's blocks, each with a time for telling its statements from older ones. A block without a time takes the
+    """A note's blocks, each with a time that orders its statements. A block without a time takes the
     previous block's, the first one ``at``. Within a session the times never go back, even when the clock did;
     ``reached`` holds each session's last one, for the next note."""
     for block in blocks(text):

@@ -41,7 +41,7 @@ logger = lazy.log(__name__)
 class Attempt:
     """One try to flush ``session``, and what its steps found so far.
 
-    ``given`` is the payload of the caller, or one that was refused earlier (``taken_up``); ``stated`` identifies it.
+    ``given`` is the caller's payload, or a payload refused earlier (``taken_up``). ``stated`` identifies it.
     ``messages`` are those that no flush covers yet, up to the journal's offset ``upto``; ``position`` is the newest
     one's. ``failed_before`` are an earlier try's reason and target, ``settled`` the stated payloads, by digest, that
     this flush answers for, ``queued`` what waits for models.

@@ -108,7 +108,7 @@ def _is_new(root: str, path: str) -> bool:
 
 
 def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int]) -> list[int]:
-    """The line numbers that no fetched branch has in this file. A pull that is not finished, a squashed merge and
+    """The line numbers that no fetched branch has in this file. An unfinished pull, a squashed merge and
     a checkout of single files put fetched lines into the work tree without a commit."""
     listed = gitrun.run(root, "for-each-ref", "--format=%(objectname)", "refs/remotes", timeout_s=_TIMEOUT_S)
     if listed is None:

@@ -19,7 +19,7 @@ DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on
 #: Time limit in seconds for ``on_extract`` of a plugin with EXTRACTS_AT_ONCE, because a flush waits for it with its
 #: lock held.
 AT_ONCE_S = 5.0
-#: Maximum number of steps in which a validator searches one text. Each has its own time limit.
+#: Maximum number of steps in which a validator searches a string. Each has its own time limit.
 _MAX_STEPS = 100_000
 _ENDED = object()
 #: Limit for a plugin's own message about a failure. Longer ones quote data, and masking them would outlast deadlines.
@@ -27,7 +27,7 @@ _DETAIL_CHARS = 2_000
 
 
 class Caller(NamedTuple):
-    """A called plugin. ``inline`` is true for one with EXTRACTS_AT_ONCE."""
+    """A called plugin. ``inline`` is true for a plugin with EXTRACTS_AT_ONCE."""
 
     plugin: str
     distribution: str

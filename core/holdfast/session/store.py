@@ -23,6 +23,7 @@ from holdfast.storage import (
     StorageBackend,
     block_marker,
     check_name,
+    get_fact,
     sha256,
     update_fact,
 )
@@ -126,7 +127,7 @@ class Store:
     def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
         """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states
         its new content. Raises the same errors."""
-        is_own = is_own or bool(self.known_facts(fact for fact in self.backend.facts() if fact.id == fact_id))
+        is_own = is_own or bool(self.known_facts([get_fact(self.backend, fact_id)]))
         fact = update_fact(self.backend, fact_id, **changed)
         if is_own:
             self.provenance.record_facts([fact])

@@ -77,12 +77,12 @@ def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answe
 def _report(memory: Holdfast) -> None:
     """Store the previous day's report in a nightly run. The dream's result does not depend on it."""
     from holdfast.errors import HoldfastError
-    from holdfast_cli.problem import tell
+    from holdfast_cli.problem import show_error
 
     try:
         memory.store_report()
     except HoldfastError as error:
-        tell(error, as_json=False)
+        show_error(error, as_json=False)
 
 
 def _days(text: str) -> int:

@@ -81,7 +81,7 @@ def migrate(
 ) -> Migration:
     """Copy all facts and the documents under ``prefixes``, then read both and compare. Facts keep ids, times and order.
 
-    Raises: Conflict before anything is written when the target holds anything else than the beginning of the same
+    Raises: Conflict before anything is written when the target holds anything but a beginning of the same
     documents and facts, and when source or target changed meanwhile. Calling it again continues from there.
     """
     return _Run(source, target, prefixes, progress).run()

@@ -81,7 +81,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
 
 
 def begin(root: str) -> tuple[tuple[str, str], ...]:
-    """Record what the project holds now, so that whatever this machine adds counts as the user's own, and return a
+    """Record the project's present content, so that this machine's additions count as the user's own, and return a
     sentence and its next step for each item that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable."""
     from holdfast import Holdfast
 

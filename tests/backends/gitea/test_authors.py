@@ -129,6 +129,16 @@ def test_issue__made_by_a_reader__is_not_part_of_the_store(
     assert any(f"#{late}" in check.message and "mallory" in check.message for check in checks)
 
 
+def test_write__its_own_record_copied_by_a_reader__counts_once(gitea: FakeServer, machine: Machine) -> None:
+    store = machine()
+    store.append(DAY, make_block("one"), HEADER, "one")
+    number = issue_of(gitea, f"doc:{DAY}")
+    gitea.make_comment(REPO, number, gitea.bodies(REPO, number)[0], poster="mallory")
+    gitea.delete_comment(REPO, gitea.comments(REPO, number)[0][0])
+    with pytest.raises(Exception, match="gone from the server"):
+        store.read(DAY)
+
+
 def test_authors__another_user_named_in_the_settings__their_records_count(
     gitea: FakeServer, tmp_path: Path, machine: Machine
 ) -> None:

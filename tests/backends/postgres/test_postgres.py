@@ -18,7 +18,7 @@ from tests.backends.postgres.proxy import Proxy
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import Add, Append, Remove, Write, block_marker, delete_fact, get_fact, update_fact
+from holdfast.storage import Add, Append, Document, Remove, Write, block_marker, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_postgres.address import Address
 from holdfast_postgres.backend import PostgresBackend, from_options
@@ -43,6 +43,32 @@ def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledge
     found = direct.read("memory/2026-11-01.md")
     assert found is not None
     assert found.text.count("holdfast:block") == 20
+
+
+@pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
+@pytest.mark.parametrize("change", ["write", "delete"])
+def test_change__connection_cut_at_every_protocol_message__made_once_and_acknowledged(
+    change: str, answers: bool, cluster: Cluster, opened: Opened, proxy: Proxy
+) -> None:
+    """The second try of such a change finds its own work, and does not take it for another process's."""
+    store = opened(cluster, f"{change}/{answers}", port=proxy.port)
+    revision = store.write("c.md", "-", None)
+    for message in range(60):
+        fact, before = make_fact(message), proxy.cut
+        store.add_fact(fact, 1000)
+        proxy.cut_at(message, answers=answers)
+        if change == "write":
+            revision = store.write("c.md", f"text {message}", revision)
+        else:
+            assert delete_fact(store, fact.id) == fact
+        if proxy.cut == before:  # it has fewer messages
+            break
+    proxy.cut_at(-1, answers=answers)
+    assert message > 1
+    assert store.read("c.md") == Document(
+        name="c.md", text=f"text {message}" if change == "write" else "-", revision=revision
+    )
+    assert len(list(store.facts())) == (message + 1 if change == "write" else 0)
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])

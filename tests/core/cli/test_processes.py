@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -62,6 +63,12 @@ def test_process__stdin_closed__flush_does_not_wait(project):
     command = f"'{sys.executable}' -m holdfast flush <&-"
     done = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_process__killed_after_add__is_there_in_the_next(project):
+    assert start("add", "user", "remember me", "--session", "s1", cwd=project).returncode == 0
+    table = json.loads(start("status", "--json", cwd=project).stdout)
+    assert table["sessions"][0]["unflushed_turns"] == 1
 
 
 def test_add__as_a_process__imports_nothing_heavy(project):

@@ -90,6 +90,14 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
 
 
+@full
+def test_error__stdout_full__told_on_stderr_all_the_same(project):
+    done = shell("$H facts show fact_deadbeef --json > /dev/full", project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("holdfast: There is no fact 'fact_deadbeef'.\n")
+    assert "Traceback" not in done.stderr
+
+
 # --- Ctrl-C
 
 
@@ -153,3 +161,26 @@ def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, r
     assert json.loads(out)["error"]["exit_code"] == 130
     assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
     assert contents(project) == []
+
+
+def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(project, rows):
+    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\nrank_union = true\n")
+    stored = project / ".holdfast" / "facts.jsonl"
+    begun = begin("facts", "import", str(rows), cwd=project, until=lambda: stored.exists() and bool(stored.read_text()))
+    code, out, err = interrupt(begun)
+    assert (code, out) == (130, ""), err
+    came = len(contents(project))
+    assert came > 0
+    told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} were imported and will count as known.\n"
+    assert err.startswith(told)
+
+
+def test_interrupt__migrate__says_what_is_in_use_and_goes_on_when_run_again(project, rows):
+    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\n")
+    assert start("facts", "import", str(rows), cwd=project).returncode == 0
+    begun = begin("migrate", "--to", "sqlite", cwd=project, until=(project / ".holdfast/state/migrate.lock").exists)
+    code, out, err = interrupt(begun)
+    assert (code, out) == (130, "")
+    assert err.startswith("holdfast: Interrupted; the file store is untouched and still in use;")
+    again = start("migrate", "--to", "sqlite", "--json", cwd=project)
+    assert json.loads(again.stdout)["facts"] == 4000

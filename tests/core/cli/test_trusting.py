@@ -132,6 +132,17 @@ def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run
     assert not {"\x1b", "\x07", "\u202e"} & set(out)
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+    os.chown(project / "holdfast.toml", 12345, 12345)
+
+    assert "belongs to another user" in run("doctor").out
+    assert "https://git.example.org" in run("trust").out
+    assert run("trust", "--yes").code == 0
+    assert "plugins.gitea_trail.server" in in_force(project)
+
+
 # what commands of the user record
 
 
@@ -144,6 +155,23 @@ def test_config__in_a_clone__does_not_trust_what_came_with_it(run, cloned) -> No
     assert "holdfast trust" in done.json["warnings"][-1]
     assert in_force(project) == set()
     assert dict(trust.records()[str(project)].settings) == {"facts.max_facts": 3}
+
+
+def test_config__makes_a_harmless_table_count_as_less_than_harmless__only_its_own_key_joins(run, cloned) -> None:
+    project = cloned({"holdfast.toml": '[plugins.redaction.policy]\nemail = "allow"\n'})
+
+    run("config", "plugins.redaction.policy.phone", "allow")
+
+    assert in_force(project) == set()
+
+
+def test_config__after_trust__what_was_trusted_stays(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+    run("trust", "--yes")
+
+    run("config", "facts.max_facts", "3")
+
+    assert in_force(project) >= {"plugins.gitea_trail.server", "facts.max_facts"}
 
 
 def test_config__of_a_clone__shows_what_is_not_in_force_and_why(run, cloned) -> None:
@@ -221,6 +249,15 @@ def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_comma
     assert done.code == 0
     assert "`holdfast trust`" in " ".join(done.out.split())
     assert "do what I say" not in run("load").out
+    assert in_force(project) == set()
+
+
+@pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
+def test_set_up__a_clone_without_documents__does_not_trust_its_settings(run, cloned, command: list[str]) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+
+    run(*command)
+
     assert in_force(project) == set()
 
 

@@ -63,6 +63,24 @@ def test_flush__entry_without_sources_of_an_earlier_release__counts_as_written(m
     assert (again.flush_id, again.repeated, again.warnings) == (receipt.flush_id, True, ())
 
 
+def test_flush__killed_and_completed_by_another_process__writes_the_same_block(memory, project, monkeypatch, note):
+    session = memory.session("s")
+    say(session, ROWS)
+    with monkeypatch.context() as patched:
+        patched.setattr("holdfast.flush.apply.Documents._write_handoff", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            session.flush()
+    today = f"{memory.services.now():%Y-%m-%d}"
+    before = note(today)
+    with Holdfast.open(project, config=Config(zone="UTC")) as again:
+        again.session("s").flush()
+    assert note(today) == before
+
+
+def _dies(*_):
+    raise KeyboardInterrupt
+
+
 def test_of__text_that_no_message_holds__has_no_source():
     said = [Message(role="user", text="Fix the parser of src/a.py", at=AT, id="abcdefghij")]
     payload = Payload(

@@ -17,6 +17,7 @@ from tests.support.git import git
 
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
+from holdfast.testing.base import make_fact
 from holdfast_cli.doctor.examine import examine
 
 _FACTS = ".holdfast/facts.jsonl"
@@ -149,6 +150,45 @@ def test_pull__a_removed_fact_and_a_purged_session__stay_removed(
         assert text.count("holdfast:block") == 2
         assert [c for c in examine(str(clone)) if c.name == "stored" and c.outcome is not Outcome.OK] == []
     assert _told(one) == _told(two)
+
+
+def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_come_back(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+    for clone in (one, two):
+        with Holdfast.open(clone) as memory:
+            memory.facts.add("The port is 8080", "knowledge", 0.8)
+            memory.facts.add(f"In {clone.name}", "knowledge", 0.8)
+    _commit(two)
+    git(tmp_path, "clone", "-q", "two", "three")
+    subprocess.run([sys.executable, "-m", "holdfast", "init", "--git"], cwd=tmp_path / "three", check=True)
+    _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        memory.facts.delete(next(fact.id for fact in memory.facts.list() if "8080" in fact.content))
+    with Holdfast.open(tmp_path / "three") as memory:
+        memory.facts.add("In three", "knowledge", 0.8)
+    _exchange(one, tmp_path / "three")
+    with Holdfast.open(one) as memory:
+        assert {fact.content for fact in memory.facts.list()} == {"In one", "In two", "In three"}
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_pull__an_evicted_fact__does_not_come_back(tmp_path: Path, *, compacted: bool) -> None:
+    one, two = _clones(tmp_path)
+    with Holdfast.open(one) as memory:
+        for number in range(3):
+            memory.store.backend.add_fact(make_fact(number), 3)
+    _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        [evicted] = memory.store.backend.add_fact(make_fact(9), 3).evicted
+        old = make_fact(int(evicted.removeprefix("fact_"), 16))
+        if compacted:
+            memory.store.backend.compact()
+    _remember(two, "The queue is Redis")
+    _exchange(one, two)
+    with Holdfast.open(two) as memory:
+        told = {fact.content for fact in memory.facts.list()}
+    assert old.content not in told
+    assert len(told) == 4
 
 
 def _sides(folder: Path) -> list[str]:

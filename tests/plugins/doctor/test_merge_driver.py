@@ -46,6 +46,24 @@ def _exchange(one: Path, two: Path) -> None:
     git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
 
 
+def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+    with Holdfast.open(one) as memory:
+        gone = memory.facts.add("The port is 8080", "knowledge", 0.9).fact
+    _exchange(one, two)
+    for clone, words in ((one, "Deploys run on Friday"), (two, "The owner is Ana")):
+        with Holdfast.open(clone) as memory:
+            memory.facts.add(words, "knowledge", 0.8)
+            memory.facts.add("Both say this", "knowledge", 0.7)
+            if clone == two and gone is not None:
+                memory.facts.delete(gone.id)
+    _exchange(one, two)
+    for clone in (one, two):
+        with Holdfast.open(clone) as memory:
+            told = sorted(fact.content for fact in memory.facts.list())
+        assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
+
+
 def _doctor(clone: Path, name: str) -> list[str]:
     return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
 

@@ -265,6 +265,17 @@ def test_add__trail_cannot_be_written__store_stays_as_it_was(
     assert contents(memory) == ["second", "third"]
 
 
+def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules: Rules, project: Path) -> None:
+    memory = rules(max_facts=1)
+    memory.facts.create("first")
+    second = memory.facts.create("second").fact
+    trail = project / ".holdfast" / "state" / "facts.log.jsonl"
+    os.truncate(trail, trail.stat().st_size - 9)
+    memory.facts.create("third")
+    assert second
+    assert [line.id for line in log(memory)] == [second.id]
+
+
 def test_rank_union__killed_at_any_step_of_the_store__every_evicted_fact_has_its_line(
     project: Path, backend: str, tmp_path: Path
 ) -> None:

@@ -327,6 +327,19 @@ def test_update__bad_value__nothing_changes(facts: Facts, changes: dict[str, Any
     assert list(facts.list()) == [fact]
 
 
+def test_update__secret__stored_masked_and_compared_after_masking(opened: Open, project: Path) -> None:
+    facts = opened(plugins=[("masker", Masker())]).facts
+    facts.create("the key is [SECRET]")
+    second = facts.create("something else").fact
+    assert second is not None
+    assert facts.update(second.id, content="my key is hunter2").content == "my key is [SECRET]"
+    assert contents(facts) == ["the key is [SECRET]", "my key is [SECRET]"]
+    with pytest.raises(DuplicateFact):
+        facts.update(second.id, content="The key is hunter2")
+    assert contents(facts) == ["the key is [SECRET]", "my key is [SECRET]"]
+    assert not [p for p in project.rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()]
+
+
 @pytest.mark.req("R052")
 def test_update__to_the_content_of_another__refused(facts: Facts) -> None:
     one, two = facts.create("one").fact, facts.create("two").fact
@@ -420,6 +433,14 @@ def test_trail__update_and_delete__told_without_content(facts: Facts, project: P
     path = project / ".holdfast" / "state" / "facts.log.jsonl"
     assert "words" not in path.read_text(encoding="utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_trail__line_cut_by_a_crash__passed_over(facts: Facts, project: Path) -> None:
+    facts.delete(facts.create("a").fact.id)  # type: ignore[union-attr]
+    with (project / ".holdfast" / "state" / "facts.log.jsonl").open("ab") as file:
+        file.write(b'{"at": "2026\n[1]\n')
+    facts.delete(facts.create("b").fact.id)  # type: ignore[union-attr]
+    assert [e.event for e in facts.trail.entries()] == ["deleted", "deleted"]
 
 
 # --- reading

@@ -19,8 +19,10 @@ from holdfast_agents.records import heartbeat
 
 pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
+import asyncio
+
 from mcp import Client, MCPError
-from tests.plugins.mcp.conftest import WHOLE, Wire, text
+from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
 
 Talk = Callable[..., Any]
 
@@ -179,6 +181,51 @@ def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it
     assert "flushed already" in text(again)
     assert "No session is UNSAFE" in text(safe)
     assert notes_of(project).count("**Objective:** Fix the login test") == 1
+
+
+@pytest.mark.req("R087")
+def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
+    wire: Callable[..., Wire], project: Path
+) -> None:
+    with Holdfast.open(project) as memory:
+        memory.facts.create("Makes the folders")
+        memory.session("s-1").add("user", "Fix the login test")
+    server = wire()
+    server.begin()
+    with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
+        server.send(_request("tools/call", {"name": "flush", "arguments": {**WHOLE, "session": "s-1"}}))
+        while not (project / ".holdfast" / "state" / "unsafe" / "s-1.json").exists():
+            assert server.process.poll() is None
+        assert server.process.stdin
+        server.process.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(0.5)
+    assert server.process.wait(30) == 0
+    assert "Fix the login test" in notes_of(project)
+    with Holdfast.open(project) as memory:
+        assert memory.unsafe() == []
+
+
+def test_clients__two_at_once_in_one_project__both_are_served(project: Path, talk: Talk) -> None:
+    with Holdfast.open(project) as memory:
+        for name in ("one", "two"):
+            memory.session(name).add("user", "hello")
+
+    async def scenario(client: Client) -> list[Any]:
+        async with Client(transport(project)) as other:
+            calls = [
+                who.call_tool("remember", {"content": f"Fact {n} of {name}"})
+                for n in range(10)
+                for name, who in (("one", client), ("two", other))
+            ]
+            calls += [who.call_tool("flush", {**WHOLE, "session": s}) for s, who in (("one", client), ("two", other))]
+            return await asyncio.gather(*calls)
+
+    results = talk(scenario)
+    assert not any(r.is_error for r in results), [text(r) for r in results if r.is_error]
+    with Holdfast.open(project) as memory:
+        assert memory.facts.count() == 21, "and the one that both flushes state"
+        assert sorted(w.session for w in memory.load().work) == ["one", "two"]
 
 
 # the wire

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.forget import BACKENDS, storage
-from tests.support.trusting import trusted
+from tests.support.trusting import seen, trusted
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_app.memorytool import MemoryTool, MemoryToolError
+from holdfast_app.memorytool import Answer, MemoryTool, MemoryToolError
 
 Do = Callable[..., str]
 
@@ -107,6 +108,20 @@ def test_create__where_a_directory_or_a_file_is_in_the_way__is_refused(do: Do, r
     assert "is a file, so" in refused("create", path="/memories/a/b.md/c.md", file_text="x")
 
 
+def test_create__by_many_at_once__succeeds_for_one(tool: MemoryTool) -> None:
+    answers: list[Answer] = []
+
+    def create(n: int) -> None:
+        answers.append(tool.answer({"command": "create", "path": "/memories/a.md", "file_text": f"from {n}"}))
+
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [a.failed for a in answers].count(False) == 1
+
+
 # str_replace
 
 
@@ -133,6 +148,21 @@ def test_str_replace__not_there_or_more_than_once__changes_nothing(do: Do, refus
     )
     assert "does not exist" in refused("str_replace", path="/memories", old_str="a", new_str="b")
     assert do("view", path="/memories/a.md") == before
+
+
+def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
+    tool.run({"command": "create", "path": "/memories/a.md", "file_text": "".join(f"<{n}>\n" for n in range(8))})
+
+    def edit(n: int) -> None:
+        tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": f"<{n}>", "new_str": f"done {n}"})
+
+    threads = [threading.Thread(target=edit, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shown = tool.run({"command": "view", "path": "/memories/a.md"})
+    assert shown.count("done") == 8
 
 
 # insert
@@ -278,6 +308,15 @@ def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], proje
         assert answer.failed
         assert "says what is forbidden" in answer.text
     assert not (project / ".holdfast" / "memories" / "b.md").exists()
+
+
+def test_gate__what_was_stored_before_a_rule__is_masked_when_viewed(opened: Callable[..., Any], project: Any) -> None:
+    folder = project / ".holdfast" / "memories"
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text("pass hunter2\n")
+    seen(project)
+    tool = MemoryTool(opened(Gate()))
+    assert tool.run({"command": "view", "path": "/memories/a.md"}).endswith("pass [X]")
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,23 @@ def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
 
 
+def test_import__after_an_interruption__is_completed_by_the_next(
+    tmp_path: Path, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = project(tmp_path / "two", "sqlite")
+
+    for reached in range(1, 7):
+
+        def stop(done: int, total: int, last: int = reached) -> None:
+            if done == last:
+                raise KeyboardInterrupt
+
+        with Holdfast.open(other) as memory, pytest.raises(KeyboardInterrupt):
+            import_archive(memory, str(packed), progress=stop)
+    imported(other, packed)
+    assert contents(other) == contents(tmp_path / "one")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, packed: Path) -> None:
     other = project(tmp_path / "two", "sqlite")
@@ -234,6 +251,17 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
         assert done.returncode == -signal.SIGKILL
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
+
+
+def test_import__row_with_a_value_of_another_type__is_refused(tmp_path: Path, packed: Path) -> None:
+    with zipfile.ZipFile(packed) as file:
+        manifest = json.loads(file.read("manifest.json"))
+    row = b'{"at": "2026-01-01T00:00:00Z", "event": "deleted", "id": "x", "why": "y", "category": []}\n'
+    digest = hashlib.sha256(row).hexdigest()
+    manifest["members"]["fact-log.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
+    repacked(packed, {"fact-log.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
+    with pytest.raises(ConfigError, match="another type"):
+        imported(project(tmp_path / "two"), packed)
 
 
 @pytest.mark.parametrize("name", [".gitignore", "a/.git/config", "facts.jsonl"])

@@ -23,6 +23,13 @@ phrases = st.lists(
 ).flatmap(lambda found: st.sampled_from("-_ .").map(lambda between: between.join(found)))
 
 
+@pytest.mark.req("R240")
+def test_redact__a_sentence_in_capitals__is_read_like_any_other() -> None:
+    secret = "N0TSOS3" + "CURE9"
+    assert secret not in redact(f"SET THE ADMIN PASSWORD TO {secret} YESTERDAY")
+    assert secret not in redact(f"USE {secret} AS THE PASSWORD")
+
+
 def test_redact__a_value_that_is_masked__what_the_sentence_says_before_it_is_found() -> None:
     masked = redact("Tr0ub4dor&3 is the password: [REDACTED:password:12ab]")
     assert "Tr0ub4dor" not in masked

@@ -275,6 +275,19 @@ def test_hostile_text__of_memory_facts_and_sessions__is_printed_as_text(run: Run
         assert not RAW.search(done.out + done.err), command
 
 
+def test_secret__stored_before_a_rule_knew_it__is_masked_on_the_way_out(run: Run, project: Path):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    folder = project / ".holdfast"
+    with Holdfast.open(project, config=Config(zone="UTC")) as memory:
+        memory.session("s1").add("user", "Use the token")
+    (folder / "MEMORY.md").write_text(f"# Memory\n\n- The token is {secret}\n")
+    for command in ("explain", "why MEMORY.md:3", "why token", "explain --json", "why token --json"):
+        done = run(*command.split())
+        assert done.code == 0, done.err
+        assert secret not in done.out
+        assert "REDACTED" in done.out, command
+
+
 def test_clone__with_memory_of_another_machine__is_withheld(run: Run, project: Path):
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     folder = project / ".holdfast"

@@ -162,6 +162,17 @@ def test_fact__with_a_source__leads_to_the_note_and_the_turn_that_say_it(weeks: 
     assert "user You should know: The payment provider repeats a webhook for 72 hours" in text
 
 
+def test_session__whose_journal_starts_with_a_secret__has_a_masked_title(
+    serve: Callable[..., Client], project: Path
+) -> None:
+    memory = Holdfast.open(project)
+    memory.session("s1").add("user", "Use the key sk-ant-api03-" + "a1B2" * 12 + " for this\nand more")
+    with memory:
+        text = plain(serve(memory).get("sessions").text)
+    assert "a1B2a1B2" not in text
+    assert "for this and more" in text
+
+
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     serve: Callable[..., Client], opened: Callable[..., Holdfast], payload: Callable[..., Any], project: Path
 ) -> None:

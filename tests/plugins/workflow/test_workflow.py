@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -246,6 +247,31 @@ def test_end__same_update_again__is_answered_without_writing(
     assert texts() == after
     with pytest.raises(Refused, match="not started"):
         memory().workflow("build").end(NOTHING, confirmed=["tests-passed"])
+
+
+def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = memory()
+    opened.workflow("build").start()
+    backend = type(opened.store.backend)
+    original = backend.write
+
+    def fails(self: StorageBackend, name: str, text: str, expected: str | None = None) -> str:
+        if name.endswith("progress.md"):
+            raise OSError("pulled the plug")
+        return original(self, name, text, expected)
+
+    given = update_from(WHOLE)
+    with monkeypatch.context() as patched:
+        patched.setattr(backend, "write", fails)
+        with pytest.raises(OSError, match="pulled"):
+            opened.workflow("build").end(given, confirmed=["tests-passed"])
+        assert memory().workflow("build").is_open
+    memory().workflow("build").end(given, confirmed=["tests-passed"])
+    after = texts()
+    assert under(after["active_context"], "## Decisions") == WHOLE["decisions"]
+    assert under(after["progress"], "## Deferred Items") == WHOLE["deferred_items"]
 
 
 KILLED = """
@@ -549,3 +575,14 @@ def test_capture__section_is_full__waits_until_there_is_room(
     path.write_text(path.read_text().replace("- gotcha 7\n", ""))
     opened.update(MemoryUpdate())
     assert gotchas()[-1] == "late"
+
+
+def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
+    opened = memory()
+    opened.capture("issue", "x")
+    book = project / ".opencode/state/sightings.json"
+    assert json.loads(book.read_text())["sightings"]
+    book.write_bytes(b"{torn")
+    with pytest.raises(Corrupt, match=r"sightings\.json"):
+        opened.capture("issue", "x")
+    assert book.read_bytes() == b"{torn"

@@ -66,7 +66,7 @@ def ask(
 
 
 def _trouble(failure: HookFailed, root: str) -> Trouble:
-    """A failure, described for a person. Shows only ``reason``, which is masked, never the cause itself, because
+    """A failure, described for a person. Shows only the masked ``reason``, never the cause itself, because
     a plugin's error may quote the conversation."""
     from holdfast.errors import AnswerUnusable, ModelFailed
 

@@ -122,7 +122,7 @@ _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", r
 
 class Ending(NamedTuple):
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``goes_on`` is true when
-    "continue" or "where were we?" is last, and the messages do not hold what it refers to."""
+    "continue" or "where were we?" is last, and the messages do not hold its subject."""
 
     open: bool | None = None
     next_step: str = ""
