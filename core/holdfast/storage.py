@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from enum import StrEnum
 from math import inf
@@ -315,8 +315,13 @@ def update_fact(
 
 def delete_fact(store: StorageBackend, fact_id: str) -> Fact:
     """Remove and return the fact. Raises: NotFound."""
-    known = get_fact(store, fact_id)
-    return store.commit([Remove(fact_id)]).removed[0] or known  # a try whose answer was lost may have removed it
+    known = None
+    with suppress(NotFound):  # a removal by a killed process may not be durable yet: the commit makes it so
+        known = get_fact(store, fact_id)
+    fact = store.commit([Remove(fact_id)]).removed[0] or known  # a try whose answer was lost may have removed it
+    if fact is None:
+        raise no_fact(fact_id)
+    return fact
 
 
 # --- for the stores
