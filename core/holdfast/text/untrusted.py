@@ -17,12 +17,13 @@ _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
 #: A dotted key with that many parts. The parser's memory grows quadratically with the key's length, to 40 GB at 100,000
 #: parts.
-_LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
-#: Strings and comments, which may hold any number of dots.
+_LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
+#: Strings and comments, which may hold any number of dots. Not possessive around alternatives: before Python 3.11.5 such
+#: a repetition gives wrong matches.
 _TEXT = (
-    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:"{3,5}+|\Z)'
-    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}+|\Z)"
-    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}+|\Z)'
+    r"|'''(?:[^']|'(?!''))*(?:'{3,5}+|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+"
 )
