@@ -18,8 +18,8 @@ _LEVELS = 200  # in JSON
 #: A dotted key with that many parts. The parser's memory grows quadratically with the key's length, to 40 GB at 100,000
 #: parts.
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
-#: Strings and comments, which may hold any number of dots. Not possessive around alternatives: before Python 3.11.5 such
-#: a repetition gives wrong matches.
+#: Strings and comments, which may hold any number of dots. Alternatives are not repeated possessively, because Python
+#: before 3.11.5 matches such a repetition wrongly.
 _TEXT = (
     r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}+|\Z)'
     r"|'''(?:[^']|'(?!''))*(?:'{3,5}+|\Z)"
