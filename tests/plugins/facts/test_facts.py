@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -533,6 +534,14 @@ def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_c
     assert (report.added, report.evicted) == (10, 8)
     assert contents(facts) == ["first", "n8", "n9"]
     assert len({f.id for f in facts.list()}) == 3
+
+
+def test_import__rows_without_times__each_is_newer_than_the_one_before(project: Path) -> None:
+    times = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=n) for n in count())
+    with Holdfast.open(project, clock=lambda: next(times)) as memory:
+        memory.facts.import_({"content": f"n{i}", "category": "goal", "confidence": 0.5} for i in range(5))
+        created = [fact.created_at for fact in memory.facts.list()]
+    assert created == sorted(set(created))
 
 
 @pytest.mark.parametrize("text", ['[{"content": "a"', '{\n"facts": [}', '{"facts": 3}'])

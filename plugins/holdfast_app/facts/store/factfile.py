@@ -115,10 +115,8 @@ def import_rows(
                 bad.append(BadRow(row.number, REASON))
             else:
                 good.append(row)
-        now = services.clock()
-        values = [
-            Value(row.content, row.category, row.confidence, row.source, (row.created_at or now).astimezone(UTC))
-            for row in good
+        values = [  # each row with its own time, by which a git merge keeps their order
+            Value(row.content, row.category, row.confidence, row.source, _created_at(row, services)) for row in good
         ]
         results = facts.add_all(values, ids=[row.id for row in good])
         outcomes.update(result.outcome for result in results)
@@ -131,6 +129,10 @@ def import_rows(
     added, duplicates = outcomes[AddOutcome.ADDED], outcomes[AddOutcome.DUPLICATE]
     logger.info("imported %d facts; %d duplicates, %d bad rows", added, duplicates, len(bad))
     return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))
+
+
+def _created_at(row: _Good, services: Services) -> datetime:
+    return (row.created_at or services.clock()).astimezone(UTC)
 
 
 def _read(row: Row, bad: list[BadRow]) -> _Good | None:
