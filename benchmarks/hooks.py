@@ -25,7 +25,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-#: At most as many bare interpreters.
+#: Limits, in starts of a bare interpreter.
 AIMS = {
     "UserPromptSubmit": 6,
     "PostToolUse": 6,

@@ -153,7 +153,7 @@ class Command:
 
     ``heading`` is the section of ``holdfast --help`` that lists it with ``summary``. ``notes`` follow the examples in
     its own help. ``caution`` warns on stderr about settings that are not in force, for commands that store something.
-    ``progress`` shows on stderr how far long work has got.
+    ``progress`` shows the progress of long work on stderr.
     """
 
     def __init__(

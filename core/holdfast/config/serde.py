@@ -95,7 +95,7 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
     from holdfast.config import no_secrets
     from holdfast.config.values import Config
 
-    if not data:  # the usual project, whose agents do not wait for cattrs
+    if not data:  # most projects; importing cattrs would slow each start
         return Config()
     no_secrets.check(data)
     return structure(data, Config, what=source)

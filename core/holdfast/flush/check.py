@@ -1,4 +1,4 @@
-"""Step 2 of a flush: whether the plan may be written. The contract, the validators, and who said it."""
+"""Step 2 of a flush: check the plan against the contract, the validators and the authors of what it quotes."""
 
 from __future__ import annotations
 

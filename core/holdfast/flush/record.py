@@ -1,5 +1,8 @@
-"""Step 5 of a flush: the receipt, the journal's mark and the session's state. And the UNSAFE marker, which is on disk
-before anything else, and stays with the reason when the flush fails."""
+"""Step 5 of a flush: the receipt, the journal's mark and the session's state.
+
+The UNSAFE marker is also written here. It is on disk before the first step, and a failed flush leaves it with the
+reason.
+"""
 
 from __future__ import annotations
 
