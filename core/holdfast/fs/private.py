@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Records which git index was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
+#: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"

@@ -18,11 +18,13 @@ from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import PluginManager
+from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
-from holdfast.storage import Capability, Document
+from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.config.values import StorageConfig
     from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
     from holdfast.session.transaction import Transaction
 
@@ -80,6 +82,15 @@ class Services:
         return Transaction(self.store)
 
     # replaceable by an application
+
+    @classmethod
+    def check_state(cls, root: str, state: str) -> None:
+        """Called before anything in the private folder is read. The kernel's own trusts what git brought into it."""
+
+    @classmethod
+    def provenance(cls, root: str, state: str, storage: StorageConfig, backend: StorageBackend) -> Provenance:
+        """Which stored passages agents may have. The kernel's own trusts the store."""
+        return Provenance()
 
     @property
     def facts(self) -> FactService:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
@@ -35,6 +34,7 @@ from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.progress import report
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from types import EllipsisType

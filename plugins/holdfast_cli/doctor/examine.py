@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING, cast
 
-from holdfast.config import provenance, resolved, settings, statefolder
+from holdfast.config import resolved, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff
@@ -26,6 +26,7 @@ from holdfast_app.data_loss import audit
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import apart, owner
+from holdfast_app.trust import provenance
 from holdfast_cli.doctor import documents, mending
 from holdfast_cli.doctor.inventory import inventory
 from holdfast_cli.doctor.results import Result, fail, failed, good, looked, repaired, warn

@@ -8,9 +8,10 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import provenance, resolved, settings, statefolder
+from holdfast.config import resolved, settings, statefolder
 from holdfast.errors import NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
+from holdfast_app.trust import provenance
 from holdfast_cli.settings.effective import HEADER
 
 

@@ -145,7 +145,7 @@ def _list() -> Answer:
 
 def _revoke(root: str) -> Answer:
     from holdfast.config import trust
-    from holdfast.config.provenance import forget_trust
+    from holdfast_app.trust.provenance import forget_trust
 
     was = trust.revoke(root)
     was = forget_trust(root) or was
