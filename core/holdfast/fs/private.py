@@ -2,7 +2,7 @@
 
 A folder without the mark came with a clone, a copy or another account. It is put aside under another name, and is never
 read or deleted. Call :func:`check` before reading anything in it, and :func:`make` before writing. ``holdfast trust
---adopt-state`` adopts it, see :mod:`holdfast_cli.trust.adoption`.
+--adopt-state`` adopts it, see :mod:`holdfast_app.checkup.adoption`.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from holdfast.flush import handoff
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import Capability
 from holdfast.text import conflicts
+from holdfast_app.checkup.results import Result, fail, failed, good, repaired
 from holdfast_app.data_loss import audit
-from holdfast_cli.doctor.results import Result, fail, failed, good, repaired
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

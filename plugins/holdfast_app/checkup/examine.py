@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, cast
 
 from holdfast.config import resolved, settings, statefolder
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
+from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app.checkup import documents, mending
+from holdfast_app.checkup.results import Result, fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import audit
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import apart, owner
 from holdfast_app.trust import provenance
-from holdfast_cli.doctor import documents, mending
-from holdfast_cli.doctor.inventory import inventory
-from holdfast_cli.doctor.results import Result, fail, failed, good, looked, repaired, warn
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 if TYPE_CHECKING:
@@ -142,6 +142,30 @@ def _plugins(root: str) -> Iterator[Result]:
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
         yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
+
+
+def inventory(root: str) -> list[discovery.Status]:
+    """Every installed or enabled plugin and backend, sorted by kind, name and distribution. Raises: ConfigError."""
+    from holdfast import Holdfast
+
+    try:
+        with Holdfast.open(root) as memory:
+            return memory.plugin_statuses()
+    except (NotTrusted, PluginError, StorageError) as error:
+        return _without_store(root, error)
+
+
+def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[discovery.Status]:
+    config = resolved.load(root)
+    found = discovery.scan()
+    manager = PluginManager()
+    enabled = [
+        PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
+        for name in config.enabled_plugins
+    ]
+    state = statefolder.path(root, config.layout.preset)
+    manager.load(enabled, found, root=root, state=state)
+    return discovery.statuses(manager.statuses, found, config.storage.backend, error=error)
 
 
 def _private_state(root: str, state: str) -> Iterator[Result]:

@@ -11,7 +11,7 @@ from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast_cli.trust.adoption import Adopted, Held
+    from holdfast_app.checkup.adoption import Adopted, Held
 
 _NEXT = "Look at it, then run `holdfast trust --adopt-state --yes`."
 
@@ -20,7 +20,7 @@ def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     """Exit code 0 when nothing is left aside, else 1."""
     from holdfast.config import resolved, settings, statefolder
     from holdfast.fs import private
-    from holdfast_cli.trust import adoption
+    from holdfast_app.checkup import adoption
 
     state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)

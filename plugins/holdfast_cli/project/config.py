@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.text.humanize import count, nearest
+from holdfast_app.settings import effective
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
-from holdfast_cli.settings import effective
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast_cli.settings.effective import Setting
+    from holdfast_app.settings.effective import Setting
 
 
 _SECRET = ("token", "secret", "password", "api_key")

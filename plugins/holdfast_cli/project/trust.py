@@ -11,9 +11,9 @@ from holdfast.errors import ConfigError
 from holdfast.text.humanize import count
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
+from holdfast_cli.project import reasons
 from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term, home_short
-from holdfast_cli.trust import reasons
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -58,9 +58,9 @@ def trust_command(call: Call) -> Answer | int:
         return _revoke(named)
     root = call.root
     if args.adopt_state:
-        from holdfast_cli.trust import adopt_command
+        from holdfast_cli.project import adopt
 
-        return adopt_command.run(out, root, yes=args.yes, as_json=args.json)
+        return adopt.run(out, root, yes=args.yes, as_json=args.json)
     if args.digest:
         digest = trust.digest(resolved.portable(root))
         return Answer({"root": root, "digest": digest}, digest)
@@ -69,7 +69,7 @@ def trust_command(call: Call) -> Answer | int:
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
     from holdfast.config import resolved, statefolder, trust
-    from holdfast_cli.trust.withheld import Withheld
+    from holdfast_cli.project.withheld import Withheld
 
     try:
         found = resolved.resolve(root, obey_others=True)

@@ -11,8 +11,8 @@ from attrs import frozen
 from holdfast.config import resolved, settings, statefolder
 from holdfast.errors import NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
+from holdfast_app.settings.effective import HEADER
 from holdfast_app.trust import provenance
-from holdfast_cli.settings.effective import HEADER
 
 
 @frozen(kw_only=True)
