@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from attrs import asdict
+
 from holdfast.text.humanize import count, some
 from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term
@@ -63,14 +65,12 @@ def _say(out: Term, root: str, held: Held) -> None:
 
 
 def _row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
+    table = asdict(held)
+    size = table.pop("size")
     return {
+        **table,
         "path": os.path.relpath(held.path, root).replace(os.sep, "/"),
-        "sessions": list(held.sessions),
-        "unsafe": list(held.unsafe),
-        "waiting": held.waiting,
-        "files": held.files,
-        "bytes": held.size,
-        "problem": held.problem,
-        "taken": list(done.taken) if done else [],
+        "bytes": size,
+        "taken": done.taken if done else (),
         "left": [{"name": name, "why": why} for name, why in done.left] if done else [],
     }

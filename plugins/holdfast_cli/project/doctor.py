@@ -79,19 +79,10 @@ def plugins(call: Call) -> Answer:
                 out.say()
                 out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
 
-    table = [
-        {
-            "name": s.name,
-            "kind": "backend" if s.group == BACKENDS else "plugin",
-            "distribution": s.distribution,
-            "version": s.version,
-            "hooks": s.hooks,
-            "status": s.status,
-            "reason": s.reason,
-        }
-        for s in found
-    ]
-    return Answer({"plugins": table}, show)
+    kinds = ("backend" if s.group == BACKENDS else "plugin" for s in found)
+    keys = ("name", "distribution", "version", "hooks", "status", "reason")
+    rows = [{"kind": kind, **{key: getattr(s, key) for key in keys}} for kind, s in zip(kinds, found, strict=True)]
+    return Answer({"plugins": rows}, show)
 
 
 @Command(
