@@ -43,7 +43,7 @@ def looked(name: str, results: Iterator[Check]) -> tuple[list[Check], HoldfastEr
     problem: HoldfastError | None = None
     try:
         for result in results:
-            found.append(result if result.name else evolve(result, name=name))  # those before an error stay
+            found.append(result if result.name else evolve(result, name=name))  # noqa: PERF401 - those before an error stay
     except HoldfastError as error:
         problem = error
     except OSError as error:
