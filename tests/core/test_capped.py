@@ -113,7 +113,7 @@ def _dies_on_the_second_call():
 
 @pytest.mark.parametrize(("count", "warned"), [(170, False), (180, True)])
 def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, payload, count, warned):
-    from holdfast_cli.doctor.examine import _curated
+    from holdfast_app.checkup.examine import _curated
 
     memory = full(count)
     receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))

@@ -23,8 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
-from holdfast.fs.records import decode, encode
-from holdfast.fs.torn import may_be_torn
+from holdfast.fs.records import decode, encode, may_be_torn
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, notes
@@ -32,6 +31,7 @@ from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.brief.shortened import shortened
 from holdfast_app.data_loss import losses
 from holdfast_app.sessions.status import apart
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Receipt

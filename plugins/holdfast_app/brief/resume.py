@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.config import provenance
 from holdfast.flush import handoff
 from holdfast.journal import journal
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import cut, one_line
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Loss

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
@@ -36,6 +35,7 @@ from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.facts.rejected import REASON, Rejected, key_of
 from holdfast_app.progress import report
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from types import EllipsisType
