@@ -35,16 +35,17 @@ from holdfast_app.sessions.status import apart
 if TYPE_CHECKING:
     from holdfast.models import Fact, Receipt
     from holdfast_app.services import Services
+    from holdfast_app.spool.spooled import Unshipped
 
-#: Note lines that a brief can omit.
+#: Note lines that a brief can omit. Rules that still hold are above.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
+    r"|- Rule: |curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
-    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+    r"- (?:Fact|Rejected|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 #: Lines about the state of work, which a later block of the same session replaces.
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
@@ -85,6 +86,8 @@ class Brief:
     spooled: str = ""
     #: Lines for the facts that fit, corrections first.
     facts: tuple[str, ...] = ()
+    #: The user's standing rules, newest first.
+    rules: tuple[str, ...] = ()
 
     @property
     def damaged(self) -> tuple[Loss, ...]:
@@ -118,16 +121,15 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
     session = services.gate.identifier(session) if session else ""
     entries, torn = reading.work(reading.text(handoff_name), handoff_name)
-    work, closed = _open_and_closed(kept.work(entries) if kept else entries, session)
-    memory, user = reading.text(memory_name), reading.text(user_name)
+    entries = kept.work(entries) if kept else entries
+    work, closed = _open_and_closed(entries, session)
+    memory, user = map(reading.text, (memory_name, user_name))
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
-    days = _newest_notes(services, reading)
-    days = kept.notes(days) if kept else days
+    days = _newest_notes(services, reading, kept)
     unsafe = tuple(safety.all_unsafe(services.state))
     withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
-    waiting = kept.sentence if kept else ""
     facts = known.chosen(services, reading.facts, max_chars)
     first, shown = resume(
         services,
@@ -137,7 +139,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         withheld,
         lost,
         facts=facts.lines,
-        spooled=waiting,
+        spooled=kept.sentence if kept else "",
         session=session,
         max_chars=max_chars,
     )
@@ -148,11 +150,12 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         standing,
         _shown_notes(days, shown, facts.lines),
         max_chars,
+        rules=known.ruled(_rules(entries), max_chars),
         memory=memory_name,
         state=services.state,
         is_own=Witness(services).is_own,
     )
-    read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
+    read = filter(reading.text, (handoff_name, memory_name, user_name))
     return Brief(
         work=work,
         memory=memory,
@@ -164,9 +167,14 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         files=files,
         withheld=withheld,
         lost=lost,
-        spooled=waiting,
+        spooled=kept.sentence if kept else "",
         facts=tuple(facts.lines.values()),
+        rules=_rules(entries),
     )
+
+
+def _rules(entries: Iterable[handoff.Work]) -> tuple[str, ...]:
+    return tuple(rule for one in entries for rule in one.rules[::-1])
 
 
 def _open_and_closed(
@@ -274,9 +282,14 @@ def _near(services: Services) -> list[str]:
     return [services.layout.name(Surface.DAILY, day) for day in (today - timedelta(days=1), today)]
 
 
-def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
+def _newest_notes(services: Services, reading: _Reading, kept: Unshipped | None) -> tuple[tuple[str, str], ...]:
     """Names and contents of today's and yesterday's notes, oldest first; if both are missing, of the latest earlier
-    day. Withheld notes are left out."""
+    day. Withheld notes are left out, and blocks of flushes that are only ``kept`` on this machine added."""
+    days = _stored_notes(services, reading)
+    return kept.notes(days) if kept else days
+
+
+def _stored_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
     layout = services.layout
     near = [(name, reading.text(name)) for name in _near(services)]
     if any(text or name in reading.withheld for name, text in near):

@@ -36,6 +36,7 @@ def fitted(
     notes: Sequence[Section],
     max_chars: int | None,
     *,
+    rules: str = "",
     memory: str,
     state: str,
     is_own: Callable[[str], bool],
@@ -43,12 +44,12 @@ def fitted(
     """A brief's text, fenced as data, of at most ``max_chars`` characters; empty when the fence alone is longer. Lines
     that instruct an agent are marked with their document's name, except for the user's own words (``is_own``).
 
-    ``torn`` is a handoff with both sides of a merge. ``facts`` already have their share, and those in curated memory
-    are left out. ``standing`` is curated memory, in which the document ``memory`` is shortened item by item. ``notes``
-    are newest first. They are printed in this order.
+    ``torn`` is a handoff with both sides of a merge. ``rules`` and ``facts`` already have their share, and facts in
+    curated memory are left out. ``standing`` is curated memory, in which the document ``memory`` is
+    shortened item by item. ``notes`` are newest first. They are printed in this order.
     """
     raw = {name: text for name, text in standing if name == memory}
-    every = (("", resume), torn, (recall.FACTS, facts.text()), *standing, *notes)
+    every = ((recall.RULES, rules), ("", resume), torn, (recall.FACTS, facts.text()), *standing, *notes)
     bodies = {name: _body(name, text, is_own) for name, text in every}
 
     def set_facts() -> None:  # once it is known how much of curated memory is shown
@@ -62,6 +63,7 @@ def fitted(
     room = max_chars - len(_framed([]))
     sizes = {name: len(body) + _HEAD if body else 0 for name, body in bodies.items()}
     sizes[""] = len(bodies[""])
+    room -= sizes.pop(recall.RULES)
     caps = {"": max(int(room * RESUME_SHARE), room - sum(sizes.values()) + sizes[""])}
     room -= min(sizes[""], caps[""]) + sizes[recall.FACTS]
     others = sizes[torn[0]] + sum(sizes[name] for name, _ in standing if name != memory)
@@ -131,7 +133,11 @@ def _cut(body: str, name: str, room: int, *, end: bool) -> str:
     """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
     useful."""
     total = body.count("\n") + 1
-    places = {"": "`holdfast work`, `holdfast status`", recall.FACTS: "`holdfast facts`"}
+    places = {
+        "": "`holdfast work`, `holdfast status`",
+        recall.FACTS: "`holdfast facts`",
+        recall.RULES: "`holdfast work`",
+    }
     where = places.get(name, f"`holdfast show {name}`")
     room -= len(f"… {_lines(total)} not shown: {where}") + 1
     if room <= (_LEAST if name else 0):

@@ -106,6 +106,7 @@ def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
             lines.append(f"- {label}: {_line(value)}")
     for label, values in (
         ("Facts that changed", work.facts),
+        ("Given up", work.rejected),
         ("Other blockers", tuple(b for b in work.blockers if b != work.blocker)),
         ("Promised", work.follow_ups),
         ("Needed from the operator", work.needs_operator),

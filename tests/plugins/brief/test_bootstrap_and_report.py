@@ -220,6 +220,7 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
         (("USER.md", user), ("MEMORY.md", memory)),
         (("memory/2.md", today), ("memory/1.md", yesterday)),
         max_chars,
+        rules=user,
         memory="MEMORY.md",
         state=str(tmp_path_factory.getbasetemp()),
         is_own=lambda line: False,
