@@ -14,6 +14,7 @@ from holdfast.models import Payload as Payload
 from holdfast.models import Receipt as Receipt
 from holdfast.models import StateMutation as StateMutation
 from holdfast.models import Turn as Turn
+from holdfast_app.config import Config as Config
 from holdfast_app.project import Holdfast as Holdfast
 from holdfast_app.session import Session as Session
 
