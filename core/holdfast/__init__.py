@@ -6,7 +6,6 @@ resolve on first use.
 
 # From the distribution holdfast-memory, see holdfast_memory.
 _WHERE = {
-    "Config": "application",
     "Holdfast": "application",
     "HoldfastError": "errors",
     "FlushRefused": "errors",
