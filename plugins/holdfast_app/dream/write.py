@@ -23,7 +23,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.state_files import Backup, Mark, Proposal
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 

@@ -1,7 +1,7 @@
 """Turn-by-turn extraction, ``[extract] when = "turn"``: ended turns go from the journals to the queue, then to the
 extractors.
 
-A separate process does this (:mod:`holdfast.journal.background`), never an agent's hook. Only one works at a time.
+A separate process does this (:mod:`holdfast_app.background`), never an agent's hook. Only one works at a time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.fs import private
-from holdfast.journal import background, journal
+from holdfast.journal import journal
 from holdfast.text.lazy import log
+from holdfast_app import background
 from holdfast_app.facts.extraction import backlog, extract
 from holdfast_app.facts.extraction.queue import MAX_ITEMS
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.models import Message
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log(__name__)
 
