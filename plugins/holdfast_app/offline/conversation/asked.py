@@ -36,7 +36,7 @@ _QUESTION: Final = Lazy(r"[?？]\W*$")
 #: Maximum lengths of a request that is not clear on its own and of one that cannot explain another, in bytes, because
 #: scripts differ; and of a reply or question about the work at hand, in characters.
 _UNCLEAR: Final = 60
-_SHORT: Final = 20
+_SHORT: Final = 8
 _ABOUT: Final = 130
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
