@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
+from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.text import recall
 from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import plain, short_id
+from holdfast_app.authorship.witness import message
 
 if TYPE_CHECKING:
+    from holdfast.models import Message
     from holdfast.session.services import Services
 
 #: The parts' names in a brief.
@@ -35,9 +38,10 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
     known = plain(" ".join(shown))
     last, others = "", list[str]()
     try:
-        said = list(Journal(services.state, session).of_kinds("message", last=_BYTES)) if room else []
-        for at, (head, text) in enumerate(_words(entry.record for entry in reversed(said))):
-            quoted = [plain(part) in known for part in _SENTENCE.split(text)]
+        journal = Journal(services.state, session)
+        said = [message(entry.record) for entry in journal.of_kinds("message", last=_BYTES)] if room else []
+        for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
+            quoted = [one in known for part in _SENTENCE.split(text) if (one := plain(part))]
             if all(quoted):
                 continue
             line = head + cut(services.gate.outgoing(text[: 4 * _CHARS], surface=Surface.JOURNAL), _CHARS)
@@ -53,9 +57,9 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
     return last, "\n".join(others)
 
 
-def _words(said: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:
     """Each message with words of the user or the agent: its beginning as a line, and its text."""
     for one in said:
-        text = recall.strip(str(one["text"])).strip()
-        if text and one["role"] in _WHO and not one.get("tool"):
-            yield f"- {_WHO[one['role']]} ({short_id(one['id'])}): ", text
+        text = recall.strip(one.text).strip()
+        if text and one.role in _WHO and not one.tool:
+            yield f"- {_WHO[one.role]} ({short_id(one.id)}): ", text

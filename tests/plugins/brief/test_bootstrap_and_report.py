@@ -482,7 +482,7 @@ def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened)
     session.add("assistant", "```\nmake paint SHELF=273\n```")
     session.flush()
     text = str(opened().load(max_chars=2_000, session="s"))
-    assert text.index("make paint SHELF=273") < text.index("Question 39") < len(text) <= 2_000
+    assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
 
 
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
