@@ -277,6 +277,7 @@ class _Call:
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
                 self._beat(event)
+                memory.services.later(flushed=False)
                 return reply
             self._beat(event)
             from holdfast_agents import gated

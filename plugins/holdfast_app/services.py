@@ -52,6 +52,12 @@ class Services(services.Services):
 
         return Authorship(self)
 
+    def later(self, *, flushed: bool = True) -> None:
+        """Begin what is due: extraction by a model, and the dream. ``flushed``: a note has just been written."""
+        from holdfast_app import upkeep
+
+        upkeep.begin(self, flushed=flushed)
+
     def with_surroundings(self, summary: str) -> str:
         """The summary with the project's uncommitted files below it."""
         from holdfast_app.brief import uncommitted

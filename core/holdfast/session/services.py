@@ -115,6 +115,9 @@ class Services:
 
         return AllOwn()
 
+    def later(self) -> None:
+        """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
+
     def with_surroundings(self, summary: str) -> str:
         """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
         return summary

@@ -156,4 +156,4 @@ def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more
 def environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX", "HOLDFAST_"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start compiles anew
-    return kept
+    return {**kept, "HOLDFAST_DREAM__WHEN": "manual"}  # no process in the background, unless a test asks for one

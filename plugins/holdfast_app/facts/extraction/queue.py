@@ -151,10 +151,12 @@ class Queue:
         limit: int,
         first: Collection[str] = (),
         but: Collection[str] = (),
+        known: Collection[str] = (),
         even_if_not_due: bool = False,
     ) -> list[Waiting]:
         """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
-        once more. None that waits for a plugin in ``but``. Items that have waited too long are given up."""
+        once more. None that waits for a plugin in ``but``, or only for others than the ``known`` ones (if given):
+        another process may have them. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
         if not os.path.exists(self._path) or (limit < 1 and not first):
             return []
@@ -166,6 +168,8 @@ class Queue:
             left = limit
             for item in _items(rows):
                 if item in late or not (even_if_not_due or item.due <= now):
+                    continue
+                if known and item.plugins and not {*item.plugins} & {*known}:
                     continue
                 if item.id in first or (left > 0 and not {*but} & {*item.plugins}):
                     left -= item.id not in first

@@ -1,0 +1,123 @@
+"""Work that no client waits for: extraction by a model, and the dream, in a process of its own.
+
+A hook begins it (:func:`begin`) and does not wait. Of several processes one works. Extraction is bounded in time and in
+calls a day, and its record, ``state/upkeep.json``, shows in ``holdfast status``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.fs import durable, private, safeopen
+from holdfast.journal import background, journal
+from holdfast.text import untrusted
+from holdfast.text.humanize import ago, count
+from holdfast_app.dream import when
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: The file with the turns that wait for a model.
+QUEUE: Final = "extract.jsonl"
+_RECORD: Final = "upkeep.json"
+
+
+@frozen(kw_only=True)
+class Run:
+    """The last process's extraction. ``calls`` were made on the day of ``at``, by all processes; ``pieces`` of
+    conversation were read by this one. ``ended`` is None while it works, or when it was killed."""
+
+    at: datetime
+    ended: datetime | None = None
+    calls: int = 0
+    pieces: int = 0
+    facts: int = 0
+    problem: str = ""
+
+
+def begin(services: Services, *, flushed: bool = True) -> None:
+    """Start a process for what is due. ``flushed``: a note has just been written. Never raises, because the next flush
+    tries again."""
+    try:
+        last = when.mark(services.state)
+        is_due = services.config.dream.when == "auto" and not when.not_due(services, last)
+        if is_due and (flushed or _is_newer(services, last.at)):
+            background.start(services.root, "dream", "--if-due")
+        elif services.waits(QUEUE) and has_model(services):
+            background.start(services.root, *background.EXTRACT)
+    except HoldfastError:
+        return
+
+
+def _is_newer(services: Services, at: datetime | None) -> bool:
+    """Whether a session's journal changed after ``at``, or at all."""
+    since = at.timestamp() if at is not None else 0.0
+    paths = journal.session_files(services.state)
+    return any(safeopen.stat(path).st_mtime > since for path in paths if os.path.exists(path))
+
+
+def has_model(services: Services) -> bool:
+    """Whether a plugin is enabled that reads conversations later than the flush, as models do."""
+    return not all(services.plugins.extractors().values())
+
+
+def last_run(services: Services) -> Run | None:
+    """The record. None without one, or when it is unreadable, because it only informs."""
+    try:
+        data = private.read(services.private(_RECORD))
+        return structure(untrusted.from_json(data), Run, what=_RECORD, error=Corrupt) if data else None
+    except (HoldfastError, ValueError):
+        return None
+
+
+def save(services: Services, run: Run) -> None:
+    """Store the record. Raises: Unavailable."""
+    durable.replace(services.private(_RECORD), json.dumps(unstructure(run)).encode())
+
+
+def begun(services: Services) -> Run:
+    """The record of a run that begins now, with the calls that earlier ones made today."""
+    now, last = services.now(), last_run(services)
+    is_today = last is not None and last.at.astimezone(services.config.tz).date() == now.date()
+    return Run(at=now, calls=last.calls if last is not None and is_today else 0)
+
+
+def sentence(services: Services) -> str:
+    """The last background run and the last dream, for people; empty when there was none."""
+    now, run, dreamt = services.now(), last_run(services), when.mark(services.state).at
+    parts = []
+    if run is not None:
+        done = f"read {count(run.pieces, 'piece')} of conversation, {count(run.facts, 'fact')} added"
+        parts.append(f"A model {done} ({ago(run.at, now)}, {count(run.calls, 'call')} that day).")
+        if run.ended is None:
+            parts.append("That process still works, or was killed.")
+        if run.problem:
+            parts.append(run.problem)
+    if dreamt is not None:
+        parts.append(f"The last dream was {ago(dreamt, now)}.")
+    return " ".join(parts)
+
+
+def lacks_model(services: Services) -> str:
+    """One sentence with the command that gives memory a model, when it is empty for want of one; otherwise empty."""
+    if has_model(services) or not any(journal.session_files(services.state)):
+        return ""
+    document = services.store.read(services.layout.name(Surface.MEMORY))
+    if (document is not None and "\n- " in document.text) or next(iter(services.store.backend.facts()), None):
+        return ""
+    return f"Long-term memory is empty, because no model reads the conversations. {MODEL_STEP}"
+
+
+#: The step that gives memory a model.
+MODEL_STEP: Final = (
+    "`holdfast install CLIENT --model` lets the client that you use do it, with your own login; without a model only "
+    "labelled statements (`FACT: ...`, `DECISION: ...`) and `holdfast remember` are kept."
+)
