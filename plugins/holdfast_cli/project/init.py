@@ -10,9 +10,9 @@ from holdfast.config import resolved
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError
 from holdfast.fs import durable, gitrun
+from holdfast_app.settings import project
+from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.settings import project
-from holdfast_cli.settings.project import Done
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import DISTRIBUTION
 

@@ -32,7 +32,7 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 )
 def doctor(call: Call) -> Answer:
     """Every check. Exit code 1 when one fails."""
-    from holdfast_cli.doctor.examine import examine
+    from holdfast_app.checkup.examine import examine
 
     checks = examine(call.root, repair=call.args.repair)
     ok = not any(c.outcome == "fail" for c in checks)
@@ -63,7 +63,7 @@ def _say(out: Term, checks: Sequence[Check]) -> None:
 )
 def plugins(call: Call) -> Answer:
     """Every installed or enabled plugin and backend."""
-    from holdfast_cli.doctor.inventory import inventory
+    from holdfast_app.checkup.examine import inventory
 
     found = inventory(call.root)
 
@@ -79,19 +79,10 @@ def plugins(call: Call) -> Answer:
                 out.say()
                 out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
 
-    table = [
-        {
-            "name": s.name,
-            "kind": "backend" if s.group == BACKENDS else "plugin",
-            "distribution": s.distribution,
-            "version": s.version,
-            "hooks": s.hooks,
-            "status": s.status,
-            "reason": s.reason,
-        }
-        for s in found
-    ]
-    return Answer({"plugins": table}, show)
+    kinds = ("backend" if s.group == BACKENDS else "plugin" for s in found)
+    keys = ("name", "distribution", "version", "hooks", "status", "reason")
+    rows = [{"kind": kind, **{key: getattr(s, key) for key in keys}} for kind, s in zip(kinds, found, strict=True)]
+    return Answer({"plugins": rows}, show)
 
 
 @Command(
@@ -111,7 +102,7 @@ def merge_driver(call: Call) -> int:
 
     from holdfast.errors import Corrupt
     from holdfast.fs import durable, safeopen
-    from holdfast_cli.doctor import threeway
+    from holdfast_app.checkup import threeway
     from holdfast_cli.problem import UsageError
 
     args, name = call.args, call.args.name

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.models import Fact
-    from holdfast.text.passages import Passage
+    from holdfast.session.provenance import Withheld as Passage
     from holdfast_cli.terminal import Term
 
 

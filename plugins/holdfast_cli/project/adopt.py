@@ -6,12 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from attrs import asdict
+
 from holdfast.text.humanize import count, some
 from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast_cli.trust.adoption import Adopted, Held
+    from holdfast_app.checkup.adoption import Adopted, Held
 
 _NEXT = "Look at it, then run `holdfast trust --adopt-state --yes`."
 
@@ -20,7 +22,7 @@ def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     """Exit code 0 when nothing is left aside, else 1."""
     from holdfast.config import resolved, settings, statefolder
     from holdfast.fs import private
-    from holdfast_cli.trust import adoption
+    from holdfast_app.checkup import adoption
 
     state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)
@@ -63,14 +65,12 @@ def _say(out: Term, root: str, held: Held) -> None:
 
 
 def _row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
+    table = asdict(held)
+    size = table.pop("size")
     return {
+        **table,
         "path": os.path.relpath(held.path, root).replace(os.sep, "/"),
-        "sessions": list(held.sessions),
-        "unsafe": list(held.unsafe),
-        "waiting": held.waiting,
-        "files": held.files,
-        "bytes": held.size,
-        "problem": held.problem,
-        "taken": list(done.taken) if done else [],
+        "bytes": size,
+        "taken": done.taken if done else (),
         "left": [{"name": name, "why": why} for name, why in done.left] if done else [],
     }

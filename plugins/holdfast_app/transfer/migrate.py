@@ -54,6 +54,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     """
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import PluginManager
+    from holdfast_app.trust.provenance import Provenance
 
     storage = services.config.storage
     if to == storage.backend:
@@ -66,7 +67,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
             if services.is_remote:
-                services.store.record_all()  # it did not come from a clone
+                services.store.record_all(Provenance(services.root, services.state))  # it did not come from a clone
             return migrate(services.store.backend, target, prefixes=services.layout.prefixes(), progress=progress)
     finally:
         target.close()

@@ -14,21 +14,22 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING, cast
 
-from holdfast.config import provenance, resolved, settings, statefolder
+from holdfast.config import resolved, settings, statefolder
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
+from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app.checkup import documents, mending
+from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import audit
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import apart, owner
-from holdfast_cli.doctor import documents, mending
-from holdfast_cli.doctor.inventory import inventory
-from holdfast_cli.doctor.results import Result, fail, failed, good, looked, repaired, warn
+from holdfast_app.trust import provenance
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     return checks + _named("privacy", _privacy(state, repair=repair))
 
 
-def _named(name: str, results: Iterator[Result]) -> list[Check]:
+def _named(name: str, results: Iterator[Check]) -> list[Check]:
     return looked(name, results)[0]
 
 
@@ -106,12 +107,12 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     return checks
 
 
-def _settings(root: str) -> Iterator[Result]:
+def _settings(root: str) -> Iterator[Check]:
     resolved.load(root)
     yield good(settings.raw(root)[1].removeprefix("The ") + " is valid")
 
 
-def _installation() -> Iterator[Result]:
+def _installation() -> Iterator[Check]:
     """Whether another project's distribution with the same file names is installed. Nothing is said without it."""
     try:
         other = metadata.version("holdfast")
@@ -124,12 +125,12 @@ def _installation() -> Iterator[Result]:
     )
 
 
-def _trust(root: str) -> Iterator[Result]:
+def _trust(root: str) -> Iterator[Check]:
     for message, next_step in resolved.notices(resolved.resolve(root), names=False):  # agents run `doctor` too
         yield warn(message, next_step)
 
 
-def _plugins(root: str) -> Iterator[Result]:
+def _plugins(root: str) -> Iterator[Check]:
     rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
     broken = [s for s in rows if s.status in ("failed", "missing")]
     for one in broken:
@@ -143,7 +144,31 @@ def _plugins(root: str) -> Iterator[Result]:
         yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
 
 
-def _private_state(root: str, state: str) -> Iterator[Result]:
+def inventory(root: str) -> list[discovery.Status]:
+    """Every installed or enabled plugin and backend, sorted by kind, name and distribution. Raises: ConfigError."""
+    from holdfast import Holdfast
+
+    try:
+        with Holdfast.open(root) as memory:
+            return memory.plugin_statuses()
+    except (NotTrusted, PluginError, StorageError) as error:
+        return _without_store(root, error)
+
+
+def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[discovery.Status]:
+    config = resolved.load(root)
+    found = discovery.scan()
+    manager = PluginManager()
+    enabled = [
+        PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
+        for name in config.enabled_plugins
+    ]
+    state = statefolder.path(root, config.layout.preset)
+    manager.load(enabled, found, root=root, state=state)
+    return discovery.statuses(manager.statuses, found, config.storage.backend, error=error)
+
+
+def _private_state(root: str, state: str) -> Iterator[Check]:
     private.check(state)
     found = apart(root, state)
     for loss in found:
@@ -152,7 +177,7 @@ def _private_state(root: str, state: str) -> Iterator[Result]:
         yield good("created by this user on this machine")
 
 
-def _folders(root: str, state: str) -> Iterator[Result]:
+def _folders(root: str, state: str) -> Iterator[Check]:
     """Whether files can be written where they belong."""
     folder, what = state, "can be written"
     while not os.path.lexists(folder):
@@ -174,7 +199,7 @@ def _shown(root: str, path: str) -> str:
     return os.path.relpath(path, root).replace(os.sep, "/")
 
 
-def _journals(state: str, *, repair: bool) -> Iterator[Result]:
+def _journals(state: str, *, repair: bool) -> Iterator[Check]:
     count = broken = 0
     for path in journal.session_files(state):
         count += 1
@@ -196,7 +221,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Result]:
         yield good(f"{count:,} intact" if count else "none yet")
 
 
-def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Result]:
+def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
     be asked, so only this machine's files are checked."""
     found = audit.here(memory.services) if away else audit.every(memory.services)
@@ -211,7 +236,7 @@ def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[R
         yield repaired(done.message) if done.whole else fail(f"{done.message}.", step)
 
 
-def _facts(memory: Holdfast) -> Iterator[Result]:
+def _facts(memory: Holdfast) -> Iterator[Check]:
     number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
     yield good(f"{number:,} readable" if number else "none yet")
     if disputed := len(memory.facts.conflicts()):
@@ -220,14 +245,14 @@ def _facts(memory: Holdfast) -> Iterator[Result]:
         yield warn(f"Two machines state different values for {what}. Both are kept.", step)
 
 
-def _provenance(memory: Holdfast) -> Iterator[Result]:
+def _provenance(memory: Holdfast) -> Iterator[Check]:
     """Memory that came with a clone. Silent where there is none."""
     told = provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True)
     if told:
         yield warn(told, provenance.NEXT_STEP)
 
 
-def _handoff(memory: Holdfast) -> Iterator[Result]:
+def _handoff(memory: Holdfast) -> Iterator[Check]:
     name = memory.services.layout.name(Surface.HANDOFF)
     document = memory.store.read(name)
     if document is None:
@@ -237,7 +262,7 @@ def _handoff(memory: Holdfast) -> Iterator[Result]:
     yield good(f"readable, {number} open" if number else "readable, no work is open")
 
 
-def _curated(memory: Holdfast) -> Iterator[Result]:
+def _curated(memory: Holdfast) -> Iterator[Check]:
     """Whether curated memory is nearly full. Nothing is said while it is not."""
     services = memory.services
     for name in map(services.layout.name, (Surface.MEMORY, Surface.USER)):
@@ -247,7 +272,7 @@ def _curated(memory: Holdfast) -> Iterator[Result]:
             yield warn(sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
 
 
-def _git(root: str) -> Iterator[Result]:
+def _git(root: str) -> Iterator[Check]:
     """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
     Nothing is said while all is well."""
     if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
@@ -268,7 +293,7 @@ def _git(root: str) -> Iterator[Result]:
         yield warn(message, "Run `holdfast init --git` in this clone.")
 
 
-def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Result]:
+def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """The flushes that are on this machine alone. Silent when there are none."""
     if repair and memory.spool.items():
         sent = memory.spool.send()
@@ -278,7 +303,7 @@ def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Result]:
         yield warn(f"{memory.spool.sentence} {error}".strip(), step or "`holdfast spool send` sends them now.")
 
 
-def _clock(memory: Holdfast) -> Iterator[Result]:
+def _clock(memory: Holdfast) -> Iterator[Check]:
     now = memory.services.now()
     newest = max((os.stat(p).st_mtime for p in journal.session_files(memory.services.state)), default=0.0)
     if now.year < 2024:
@@ -290,7 +315,7 @@ def _clock(memory: Holdfast) -> Iterator[Result]:
         yield good(f"{now:%Y-%m-%d %H:%M} ({zone})")
 
 
-def _dreams(memory: Holdfast) -> Iterator[Result]:
+def _dreams(memory: Holdfast) -> Iterator[Check]:
     """How the last dream that ran ended, because nightly dreams run unattended."""
     runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
     last = runs[-1] if runs else None
@@ -306,20 +331,18 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
     checks: list[Check] = []
     for found in discovery.scan():
         if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
-            own: list[Check] = []
-            problem = _named(found.name, _asked(found, memory, own))
-            checks += own + problem
+            checks += _named(found.name, _asked(found, memory))
     return checks
 
 
-def _asked(found: discovery.Found, memory: Holdfast, checks: list[Check]) -> Iterator[Result]:
-    """Add what one plugin's function says, as far as it gets, to ``checks``. A result says what went wrong."""
+def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
+    """What one plugin's function says, as far as it gets, and what went wrong."""
     function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(found))
     try:
         for check in function(memory):
             if not isinstance(check, Check):
                 raise TypeError(f"{type(check).__name__} is not a Check")
-            checks.append(check)
+            yield check
     except (HoldfastError, OSError):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code must not hide what core has found
@@ -329,7 +352,7 @@ def _asked(found: discovery.Found, memory: Holdfast, checks: list[Check]) -> Ite
         )
 
 
-def _unsafe(state: str, *, damaged: bool) -> Iterator[Result]:
+def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
     """``damaged``: a journal cannot be read, which makes its session UNSAFE without a marker."""
     markers = safety.all_unsafe(state)
     for marker in markers:
@@ -338,7 +361,7 @@ def _unsafe(state: str, *, damaged: bool) -> Iterator[Result]:
         yield good("none is UNSAFE")
 
 
-def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Result]:
+def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
     """Temporary files of writes that a crash cut off. Nothing ever reads them."""
     found = []
     for folder, folders, names in os.walk(os.path.dirname(state)):
@@ -359,7 +382,7 @@ def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Result]:
         yield warn(message, "They are harmless; `holdfast doctor --repair` removes them.")
 
 
-def _privacy(state: str, *, repair: bool) -> Iterator[Result]:
+def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
     if not os.path.isdir(state):
         return
     exposed = not private.ignores_itself(state)

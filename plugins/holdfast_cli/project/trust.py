@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -11,9 +10,10 @@ from holdfast.errors import ConfigError
 from holdfast.text.humanize import count
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
+from holdfast_cli.project import reasons
+from holdfast_cli.project.config import as_text, masked
 from holdfast_cli.stdin import confirmed
 from holdfast_cli.terminal import Term, home_short
-from holdfast_cli.trust import reasons
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.config.resolved import Resolved
 
 _NEXT = "Read them, then run `holdfast trust --yes`."
-_SECRET = ("token", "secret", "password", "api_key")
 
 
 @Command(
@@ -58,9 +57,9 @@ def trust_command(call: Call) -> Answer | int:
         return _revoke(named)
     root = call.root
     if args.adopt_state:
-        from holdfast_cli.trust import adopt_command
+        from holdfast_cli.project import adopt
 
-        return adopt_command.run(out, root, yes=args.yes, as_json=args.json)
+        return adopt.run(out, root, yes=args.yes, as_json=args.json)
     if args.digest:
         digest = trust.digest(resolved.portable(root))
         return Answer({"root": root, "digest": digest}, digest)
@@ -69,7 +68,7 @@ def trust_command(call: Call) -> Answer | int:
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
     from holdfast.config import resolved, statefolder, trust
-    from holdfast_cli.trust.withheld import Withheld
+    from holdfast_cli.project.withheld import Withheld
 
     try:
         found = resolved.resolve(root, obey_others=True)
@@ -104,7 +103,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
             "memory": is_seen,
             "digest": trust.digest(resolved.portable(root)),
             "foreign": found.foreign,
-            "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
+            "settings": [{"key": k, "value": masked(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
             "withheld": memory.table() if memory else [],
         }
         message = f"{root} is not trusted."
@@ -124,7 +123,7 @@ def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, obje
         verb = "is" if len(rows) == 1 else "are"
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
-        table = [(key, _text(_shown(key, value)), reasons.reason(key)) for key, value in rows.items()]
+        table = [(key, as_text(masked(key, value)), reasons.reason(key)) for key, value in rows.items()]
         out.say(out.table(table, head=("setting", "value", "effect")))
     elif has_asked:
         out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
@@ -139,13 +138,12 @@ def _list() -> Answer:
         rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
         out.say(out.table(rows, head=("project", "since", "settings")) if rows else "No project is trusted.")
 
-    rows = [{"root": r.root, "digest": r.digest, "settings": dict(r.settings), "at": r.at} for r in found]
-    return Answer({"projects": rows}, show)
+    return Answer({"projects": [one._asdict() for one in found]}, show)
 
 
 def _revoke(root: str) -> Answer:
     from holdfast.config import trust
-    from holdfast.config.provenance import forget_trust
+    from holdfast_app.trust.provenance import forget_trust
 
     was = trust.revoke(root)
     was = forget_trust(root) or was
@@ -153,11 +151,3 @@ def _revoke(root: str) -> Answer:
     return Answer(
         {"root": root, "revoked": was}, lambda out: out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")
     )
-
-
-def _shown(key: str, value: object) -> object:
-    return "***" if key.endswith(_SECRET) and value else value
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

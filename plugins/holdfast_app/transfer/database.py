@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from holdfast.fs import safeopen
 from holdfast.plugin import discovery
-from holdfast_cli.migration import archive
-from holdfast_cli.migration.archive import Archive, Member
+from holdfast_app.transfer import archive
+from holdfast_app.transfer.archive import Archive, Member
 
 _MAGIC = b"SQLite format 3\0"
 

@@ -15,7 +15,7 @@ from holdfast_cli.stdin import can_ask, confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast_cli.migration.importing import Imported
+    from holdfast_app.transfer.importing import Imported
 
 _SHOWN = 20
 
@@ -31,7 +31,7 @@ _SHOWN = 20
 )
 def migrate(call: Call) -> Answer:
     """Copy the store, or bring the one in use up to date."""
-    from holdfast_cli.migration.migrate import migrate_project
+    from holdfast_app.transfer.migrate import migrate_project
 
     memory, mark = call.memory, call.out.mark("ok")
     name = memory.config.storage.backend
@@ -75,7 +75,7 @@ def migrate(call: Call) -> Answer:
 )
 def export(call: Call) -> Answer:
     """Write the archive."""
-    from holdfast_cli.migration.exporting import export
+    from holdfast_app.transfer.exporting import export
 
     file = call.args.file
     done = export(call.memory, file, force=call.args.force, progress=call.bar)
@@ -107,8 +107,8 @@ def export(call: Call) -> Answer:
 )
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
-    from holdfast_cli.migration.database import is_database
-    from holdfast_cli.migration.importing import import_archive
+    from holdfast_app.transfer.database import is_database
+    from holdfast_app.transfer.importing import import_archive
 
     args, out = call.args, call.out
     if is_database(args.file) and (unread := _unread(call)):
@@ -141,7 +141,7 @@ def _say(out: Term, done: Imported) -> None:
 
 def _unread(call: Call) -> Answer | None:
     """A database's content, unless the user agrees to import it."""
-    from holdfast_cli.migration.database import Database
+    from holdfast_app.transfer.database import Database
 
     file, out = call.args.file, call.out
     with Database(file) as given:

@@ -18,7 +18,7 @@ from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_app.dream import state_files
 from holdfast_app.sessions import archive as archived
-from holdfast_cli.migration import archive
+from holdfast_app.transfer import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -17,10 +17,10 @@ from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.models import CuratedEntry, Payload, StateMutation
 from holdfast.text.humanize import count
+from holdfast_app.checkup.documents import facts_again
 from holdfast_app.data_loss import audit
 from holdfast_app.durable_queue import tally
 from holdfast_app.sessions import rewriting
-from holdfast_cli.doctor.documents import facts_again
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Loss

@@ -1,7 +1,7 @@
 """Which passages of the stored memory agents may have: those written here, and those that the user has seen.
 
 A clone, a pull or an unpacked archive can bring documents and facts meant to mislead an agent. So every write of this
-machine is recorded (:mod:`holdfast.config.seen`), and an unrecorded passage is checked once. A passage typed
+machine is recorded (:mod:`holdfast_app.trust.seen`), and an unrecorded passage is checked once. A passage typed
 or committed in this checkout, or committed by one of the user's ``[trust] authors``, is recorded too; any other is
 *withheld* from agents until ``holdfast trust`` shows it. A store on a server is never withheld, because the user named
 the server.
@@ -14,17 +14,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from holdfast.config.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import passages, untrusted
+from holdfast.session import provenance
+from holdfast.session.provenance import Sifted
+from holdfast.text import untrusted
 from holdfast.text.humanize import count
-from holdfast.text.passages import Passage
+from holdfast_app.trust import passages
+from holdfast_app.trust.passages import Passage
+from holdfast_app.trust.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
 
 if TYPE_CHECKING:
-    from holdfast.fs.gitlines import Origins
     from holdfast.models import Fact
+    from holdfast.session.provenance import Withheld
+    from holdfast_app.trust.gitlines import Origins
 
 STORED: Final = "stored"
 #: The lists' name for the facts. No document can have this name.
@@ -39,24 +43,18 @@ _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
 
 
-class Sifted(NamedTuple):
-    """A document's text for agents. Withheld passages became blank, so that line numbers stay."""
+class Provenance(provenance.Provenance):
+    """The provenance of a project whose store is on this machine. Safe for several processes.
 
-    text: str
-    withheld: tuple[Passage, ...]
-
-
-class Provenance:
-    """One project's provenance. Safe for several processes.
-
-    ``remote``: the store is on a server. ``folder`` and ``facts`` name the store's folder and facts file relative to
-    ``root`` where documents are files that git and an editor can change; otherwise they are empty.
+    ``folder`` and ``facts`` name the store's folder and facts file relative to ``root`` where documents are files that
+    git and an editor can change; otherwise they are empty.
     """
 
-    def __init__(self, root: str, state: str, *, remote: bool = False, folder: str = "", facts: str = "") -> None:
+    withholds = True
+
+    def __init__(self, root: str, state: str, *, folder: str = "", facts: str = "") -> None:
         self._root = root
         self._state = state
-        self.is_remote = remote
         self._folder = folder
         self._facts = facts
         self._stored = LineList(os.path.join(state, STORED))
@@ -71,25 +69,19 @@ class Provenance:
 
     # recording
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether the project's first content is recorded. Raises: Unavailable."""
-        return self.is_remote or self._seen.has_begun
-
     def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
-        """Record the project's first content, which was not written here. Raises: Unavailable."""
+        if self._seen.has_begun:
+            return
         digests = [digest for name, text in documents for digest in self._digests(name, text)]
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
-        """Record the passages that a write of this machine adds. Call it before writing, so that a crash in between
-        does not withhold the user's own memory.
+        """See :meth:`holdfast.session.provenance.Provenance.record`. Before writing, so that a crash in between does
+        not withhold the user's own memory.
 
         ``before`` is judged first, because git can no longer say where a line came from once this machine changed it.
-        A withheld passage that the write moves or changes stays withheld. Raises: Unavailable.
+        A withheld passage that the write moves or changes stays withheld.
         """
-        if self.is_remote:
-            return
         withheld = self._withheld(name, before)
         old, new = self._digests(name, before) if withheld else {}, self._digests(name, after)
         foreign = {self._digest(name, one.key) for one in withheld}
@@ -100,12 +92,9 @@ class Provenance:
         self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=not self._folder)
 
     def record_facts(self, facts: Iterable[Fact]) -> None:
-        """Record facts that this machine stores. Raises: Unavailable."""
-        if not self.is_remote:
-            self._seen.add(OWN, map(self._fact_digest, facts), flush=not self._folder)
+        self._seen.add(OWN, map(self._fact_digest, facts), flush=not self._folder)
 
-    def accept(self, documents: Mapping[str, Iterable[Passage]], facts: Iterable[Fact]) -> None:
-        """Record passages and facts that the user has seen. Raises: Unavailable."""
+    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
         digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts)])
 
@@ -113,12 +102,10 @@ class Provenance:
 
     @property
     def stamp(self) -> str:
-        """Changes when a withheld passage may be shown, or the reverse. Raises: Unavailable."""
-        return "" if self.is_remote else f"{self._seen.stamp} {self._trusts_all}"
+        return f"{self._seen.stamp} {self._trusts_all}"
 
     def sift(self, name: str, text: str) -> Sifted:
-        """The document's text without passages that are withheld from agents. Raises: Unavailable."""
-        shown = withheld = [] if self.is_remote or not text or self._trusts_all else self._withheld(name, text)
+        shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
         if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
             end = text.find(_FENCE, 1) + len(_FENCE)
             text = text[:end] + _blank(text[end:])
@@ -130,9 +117,6 @@ class Provenance:
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        """Those of ``facts`` that are withheld from agents. Raises: Unavailable."""
-        if self.is_remote:
-            return []
         allowed = self._seen.listed(OWN, TRUSTED)
         unknown = [fact for fact in facts if self._fact_digest(fact) not in allowed]
         if not unknown or self._trusts_all:
@@ -214,7 +198,7 @@ class Provenance:
         return own
 
     def _origins(self, path: str, lines: Sequence[str]) -> Origins | None:
-        from holdfast.fs import gitlines  # only when something is new
+        from holdfast_app.trust import gitlines  # only when something is new
 
         return gitlines.origins(self._root, os.path.normpath(path), lines, self._trusted_authors)
 
@@ -255,16 +239,11 @@ class Provenance:
     # documents that must still exist
 
     def stored(self) -> list[str]:
-        """The documents created here, read back and not deleted by a call, sorted. None for a store on a server.
-        Raises: Unavailable."""
-        lines = {} if self.is_remote else self._stored.read()
+        lines = self._stored.read()
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
     def confirm(self, name: str, text: str) -> None:
-        """Record that a document was read back, if it was created here. After a power cut the record can be gone.
-        Raises: Unavailable."""
-        if self.is_remote:
-            return
+        """Record a document that was created here. After a power cut the record can be gone."""
         lines = self._stored.read()
         if name in lines and not _is_deleted(name, lines):
             return
@@ -274,8 +253,7 @@ class Provenance:
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 
     def delete(self, name: str) -> None:
-        """Record durably that a call is about to delete the document. Raises: Unavailable."""
-        if not self.is_remote and name in self._stored.read():
+        if name in self._stored.read():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
 

@@ -8,21 +8,22 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from attrs import evolve
+
 from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.text.humanize import count, nearest
+from holdfast_app.settings import effective
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
-from holdfast_cli.settings import effective
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast_cli.settings.effective import Setting
+    from holdfast_app.settings.effective import Setting
 
 
-_SECRET = ("token", "secret", "password", "api_key")
 #: Settings whose change can affect stored facts and documents. For all others no store is opened.
 _OF_THE_STORE = ("storage.backend", "facts.max_facts")
 
@@ -55,7 +56,7 @@ def _listed(call: Call) -> Answer:
         raise UsageError(
             "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
         )
-    found = [_masked(setting) for setting in effective.effective(call.root)]
+    found = [evolve(one, value=masked(one.key, one.value)) for one in effective.effective(call.root)]
     chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
     if not chosen:
         raise _unknown(args.key, found)
@@ -64,14 +65,13 @@ def _listed(call: Call) -> Answer:
     def show(out: Term) -> None:
         valid = [s for s in chosen if s.in_force]
         if [s.key for s in valid] == [args.key]:
-            out.say(_text(valid[0].value))
+            out.say(as_text(valid[0].value))
             _say_withheld(Term(sys.stderr), withheld)
             return
         out.say(out.table([(s.key, _cell(s), (s.source, _style(s))) for s in valid], head=("setting", "value", "from")))
         _say_withheld(out, withheld)
 
-    rows = [{"key": s.key, "value": s.value, "source": s.source, "in_force": s.in_force} for s in chosen]
-    return Answer({"settings": rows}, show)
+    return Answer({"settings": chosen}, show)
 
 
 def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
@@ -79,7 +79,7 @@ def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
         return
     out.say()
     out.note("warn", "not in force, because you have not trusted this project:")
-    out.say(out.table([(s.key, _text(s.value), (s.source, "dim")) for s in withheld]))
+    out.say(out.table([(s.key, as_text(s.value), (s.source, "dim")) for s in withheld]))
     out.say(f"\n  next: {out.style('holdfast trust', 'cyan')}")
 
 
@@ -95,10 +95,10 @@ def _set(call: Call) -> Answer:
             "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
         )
     elif now is not None and now.value != value:
-        warnings.append(f"{now.source} overrides it here: {_text(now.value)} is in force.")
+        warnings.append(f"{now.source} overrides it here: {as_text(now.value)} is in force.")
 
     def show(out: Term) -> None:
-        out.say(f"{out.mark('ok')} {out.plain(key)} = {out.plain(_text(value))}  {out.dim('in ' + name)}")
+        out.say(f"{out.mark('ok')} {out.plain(key)} = {out.plain(as_text(value))}  {out.dim('in ' + name)}")
         for warning in warnings:
             out.note("warn", warning)
 
@@ -150,22 +150,20 @@ def _surprises(before: _Stored, now: _Stored | None) -> Iterator[str]:
         yield f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added."
 
 
-def _masked(setting: Setting) -> Setting:
-    """Mask a secret that a variable put into the settings. Secrets belong in the environment or the keyring."""
-    from attrs import evolve
-
-    name = setting.key.rpartition(".")[2]
-    return evolve(setting, value="***") if name.endswith(_SECRET) and setting.value else setting
+def masked(key: str, value: object) -> object:
+    """The value, or stars for a secret. Secrets belong in the environment or the keyring, not in settings."""
+    return "***" if key.endswith(("token", "secret", "password", "api_key")) and value else value
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """A setting's value for people."""
     if value is None:
         return "not set"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _cell(setting: Setting) -> tuple[str, str]:
-    return (_text(setting.value), "" if setting.source == "default" else "bold")
+    return (as_text(setting.value), "" if setting.source == "default" else "bold")
 
 
 def _style(setting: Setting) -> str:

@@ -20,8 +20,8 @@ from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
-from holdfast_cli.migration import archive
-from holdfast_cli.migration.belongings import private_rows
+from holdfast_app.transfer import archive
+from holdfast_app.transfer.belongings import private_rows
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -15,15 +15,15 @@ from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal
 from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
-from holdfast_cli.migration import archive, belongings
-from holdfast_cli.migration.database import opened
-from holdfast_cli.migration.exporting import edited, masked
+from holdfast_app.transfer import archive, belongings
+from holdfast_app.transfer.database import opened
+from holdfast_app.transfer.exporting import edited, masked
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.session.services import Services
-    from holdfast_cli.migration.archive import Archive
-    from holdfast_cli.migration.database import Database
+    from holdfast_app.transfer.archive import Archive
+    from holdfast_app.transfer.database import Database
 
 Progress = Callable[[int, int], object]
 

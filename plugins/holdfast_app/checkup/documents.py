@@ -14,11 +14,12 @@ from holdfast.flush import handoff
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import Capability
 from holdfast.text import conflicts
+from holdfast_app.checkup.results import fail, failed, good, repaired
 from holdfast_app.data_loss import audit
-from holdfast_cli.doctor.results import Result, fail, failed, good, repaired
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.plugin.checks import Check
     from holdfast_app.services import Services
 
 #: Documents that are never empty, because holdfast only appends to them.
@@ -26,7 +27,7 @@ _GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
 _BY_HAND = "Keep the right lines and remove the markers"
 
 
-def readable(memory: Holdfast, *, repair: bool) -> Iterator[Result]:
+def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Check each document, and with ``repair`` repair those that cannot be read."""
     count = broken = 0
     for name in memory.store.names():
@@ -114,7 +115,7 @@ def _keep(services: Services, folder: str, name: str, data: bytes) -> str:
     return f"state/{folder}/{name}"
 
 
-def unmerged(services: Services, *, repair: bool) -> Iterator[Result]:
+def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
     """Documents and facts that a git merge left in two versions, or that were cut. Raises: Corrupt when a side of the
     handoff cannot be read; Refused; Unavailable."""
     for name in services.store.names():

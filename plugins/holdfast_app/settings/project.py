@@ -8,10 +8,11 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import provenance, resolved, settings, statefolder
+from holdfast.config import resolved, settings, statefolder
 from holdfast.errors import NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
-from holdfast_cli.settings.effective import HEADER
+from holdfast_app.settings.effective import HEADER
+from holdfast_app.trust import provenance
 
 
 @frozen(kw_only=True)
