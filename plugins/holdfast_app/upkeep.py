@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"
 _RECORD: Final = "upkeep.json"
+#: Clients that can serve as the model -> their program.
+CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
 
 
 @frozen(kw_only=True)
@@ -107,17 +109,18 @@ def sentence(services: Services) -> str:
 
 
 def lacks_model(services: Services) -> str:
-    """One sentence with the command that gives memory a model, when it is empty for want of one; otherwise empty."""
+    """A sentence that memory is empty for want of a model, otherwise an empty string. :func:`model_step` is next."""
     if has_model(services) or not any(journal.session_files(services.state)):
         return ""
     document = services.store.read(services.layout.name(Surface.MEMORY))
     if (document is not None and "\n- " in document.text) or next(iter(services.store.backend.facts()), None):
         return ""
-    return f"Long-term memory is empty, because no model reads the conversations. {MODEL_STEP}"
+    return "Long-term memory is empty: nothing was stated that lasts, and no model reads the conversations."
 
 
-#: The step that gives memory a model.
-MODEL_STEP: Final = (
-    "`holdfast install CLIENT --model` lets the client that you use do it, with your own login; without a model only "
-    "labelled statements (`FACT: ...`, `DECISION: ...`) and `holdfast remember` are kept."
-)
+def model_step() -> str:
+    """The step that gives memory a model, for the first client on PATH."""
+    from shutil import which
+
+    client = next((name for name, program in CLIENTS.items() if which(program)), "CLIENT")
+    return f"`holdfast install {client} --model` lets that client's own login read them, redacted."

@@ -304,7 +304,7 @@ class _Run:
         """What was rejected, with the lines of the last dream's memory that a person removed since. A memory that is
         missing as a whole was lost rather than rejected."""
         rejected = Rejected(self.services)
-        last = state_files.mark(self.services.state).at
+        last = when.mark(self.services.state).at
         if old and last is not None:
             gone = set(confirmed.load(self.services.state)) - {key_of(item.text) for item in memory.items}
             rejected.add(gone, last, kept=not self.dry_run)

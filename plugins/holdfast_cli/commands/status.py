@@ -67,7 +67,7 @@ def status(call: Call) -> Answer:
     }
     with suppress(HoldfastError):
         table |= {"background": upkeep.sentence(memory.services), "model": upkeep.lacks_model(memory.services)}
-    told = [str(table["background"]), str(table["model"])]
+    told = [str(table["background"]), f"{table['model']} {upkeep.model_step()}" if table["model"] else ""]
     return Answer(table, lambda out: _show(out, now, withheld, kept, copy, told), ok=now.ok)
 
 

@@ -76,7 +76,7 @@ class Client:
         process = subprocess.Popen(
             [sys.executable, "-m", "holdfast_memory", "hook", self.name, *words],
             cwd=self.project,
-            env={**environment(), **env},
+            env={k: v for k, v in {**environment(), **env}.items() if v},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
