@@ -17,13 +17,14 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal import background, journal
+from holdfast.journal import journal
 from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
+from holdfast_app import background
 from holdfast_app.dream import when
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"

@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
+from holdfast_app.config import Config
 
 OFF = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)}
 GHOST = {**OFF, "ghost": PluginConfig()}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The facts' share of the total space.
 SHARE: Final = 0.2

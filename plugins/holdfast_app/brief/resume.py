@@ -18,7 +18,7 @@ from holdfast_app.trust import provenance
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Loss
     from holdfast.journal.safety import Marker
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.

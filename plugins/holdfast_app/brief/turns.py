@@ -14,7 +14,7 @@ from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import plain, short_id
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 NAME: Final = "newest messages of session {session}, newest first"
 _WHO: Final = {"user": "user", "assistant": "agent"}

@@ -41,7 +41,7 @@ from holdfast_app.trust import provenance
 if TYPE_CHECKING:
     from types import EllipsisType
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 

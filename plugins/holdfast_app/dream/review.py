@@ -17,7 +17,7 @@ from holdfast_app.dream.when import Mark
 from holdfast_app.dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 def waiting(services: Services) -> Proposal:

@@ -15,7 +15,7 @@ from holdfast.fs import durable, private
 from holdfast.text import untrusted
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 MARK: Final = "dream.json"
 #: Delay before the next automatic run after a failure.

@@ -24,7 +24,7 @@ from holdfast_app.dream.state_files import Backup, Proposal
 from holdfast_app.dream.when import Mark
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 

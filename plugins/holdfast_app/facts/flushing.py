@@ -8,10 +8,10 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.interfaces import AT_ONCE_MESSAGES, Gathered
-from holdfast.journal import background
 from holdfast.models import Payload, turns_of
 from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
+from holdfast_app import background
 from holdfast_app.facts.extraction import backlog, extract, extractors
 from holdfast_app.facts.store import statedfacts
 from holdfast_app.facts.store.lifecycle import Facts
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import Fact, Message, Receipt, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.facts")
 

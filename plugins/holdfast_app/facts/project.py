@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from holdfast.models import Message, Profile, Turn
+    from holdfast_app.config import Config
     from holdfast_app.facts.extraction.extract import ExtractResult
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
@@ -25,6 +26,10 @@ class RemembersFacts(project.Project):
     """The methods of :class:`holdfast.Holdfast` for facts, their extraction, the profile and the prompt."""
 
     services: Services
+
+    @property
+    def config(self) -> Config:
+        return self.services.config
 
     @cached_property
     def facts(self) -> Facts:

@@ -33,7 +33,7 @@ from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_app.sessions import archive, rewriting
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 

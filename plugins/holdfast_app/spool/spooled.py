@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.errors import HoldfastError
     from holdfast.models import Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.spool import lastbrief
     from holdfast_app.spool.shipping import Shipped
 

@@ -27,7 +27,7 @@ from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.flush.work_log import Decision
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Minimum length of an id prefix, in characters.
 _LEAST_PREFIX: Final = 4

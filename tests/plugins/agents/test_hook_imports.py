@@ -45,7 +45,7 @@ EVENTS = {
         {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
         BEAT,
     ),
-    "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast.journal.background"]),
+    "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast_app.background"]),
 }
 #: Packages that take milliseconds to import and serve nothing that a hook does.
 NEVER = set(

@@ -58,7 +58,7 @@ def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same
         path.unlink()
     code = (
         "import sys\nfrom datetime import datetime, timezone\nfrom holdfast import Holdfast\n"
-        "from holdfast.config.values import Config, PluginConfig\n"
+        "from holdfast.config.values import PluginConfig; from holdfast_app.config import Config\n"
         "off = {n: PluginConfig(enabled=False) for n in ('curated', 'offline')}\n"
         "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
         "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"

@@ -14,11 +14,11 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import paths, private
-from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
 from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_app import background
 from holdfast_app.authorship import hostile
 from holdfast_app.facts.extraction import extract, extracted
 from holdfast_app.facts.extraction.extract import ExtractResult
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.flush.interfaces import Gathered
     from holdfast.models import Extraction, Message, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.extraction.queue import Queue, Waiting
 
 logger = log("holdfast.facts")

@@ -18,13 +18,13 @@ from datetime import UTC, datetime, timedelta
 from attrs import evolve, field, frozen
 
 from holdfast.config.serde import structure, unstructure
-from holdfast.config.values import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_app.config import ExtractConfig
 from holdfast_app.durable_queue.queue import DurableQueue, Row
 
 logger = log("holdfast.facts")

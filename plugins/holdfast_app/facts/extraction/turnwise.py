@@ -14,9 +14,9 @@ from attrs import evolve
 from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.fs import private
-from holdfast.journal import background, journal
+from holdfast.journal import journal
 from holdfast.text.lazy import log
-from holdfast_app import upkeep
+from holdfast_app import background, upkeep
 from holdfast_app.facts.extraction import backlog, extract
 from holdfast_app.facts.extraction.queue import MAX_ITEMS
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.models import Message
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log(__name__)
 

@@ -1,5 +1,4 @@
-"""The settings of facts, extraction, the prompt block, retention and dreams; :mod:`holdfast.config.values` has the
-others."""
+"""The settings of the application's features, beside the kernel's (:mod:`holdfast.config.values`)."""
 
 from __future__ import annotations
 
@@ -7,6 +6,7 @@ from datetime import time
 
 from attrs import frozen
 
+from holdfast.config import values
 from holdfast.config.fields import (
     ANYTHING,
     Allowed,
@@ -235,3 +235,14 @@ class DreamConfig:
         check=at_least(1),
         project=not_below_users("dream.backups", 30, 1_000),
     )
+
+
+@frozen(kw_only=True)
+class Config(values.Config):
+    """All settings of holdfast.toml."""
+
+    facts: FactsConfig = FactsConfig()
+    extract: ExtractConfig = ExtractConfig()
+    prompt: PromptConfig = PromptConfig()
+    dream: DreamConfig = DreamConfig()
+    retention: RetentionConfig = RetentionConfig()

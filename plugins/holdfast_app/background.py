@@ -9,7 +9,7 @@ from holdfast.plugin import nested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Value of ``[extract] when`` that extracts turns as they end.
 TURN = "turn"
