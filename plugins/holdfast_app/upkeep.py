@@ -1,24 +1,19 @@
 """Work that no client waits for: extraction by a model, and the dream, in a process of its own.
 
-A hook begins it (:func:`begin`) and does not wait. Of several processes one works. Extraction is bounded in time and in
-calls a day, and its record, ``state/upkeep.json``, shows in ``holdfast status``.
+A hook begins it (:func:`begin`) and does not wait. Of several processes one works. ``holdfast status`` shows the
+outcome.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
-
 from holdfast.config.layout import Surface
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt, HoldfastError
-from holdfast.fs import durable, private, safeopen
+from holdfast.errors import HoldfastError
+from holdfast.fs import safeopen
 from holdfast.journal import journal
-from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
 from holdfast_app import background
 from holdfast_app.dream import when
@@ -28,22 +23,8 @@ if TYPE_CHECKING:
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"
-_RECORD: Final = "upkeep.json"
 #: Clients that can serve as the model -> their program.
 CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
-
-
-@frozen(kw_only=True)
-class Run:
-    """The last process's extraction. ``calls`` were made on the day of ``at``, by all processes; ``pieces`` of
-    conversation were read by this one. ``ended`` is None while it works, or when it was killed."""
-
-    at: datetime
-    ended: datetime | None = None
-    calls: int = 0
-    pieces: int = 0
-    facts: int = 0
-    problem: str = ""
 
 
 def begin(services: Services, *, flushed: bool = True) -> None:
@@ -56,7 +37,7 @@ def begin(services: Services, *, flushed: bool = True) -> None:
             background.start(services.root, "dream", "--if-due")
         elif services.waits(QUEUE) and has_model(services):
             background.start(services.root, *background.EXTRACT)
-    except HoldfastError:
+    except (HoldfastError, OSError):
         return
 
 
@@ -72,29 +53,10 @@ def has_model(services: Services) -> bool:
     return not all(services.plugins.extractors().values())
 
 
-def last_run(services: Services) -> Run | None:
-    """The record. None without one, or when it is unreadable, because it only informs."""
-    try:
-        data = private.read(services.private(_RECORD))
-        return structure(untrusted.from_json(data), Run, what=_RECORD, error=Corrupt) if data else None
-    except (HoldfastError, ValueError):
-        return None
-
-
-def save(services: Services, run: Run) -> None:
-    """Store the record. Raises: Unavailable."""
-    durable.replace(services.private(_RECORD), json.dumps(unstructure(run)).encode())
-
-
-def begun(services: Services) -> Run:
-    """The record of a run that begins now, with the calls that earlier ones made today."""
-    now, last = services.now(), last_run(services)
-    is_today = last is not None and last.at.astimezone(services.config.tz).date() == now.date()
-    return Run(at=now, calls=last.calls if last is not None and is_today else 0)
-
-
 def sentence(services: Services) -> str:
     """The last background run and the last dream, for people; empty when there was none."""
+    from holdfast_app.facts.extraction.turnwise import last_run
+
     now, run, dreamt = services.now(), last_run(services), when.mark(services.state).at
     parts = []
     if run is not None:
