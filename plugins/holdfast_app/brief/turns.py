@@ -17,7 +17,7 @@ from holdfast_app.authorship.witness import message
 
 if TYPE_CHECKING:
     from holdfast.models import Message
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The parts' names in a brief.
 LAST: Final = "last message of session {session}"

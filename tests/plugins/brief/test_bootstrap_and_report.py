@@ -58,7 +58,7 @@ def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same
         path.unlink()
     code = (
         "import sys\nfrom datetime import datetime, timezone\nfrom holdfast import Holdfast\n"
-        "from holdfast.config.values import Config, PluginConfig\n"
+        "from holdfast.config.values import PluginConfig; from holdfast_app.config import Config\n"
         "off = {n: PluginConfig(enabled=False) for n in ('curated', 'offline')}\n"
         "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
         "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"
@@ -215,6 +215,7 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
     resume, user, memory, facts, today, yesterday, turns = texts
     known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
     parts = [
+        Part(name="rules of the user", text=user, rank=0),
         Part(name="", text=resume, rank=0, share=0.6),
         Part(name="facts", text=known.text(), rank=1),
         Part(name="USER.md", text=user, rank=4),
