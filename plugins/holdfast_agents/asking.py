@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
@@ -37,11 +38,14 @@ _LARGE_SUFFIX = "[1m]"
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 _WAIT_S = 1.0
-#: An incomplete statement would be refused, so the decision about curated memory is a flag, see :func:`_question`.
-_PAYLOAD = (
-    '{"objective": "...", "facts": ["..."], "decisions": ["... because ..."], "blockers": [], "next_step": "...", '
-    '"artifacts": ["PATH"]}'
-)
+#: Lines, because Claude Code refuses to run JSON in a here-document. Lines left as dots state nothing.
+_LINES = """objective: ...
+fact: ...
+decision: ... because ...
+blocker: ...
+next step: ...
+artifact: ...
+"""
 
 
 def question(event: Event, root: str, state: str) -> str:
@@ -90,11 +94,11 @@ def _question(event: Event, root: str, state: str) -> str:
         about = f"{min(99, 100 * used / window):.0f} % of the context window is used"
     from shlex import quote
 
+    goal = "stop" if event.kind == events.STOP else "continue"
     return (
         f"holdfast: about {about}, so it may be compacted soon. While you still have it, run this in the shell with "
-        f"this conversation's content in place of the dots ([] for none, nothing twice), then "
-        f"{'stop' if event.kind == events.STOP else 'continue'}:\n"
-        f"{_program()} flush --session {quote(event.session)} --curated none --payload - <<'JSON'\n{_PAYLOAD}\nJSON"
+        f"what this conversation has of each (a line for each item, nothing twice), then {goal}:\n"
+        f"{_program(event.client)} flush --session {quote(event.session)} --payload - <<'END'\n{_LINES}END"
     )
 
 
@@ -119,10 +123,15 @@ def _is_statement(event: Event) -> bool:
     return "holdfast" in called and "flush" in called and (event.session in called or "flush" in event.tool)
 
 
-def _program() -> str:
+def _program(client: str) -> str:
+    """The command that started this hook: its name, which Claude Code's settings allow, or its path, because Codex runs
+    commands in a login shell with another PATH."""
     from holdfast_agents.setup import program
 
-    return program.spelled(program.PLAIN if program.on_path() else program.THIS)
+    started = os.path.abspath(sys.argv[0])
+    if os.path.basename(started) not in program.PLAIN:
+        return program.spelled(program.THIS)
+    return program.spelled(program.PLAIN if client == "claude-code" else (started,))
 
 
 def _settings(root: str) -> tuple[float, int, bool]:

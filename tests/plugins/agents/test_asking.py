@@ -69,12 +69,12 @@ def test_question__its_command_is_run_as_it_is__states_the_payload(project: Path
     client = Client(project)
     client.say("Repair the login test", "Done.")
     client.write(answered(150_000))
-    command = used(client).partition("\n")[2].replace('"objective": "..."', '"objective": "It\'s the $CLOCK"')
+    command = used(client).partition("\n")[2].replace("objective: ...", "objective: It's the $CLOCK, `date`")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**environment(), "PATH": path}
     done = subprocess.run(["sh", "-c", command], cwd=project, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "**Objective:** It's the $CLOCK" in client.notes()
+    assert "**Objective:** It's the $CLOCK, `date`\n" in client.notes()
 
 
 def test_question__more_work_since_the_last_one__comes_again_and_sooner_after_a_request(project: Path) -> None:
