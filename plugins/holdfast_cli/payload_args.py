@@ -25,6 +25,8 @@ LISTS = {
     "artifact": ("artifacts", "a pointer to proof: path, issue or URL"),
     "follow_up": ("follow_ups", "something promised"),
     "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
+    "rejected": ("rejected", "an approach that was given up, as `WHAT: WHY`"),
+    "rule": ("rules", "a standing rule of the user, verbatim"),
 }
 HANDOFF = {
     "active_task": ("active_task", "--active-task", "the open task"),
@@ -117,7 +119,7 @@ def _lines(text: str) -> dict[str, Any]:
             given[name].append(line[2:])
         else:
             given[name][-1] += f" {line}"
-    items = {name: [item for item in items if item.strip(" .…")] for name, items in given.items()}
+    items = {name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in given.items()}
     return {name: " ".join(found) if name in _SINGLE else found for name, found in items.items() if found}
 
 

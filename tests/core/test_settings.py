@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from holdfast.config.layout import Layout
 from holdfast.config.serde import structure, unstructure
-from holdfast.config.values import Config, FlushConfig, PluginConfig, RetentionConfig, SessionConfig, StorageConfig
+from holdfast.config.values import FlushConfig, PluginConfig, SessionConfig, StorageConfig
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedDecision, CuratedEntry, HandoffFields, Payload, Receipt, Written
+from holdfast_app.config import Config, RetentionConfig
 
 
 def test_settings__no_keys_given__has_the_defaults() -> None:

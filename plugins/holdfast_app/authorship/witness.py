@@ -18,7 +18,7 @@ from holdfast_app.authorship import hostile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30

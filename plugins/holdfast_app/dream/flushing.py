@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.dreamlog import Status, entries
+from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 class Dreams:
@@ -25,5 +26,5 @@ class Dreams:
 
     def weights(self, items: Sequence[str]) -> list[float]:
         record = confirmed.load(self._state)
-        found = (record.get(confirmed.key_of(text)) for text in items)
+        found = (record.get(key_of(text)) for text in items)
         return [one.weight if one else float("inf") for one in found]

@@ -22,7 +22,7 @@ from holdfast_app.privacy.transforms import Edit, edit_bytes, is_temporary, map_
 if TYPE_CHECKING:
     from holdfast.flush.notes import Block
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Replaces removed text in a kept record.
 PURGED: Final = "[purged]"
@@ -35,6 +35,8 @@ _OURS: Final = frozenset({"kind", "at", "role", "crc", "version"})
 
 class BySubject(Edit):
     """Everything that holds ``text``: lines of documents, strings in records, facts, rows, sessions named after it."""
+
+    rejects = True
 
     def __init__(self, text: str) -> None:
         if len(fold(text)) < MIN_SUBJECT_CHARS:
@@ -146,6 +148,8 @@ class BySubject(Edit):
 
 class BySession(Edit):
     """Everything from one session: its journal and marker, its blocks in notes and trails, its handoff, its facts."""
+
+    rejects = True
 
     def __init__(self, session_id: str) -> None:
         if not session_id.strip():

@@ -17,11 +17,14 @@ from holdfast_app.privacy.text_search import Needle
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 class Edit:
     """An edit of stored data. The base class keeps everything. Methods must be idempotent."""
+
+    #: Whether removed facts must not come back by extraction, import or a dream.
+    rejects = False
 
     def begin(self, services: Services) -> None:
         """Collect information before anything is changed."""

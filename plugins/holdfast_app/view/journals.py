@@ -21,13 +21,15 @@ from holdfast_app.authorship import sources
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (
+    ("rules", "Rules"),
     ("objective", "Objective"),
     ("facts", "Facts"),
     ("decisions", "Decisions"),
+    ("rejected", "Given up"),
     ("blockers", "Blockers"),
     ("next_step", "Next step"),
     ("follow_ups", "Promised"),

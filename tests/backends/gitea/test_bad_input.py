@@ -14,10 +14,11 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import FlushRefused, StorageError, Unavailable
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
+from holdfast_app.config import Config
 from holdfast_gitea import invitations
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.wire import transport

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
+from holdfast_app.checkup import examine as doctor
 from holdfast_app.data_loss import audit, losses
-from holdfast_cli.doctor import examine as doctor
-from holdfast_cli.migration.migrate import migrate_project
+from holdfast_app.transfer.migrate import migrate_project
 
 
 @pytest.fixture

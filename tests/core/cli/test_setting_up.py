@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from holdfast_cli.settings import effective
+from holdfast_app.settings import effective
 
 
 def test_init__new_project__small_settings_and_a_private_folder(run, project):

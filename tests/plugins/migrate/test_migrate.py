@@ -25,8 +25,8 @@ from holdfast.storage import Add, StorageBackend, check_name
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
 from holdfast.text.factrules import duplicate_key
+from holdfast_app.transfer.migrate import Migration, migrate, migrate_project
 from holdfast_cli import main
-from holdfast_cli.migration.migrate import Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -185,7 +185,7 @@ def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other
         import sys
         from holdfast_file.backend import FileBackend
         from holdfast_sqlite.backend import SqliteBackend
-        from holdfast_cli.migration.migrate import migrate
+        from holdfast_app.transfer.migrate import migrate
         from tests.support import dying
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])

@@ -12,9 +12,10 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config.values import Config, ExtractConfig, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import BadValue, PluginLoadFailed
 from holdfast.models import AddOutcome
+from holdfast_app.config import Config, ExtractConfig
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_keys import secrets
 

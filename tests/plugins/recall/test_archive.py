@@ -11,8 +11,8 @@ import pytest
 from tests.support.forget import holding
 
 from holdfast import Holdfast
-from holdfast.config.values import RetentionConfig
 from holdfast.errors import Corrupt
+from holdfast_app.config import RetentionConfig
 from holdfast_app.sessions import archive
 from holdfast_cli import main
 

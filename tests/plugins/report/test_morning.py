@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.plugins.outbox.test_outbox import Board, said
 
 from holdfast import Holdfast
-from holdfast.config.values import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
+from holdfast_app.config import RetentionConfig
 from holdfast_app.outbox.forge import Activity
 from holdfast_app.report.report import SECTIONS
 from holdfast_cli import main
