@@ -119,7 +119,9 @@ def _lines(text: str) -> dict[str, Any]:
             given[name].append(line[2:])
         else:
             given[name][-1] += f" {line}"
-    items = {name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in given.items()}
+    items = {
+        name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in given.items()
+    }
     return {name: " ".join(found) if name in _SINGLE else found for name, found in items.items() if found}
 
 
