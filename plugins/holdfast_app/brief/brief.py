@@ -148,9 +148,11 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     )
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
+    last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
         Part(name=recall.RULES, text=known.ruled(rules, max_chars), rank=-1),
         Part(name="", text=first, rank=0, share=0.6),
+        Part(name=turns.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
         Part(name=handoff_name, text=torn, rank=4),
         Part(name=recall.FACTS, text=facts.text(), rank=1),
         Part(name=user_name, text=user, rank=4),
@@ -163,12 +165,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
-        Part(
-            name=turns.NAME.format(session=said),
-            text=turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)]),
-            rank=5,
-            optional=True,
-        ),
+        Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
     ]
     read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
     return Brief(

@@ -474,6 +474,18 @@ def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_sessio
         assert absent not in text
 
 
+def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened):
+    session = opened().session("s")
+    for number in range(40):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"Answer {number} is that the shelf is painted in colour {number * 13}.")
+    session.add("user", "Give me the command alone.")
+    session.add("assistant", "```\nmake paint SHELF=273\n```")
+    session.flush()
+    text = str(opened().load(max_chars=2_000, session="s"))
+    assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
+
+
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
     memory = opened()
     memory.session("s").flush(payload(objective="Rename the tool", work_open=False, handoff=None, artifacts=["a.py"]))
