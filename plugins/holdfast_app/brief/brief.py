@@ -20,10 +20,12 @@ from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
+from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
 from holdfast.text import conflicts, recall
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
+from holdfast_app import upkeep
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
@@ -146,6 +148,9 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         session=session,
         max_chars=max_chars,
     )
+    if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
+        lacks = upkeep.lacks_model(services, memory)
+        first += f"\n\n{lacks} {upkeep.model_step()}" if lacks else ""
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
