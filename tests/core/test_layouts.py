@@ -49,20 +49,6 @@ def test_layout__presets__name_every_surface_as_the_documents_do(surface, defaul
     assert Layout(preset="timmy").name(surface, DAY) == timmy
 
 
-@pytest.mark.parametrize("preset", ["default", "timmy"])
-def test_layout__name_to_surface_and_back__is_identity(preset):
-    layout = Layout(preset=preset)
-    for surface in layout.base.documents:
-        name = layout.name(surface, DAY)
-        assert layout.surface_of(f"{name}x.md" if name.endswith("/") else name) is surface
-        if "2026" in name:
-            assert layout.day_of(surface, name) == DAY
-            assert layout.day_of(surface, name.replace("2026-11-21", "2026-13-21")) is None
-            with pytest.raises(ValueError, match="pass the day"):
-                layout.name(surface)
-    assert layout.surface_of("README.md") is None
-
-
 @pytest.mark.req("R075", "R076", "R079", "R080")
 def test_timmy_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(project, clock, payload):
     with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:

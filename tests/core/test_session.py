@@ -30,12 +30,6 @@ def talk(session, *texts: str) -> None:
         session.add("assistant" if number % 2 else "user", text)
 
 
-def test_session__id_that_is_not_a_string__is_a_value_error(opened):
-    for given in (5, None, b"s", ["s"]):
-        with pytest.raises(ValueError, match="must be a str"):
-            opened().session(given)
-
-
 # what it holds
 
 
@@ -532,13 +526,6 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
     assert session.state is State.DIRTY
     assert len(session.compact(keep_last=100, payload=payload())) == 20
     assert "question 19" in note(), "a payload is saved whatever is dropped"
-
-
-def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
-    session, other = opened().session("s"), opened().session("s")
-    talk(other, "one", "two", "three")
-    assert [m.text for m in session.compact(keep_last=1)] == ["three"]
-    assert "one" in note()
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,10 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.config.layout import Layout
 from holdfast.config.serde import structure, unstructure
-from holdfast.config.values import Config, FlushConfig, PluginConfig, RetentionConfig, SessionConfig, StorageConfig
+from holdfast.config.values import Config, FlushConfig, PluginConfig, RetentionConfig, SessionConfig
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedDecision, CuratedEntry, HandoffFields, Payload, Receipt, Written
-
-
-def test_settings__no_keys_given__has_the_defaults() -> None:
-    assert Config().flush == FlushConfig(policy="lenient", strict_blocks=3)
-    assert Config() == Config(layout=Layout(preset="default"))
-    assert hash(FlushConfig()) == hash(FlushConfig(strict_blocks=3))
-    assert repr(FlushConfig()) == "FlushConfig(policy='lenient', strict_blocks=3)"
 
 
 @pytest.mark.parametrize(
@@ -89,15 +81,3 @@ def test_read__a_value_that_does_not_fit__names_each_mistake_with_its_path(row: 
     with pytest.raises(ConfigError) as refused:
         structure(row, Config, what="It")
     assert problem in str(refused.value)
-
-
-def test_read__other_keys_of_a_table__go_to_the_backend_or_plugin() -> None:
-    made = structure({"storage": {"backend": "mine", "server": "x"}, "plugins": {"y": {"z": [1]}}}, Config, what="It")
-    assert made.storage == StorageConfig(backend="mine", options={"server": "x"})
-    assert made.plugins == {"y": PluginConfig(settings={"z": [1]})}
-
-
-@pytest.mark.parametrize("row", [[], "text", None, {}, {"flush_id": "f", "session_id": 1, "reason": "r", "at": "x"}])
-def test_read__what_is_no_receipt__raises(row: object) -> None:
-    with pytest.raises(ConfigError):
-        structure(row, Receipt, what="It")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.trusting import trusted
 
-import holdfast
 from holdfast.plugin import discovery
 
 if TYPE_CHECKING:
@@ -168,11 +167,6 @@ with Holdfast.open() as memory:
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
 """
-
-
-def test_all__public_names__resolve() -> None:
-    assert all(getattr(holdfast, name) is not None for name in holdfast.__all__)
-    assert set(dir(holdfast)) == set(holdfast.__all__)
 
 
 def test_import__holdfast__reads_only_its_own_file_and_imports_nothing_else_of_it() -> None:

@@ -179,36 +179,11 @@ def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environ
     assert "codenames" in installed.run("holdfast", "completion", "bash", cwd=project).stdout
 
 
-ASK = """
-from holdfast import Holdfast
-with Holdfast.open(".") as memory:
-    print(memory.codenames())
-    try:
-        memory.codename()
-    except AttributeError as error:
-        print(error)
-"""
-
-
-def test_acme__its_method__is_a_method_of_the_opened_project(installed: Environment, project: Path) -> None:
-    configure(project, "acme")
-    done = installed.run("python", "-I", "-c", ASK, cwd=project)
-    assert done.stdout == "['Bluebird']\n'Holdfast' object has no attribute 'codename'\n", done.stderr
-
-
 def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed: Environment, project: Path) -> None:
     configure(project, "acme")
     assert "1 codenames are refused" in made_whole(installed.run("holdfast", "doctor", cwd=project).stdout)
     configure(project)
     assert "codenames" not in installed.run("holdfast", "doctor", cwd=project).stdout
-
-
-def test_acme__key_in_its_table__is_refused(installed: Environment, project: Path) -> None:
-    (project / "holdfast.toml").write_text('[plugins.acme]\ntoken = "s3cret"\n', encoding="utf-8")
-    done = installed.run("holdfast", "config", cwd=project)
-    assert done.returncode != 0
-    assert "plugins.acme.token: a key does not belong in the settings" in " ".join(done.stderr.split())
-    assert "s3cret" not in done.stdout + done.stderr
 
 
 def test_acme__its_own_tests__pass(root: Path) -> None:

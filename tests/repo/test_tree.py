@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -46,11 +45,6 @@ def test_files__package_indexes__are_named_nowhere(root: Path, tracked: list[Pat
 
 def test_files__folders_of_one_machine__are_named_nowhere_but_in_tests(root: Path, tracked: list[Path]) -> None:
     assert found(MACHINE, root, (p for p in tracked if "tests" not in p.relative_to(root).parts)) == []
-
-
-def test_files__this_checkout_and_this_environment__are_named_nowhere(root: Path, tracked: list[Path]) -> None:
-    places = [re.escape(place) + r"(?![\w-])" for place in (str(root), sys.prefix)]
-    assert found(re.compile("|".join(places)), root, tracked) == []
 
 
 def test_modules__length__can_be_read_in_one_sitting(root: Path, tracked: list[Path]) -> None:

@@ -14,7 +14,7 @@ from tests.backends.postgres.proxy import Proxy
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
-from holdfast.storage import Add, Capability, Remove, deadline
+from holdfast.storage import Capability, deadline
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
@@ -121,19 +121,6 @@ def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(
         assert len(list(store.facts())) == len(list(store.facts())) <= 3
         assert "The port is 9090" in [fact.content for fact in store.facts()]
         assert {event.event for event in own.facts.trail.entries()} == {"evicted", "replaced"}
-
-
-def test_commit__answer_lost__the_retry_counts_and_deletes_once(cluster: Cluster, proxy: Proxy, opened: Opened) -> None:
-    for limit in (0, 20, 60, 150):
-        store = opened(cluster, f"swap{limit}", port=proxy.port)
-        store.add_fact(make_fact(1), 10)
-        proxy.limit = limit
-        (result,) = store.commit([Add(make_fact(2), 10), Remove(make_fact(1).id), Remove("fact_ffffffff")]).added
-        assert result is not None
-        assert result.outcome == "added"
-        assert [fact.id for fact in store.facts()] == [make_fact(2).id]
-        assert len(list(store.facts())) == 1
-    assert proxy.cut == 4
 
 
 def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memory: Memory, proxy: Proxy) -> None:

@@ -128,18 +128,6 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     assert min(cuts) >= 4
 
 
-def test_call__loses_every_connection__sent_three_times_then_unavailable(
-    cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
-    store = opened(cluster, "lost-again", port=proxy.port)
-    len(list(store.facts()))  # connects
-    before = proxy.connections
-    with pytest.raises(Unavailable):
-        store._database.run(("SELECT pg_terminate_backend(pg_backend_pid())", ()))
-    assert proxy.connections == before + 2
-    assert len(list(store.facts())) == 0
-
-
 def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
     store = opened(cluster, "lost", port=proxy.port)
     fact = make_fact(1)
@@ -251,19 +239,6 @@ def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sq
     assert (len(list(own.facts())), own.names()) == (1, ["MEMORY.md"])
 
 
-def test_namespaces__of_one_role__are_apart(cluster: Cluster, opened: Opened) -> None:
-    one, two = opened(cluster, "apart/one"), opened(cluster, "apart/two")
-    one.add_fact(make_fact(1), 10)
-    one.write("MEMORY.md", "one")
-    two.write("MEMORY.md", "two")
-    two.add_fact(make_fact(1), 10)
-    delete_fact(two, make_fact(1).id)
-    assert (len(list(one.facts())), len(list(two.facts()))) == (1, 0)
-    found = one.read("MEMORY.md")
-    assert found is not None
-    assert found.text == "one"
-
-
 def test_pgbouncer__in_transaction_mode__every_call_works(cluster: Cluster, opened: Opened) -> None:
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
@@ -359,21 +334,6 @@ def test_settings__that_are_wrong__are_named(options: dict[str, object], words: 
     with pytest.raises(ConfigError, match=words) as caught:
         from_options(".", ".holdfast", options)
     assert "hunter2" not in str(caught.value)
-
-
-def test_namespace__given_to_a_team__its_members_share_it(cluster: Cluster, opened: Opened) -> None:
-    cluster.sql("DROP ROLE IF EXISTS alice", "DROP ROLE IF EXISTS bob", "DROP ROLE IF EXISTS team")
-    cluster.sql("CREATE ROLE team NOLOGIN", *(f"CREATE ROLE {name} LOGIN IN ROLE team" for name in ("alice", "bob")))
-    opened(cluster, "team/first").write("MEMORY.md", "x")  # the tables, by the database's owner
-    alice, bob = opened(cluster, "team/shared", user="alice"), opened(cluster, "team/shared", user="bob")
-    alice.write("MEMORY.md", "- Ours.\n")
-    with pytest.raises(Refused, match="belongs to another role"):
-        bob.write("MEMORY.md", "- Mine.\n")
-    cluster.sql("UPDATE holdfast.namespaces SET owner = 'team' WHERE namespace = 'team/shared'", user="alice")
-    bob.write("MEMORY.md", "- Ours, changed.\n")
-    found = alice.read("MEMORY.md")
-    assert found is not None
-    assert found.text == "- Ours, changed.\n"
 
 
 def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(cluster: Cluster, opened: Opened) -> None:

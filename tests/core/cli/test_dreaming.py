@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import stat
 import sys
@@ -12,7 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config.serde import payload_from
@@ -59,43 +57,6 @@ def test_dream__notes_say_something__is_done_told_and_skipped_the_second_time(no
     assert noted("dream", "--force", "--lookback-days", "1", "--json").json["status"] == "done"
 
 
-def test_dream__trial_undo_and_log__show_what_they_did(noted, project):
-    before = memory(project)
-    trial = noted("dream", "--dry-run")
-    assert "+- The queue runs on Postgres 16" in trial.out
-    assert memory(project) == before
-    noted("dream")
-    undone = noted("dream", "--undo")
-    assert "-- The queue runs on Postgres 16" in undone.out
-    assert memory(project) == before
-    log = noted("dream", "--log")
-    assert re.search(r"proposed \(trial\) .*\bdone +offline .*\bundone .*\b3 runs", log.out, re.DOTALL)
-    assert [r["status"] for r in noted("dream", "--log", "--json").json["runs"]] == ["proposed", "done", "undone"]
-
-
-def test_dream__fails__exit_code_is_1_and_the_memory_stays(noted, project):
-    before = memory(project)
-    (project / "holdfast.toml").write_text('[dream]\nplugin = "missing"\n')
-    trusted(project)
-    result = noted("dream", "--json")
-    assert (result.code, result.json["ok"], result.json["status"]) == (1, False, "failed")
-    assert memory(project) == before
-    checks = {c["name"]: c for c in noted("doctor", "--json").json["checks"]}
-    assert (checks["dreams"]["outcome"], "'missing'" in checks["dreams"]["message"]) == ("warn", True)
-    noted("dream", "--if-due")  # skipped: it waits an hour
-    (project / "holdfast.toml").unlink()
-    noted("dream")
-    checks = {c["name"]: c for c in noted("doctor", "--json").json["checks"]}
-    assert checks["dreams"]["outcome"] == "ok"
-
-
-@pytest.mark.parametrize(
-    "words", [["--lookback-days", "-1"], ["--lookback-days", "two"], ["reviews"], ["review", "eat"]]
-)
-def test_dream__wrong_words__are_a_usage_error(noted, words):
-    assert noted("dream", *words).code == 2
-
-
 # review
 
 
@@ -104,15 +65,6 @@ def proposed(noted, project):
     (project / "holdfast.toml").write_text('[dream]\napply = "propose"\n')
     assert noted("dream", "--json").json["status"] == "proposed"
     return noted
-
-
-def test_review__waiting__shows_diff_and_evidence_and_nothing_was_written(proposed, project):
-    assert "Postgres" not in memory(project)
-    assert not (project / ".holdfast" / "memory" / "dreams").exists()
-    shown = proposed("dream", "review").out
-    assert "+- The queue runs on Postgres 16" in shown
-    assert "from memory/" in shown
-    assert "waits for review" in proposed("dream").out
 
 
 def test_review__accepted__is_written_with_diary_and_can_be_undone(proposed, project):

@@ -90,14 +90,6 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
 
 
-@full
-def test_error__stdout_full__told_on_stderr_all_the_same(project):
-    done = shell("$H facts show fact_deadbeef --json > /dev/full", project)
-    assert done.returncode == 1
-    assert done.stderr.startswith("holdfast: There is no fact 'fact_deadbeef'.\n")
-    assert "Traceback" not in done.stderr
-
-
 # --- Ctrl-C
 
 
@@ -149,18 +141,6 @@ def test_interrupt__while_stdin_is_read__says_that_nothing_was_done(project, wor
     assert (code, out) == (130, "")
     assert err.startswith("holdfast: Interrupted; standard input had not ended, and nothing was done.\n  next: ")
     assert list(project.iterdir()) == []
-
-
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, rows, backend):
-    (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n")
-    code, out, err = interrupt(
-        begin("facts", "import", str(rows), "--json", cwd=project, until=(project / ".holdfast").exists)
-    )
-    assert code == 130
-    assert json.loads(out)["error"]["exit_code"] == 130
-    assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
-    assert contents(project) == []
 
 
 def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(project, rows):

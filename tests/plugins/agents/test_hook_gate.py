@@ -164,9 +164,9 @@ def test_prompt__larger_than_a_hook_reads__the_next_compaction_needs_the_transcr
     assert client.compact() == NOTHING, "the transcript closed the gap"
 
 
-def test_prompt__of_50_mb__is_journalled_in_part_with_its_length_and_digest(project: Path) -> None:
+def test_prompt__of_20_mb__is_journalled_in_part_with_its_length_and_digest(project: Path) -> None:
     client = Client(project)
-    prompt = "begin " + "words and more " * 3_400_000 + " end"
+    prompt = "begin " + "words and more " * 1_400_000 + " end"
     # Seconds on a quiet machine, so the limit of a prompt is too short for a busy one.
     assert client.hook("UserPromptSubmit", "--deadline", "60", prompt=prompt, prompt_id="p").code == 0
 
@@ -207,16 +207,6 @@ def test_compaction__transcript_says_more_of_a_call_than_the_hook__that_is_journ
         assert len(client.said()) == known
 
 
-@pytest.mark.parametrize("path", [None, "", 7, ["x"], "C:\\Users\\ann\\session.jsonl", "a\0b", "x" * 5_000])
-def test_compaction__transcript_path_of_any_kind__the_journal_alone_is_flushed(path: object, project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    payload = {**client.payload("PreCompact", trigger="auto"), "transcript_path": path}
-
-    assert client.send(payload) == NOTHING
-    assert "Fix the flaky login test" in client.notes()
-
-
 @pytest.mark.req("R083")
 def test_compaction__hooks_were_not_there_before__the_transcript_is_journalled_and_flushed(project: Path) -> None:
     client = Client(project)
@@ -241,17 +231,6 @@ def test_compaction__transcript_grew_twice_and_was_replaced__each_row_is_journal
     client.compact()
 
     assert client.said() == [("user", "one"), ("assistant", "two"), ("user", "one")]
-
-
-def test_compaction__same_words_said_twice__both_are_journalled(project: Path) -> None:
-    client = Client(project)
-    client.write(row("user", "continue", "u1"))
-    client.say("continue")
-    client.compact()
-    client.write(row("user", "continue", "u2"))  # no hook heard of this one
-    client.compact()
-
-    assert client.said() == [("user", "continue"), ("user", "continue")]
 
 
 def test_compaction__what_was_said_holds_a_secret__is_recognised_although_it_is_masked(project: Path) -> None:
@@ -293,23 +272,6 @@ def test_input__cannot_be_read__is_blocked_if_it_may_be_a_compaction_and_else_pa
         assert "cannot be read" in blocked(
             client.send(raw, "compacting" if name == "opencode" else "PreCompact"), client
         )
-
-
-@pytest.mark.parametrize("name", CLIENTS)
-def test_event__is_not_known__nothing_is_answered_and_nothing_written(name: str, project: Path) -> None:
-    for payload in ({"hook_event_name": "Frobnicate", "session_id": "s"}, {"event": None, "session_id": []}, {}):
-        assert Client(project, name).send(payload) == NOTHING
-    assert list(project.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", CLIENTS)
-def test_compaction__every_field_of_a_wrong_type__is_answered(name: str, project: Path) -> None:
-    client = Client(project, name)
-    fields = ("session_id", "transcript_path", "cwd", "agent_id", "prompt_id", "messages", "parts", "trigger")
-    for value in (None, 7, [], {}, True, "\ud800", "../../../etc/passwd"):
-        answer = client.send({"hook_event_name": "PreCompact", **dict.fromkeys(fields, value)})
-        blocked(answer, client)
-    assert not (project.parent / "etc").exists()
 
 
 @pytest.mark.req("R166")
@@ -400,19 +362,6 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
-
-
-def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:
-    client = Client(project)
-    (project / ".git").mkdir()
-    (project / "src" / "a b 'c'").mkdir(parents=True)
-    client.hook("UserPromptSubmit", prompt="one", prompt_id="1", cwd=str(project / "src" / "a b 'c'"))
-    client.hook("UserPromptSubmit", prompt="two", prompt_id="2", cwd="C:\\gone\\project")
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    client.send(client.payload("UserPromptSubmit", prompt="three", cwd=str(other)), CLAUDE_PROJECT_DIR=str(project))
-
-    assert [text for _, text in client.said()] == ["one", "two", "three"]
 
 
 def test_journal__same_event_is_delivered_twice__is_there_once_for_the_session(project: Path) -> None:

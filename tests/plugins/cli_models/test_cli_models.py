@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from datetime import UTC, datetime
@@ -15,12 +14,12 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client
 from tests.plugins.cli_models import standin
-from tests.support.trusting import trusted
+from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast.errors import ModelFailed
 from holdfast.fs import userdir
-from holdfast.models import DreamSources, Message, Turn
+from holdfast.models import Message, Turn
 from holdfast.plugin import nested
 from holdfast.plugin.checks import Outcome
 from holdfast_cli.doctor.examine import examine
@@ -196,6 +195,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
     assert usage(project)[-1]["failed"] == error.message
 
 
+@pytest.mark.parametrize("program", ["claude"])
 def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, program, "hang")
     with pytest.raises(ModelFailed, match="did not answer") as caught:
@@ -221,30 +221,12 @@ def test_extract__program_inside_the_project__is_never_run(
     assert standin.seen(project / "tools") == []
 
 
-def test_extract__a_trusted_project_names_a_program__it_is_not_run(
-    bin_folder: Path, project: Path, tmp_path: Path
-) -> None:
-    evil = standin.make(tmp_path / "elsewhere", "claude")
-    (project / "holdfast.toml").write_text(f'[plugins.claude_cli]\nprogram = "{evil}"\n')
-    trusted(project)
-    with Holdfast.open(project) as memory:
-        found = memory.extract(turns())
-    assert "not found on PATH" in " ".join(found.failures)
-    assert standin.seen(tmp_path / "elsewhere") == []
-
-
 def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, "claude")
     (project / "holdfast.toml").write_text("[plugins.claude_cli]\nenabled = true\n")
     with Holdfast.open(project) as memory:
         memory.extract(turns())
     assert standin.seen(bin_folder) == []
-
-
-def test_dream__program_answers__memory_is_written_from_it(program: str, bin_folder: Path, project: Path) -> None:
-    standin.make(bin_folder, program, "dream")
-    draft = model(program, project).on_dream(DreamSources(memory="- Deploys need two reviewers\n", notes=[]))
-    assert "Deploys need two reviewers" in draft.memory
 
 
 def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(
@@ -262,16 +244,6 @@ def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wa
     assert SAID in run["stdin"]
 
 
-def test_extract__inside_a_model_that_holdfast_runs__asks_no_model(
-    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    standin.make(bin_folder, "claude")
-    monkeypatch.setenv(nested.MARK, "1")
-    with pytest.raises(ModelFailed, match="inside a model"):
-        model("claude", project).on_extract(turns(), ())
-    assert standin.seen(bin_folder) == []
-
-
 @pytest.mark.parametrize(
     ("client", "started", "plugin"),
     [
@@ -284,11 +256,10 @@ def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_
     client: str, started: str, plugin: str, bin_folder: Path, project: Path
 ) -> None:
     standin.make(bin_folder, started, "over quota")
-    command = [sys.executable, "-m", "holdfast", "install", client, "--model"]
-    shown = subprocess.run([*command, "--print"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    shown = processes.run("install", client, "--model", "--print", cwd=project)
     assert f"[plugins.{plugin}]\nenabled = true\n" in shown.stdout
     assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
-    done = subprocess.run([*command, "--json"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    done = processes.run("install", client, "--model", "--json", cwd=project)
     assert json.loads(done.stdout)["model"]["key"] == f"plugins.{plugin}.enabled"
     assert f"[plugins.{plugin}]\nenabled = true" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
     with Holdfast.open(project) as memory:

@@ -123,22 +123,6 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
     assert [loss.name for loss in audit.every(memory.services)] == written[:1]
 
 
-def test_losses__killed_before_a_new_document_was_written__is_no_loss(opened):
-    memory = opened()
-    memory.store.provenance.record("memory/dreams/2026-11-20.md", "", "# A day\n")
-    assert audit.every(memory.services) == []
-
-
-def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):
-    (flushed / "MEMORY.md").write_text("# Memory\n\n- typed by hand\n- Use UTC\n")
-    (flushed / "MEMORY.md").unlink()
-    [loss] = audit.every(opened().services)
-    assert loss.message == "MEMORY.md is missing."
-    [done] = mending.mend(opened().services, [loss])
-    assert "1 decided line. Other lines are lost" in done.message
-    assert "- Use UTC" in (flushed / "MEMORY.md").read_text()
-
-
 @pytest.mark.parametrize("how", ["gone", "cut"])
 def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opened, how):
     path = flushed / "facts.jsonl"

@@ -119,25 +119,6 @@ def test_export__twice__needs_force_and_the_file_is_private(tmp_path: Path, pack
     assert sorted(p.name for p in tmp_path.iterdir()) == ["memory.zip", "one"]
 
 
-def test_export__of_a_secret_written_by_hand__masks_it(tmp_path: Path) -> None:
-    root = fill(project(tmp_path / "one"))
-    (root / ".holdfast/MEMORY.md").write_text(f"- The token is {SECRET}\n")
-    with zipfile.ZipFile(exported(root, tmp_path / "memory.zip")) as file:
-        everything = b"".join(file.read(name) for name in file.namelist())
-        assert SECRET.encode() not in everything
-        assert json.loads(file.read("manifest.json"))["counts"]["masked"] == 1
-
-
-def test_import__document_that_differs__is_left_alone_until_replace(tmp_path: Path, packed: Path) -> None:
-    other = project(tmp_path / "two")
-    with Holdfast.open(other) as memory:
-        memory.services.store.replace("memory", "MEMORY.md", "- mine\n", ABSENT)
-    assert imported(other, packed).different == ["MEMORY.md"]
-    assert contents(other)[0]["MEMORY.md"] == "- mine\n"  # type: ignore[index]
-    assert imported(other, packed, replace=True).replaced == ["MEMORY.md"]
-    assert contents(other)[0] == contents(tmp_path / "one")[0]
-
-
 def repacked(path: Path, change: dict[str, bytes | None], extra: dict[str, bytes] | None = None) -> None:
     with zipfile.ZipFile(path) as file:
         members = {name: file.read(name) for name in file.namelist()}
@@ -212,23 +193,6 @@ def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
 
 
-def test_import__after_an_interruption__is_completed_by_the_next(
-    tmp_path: Path, packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = project(tmp_path / "two", "sqlite")
-
-    for reached in range(1, 7):
-
-        def stop(done: int, total: int, last: int = reached) -> None:
-            if done == last:
-                raise KeyboardInterrupt
-
-        with Holdfast.open(other) as memory, pytest.raises(KeyboardInterrupt):
-            import_archive(memory, str(packed), progress=stop)
-    imported(other, packed)
-    assert contents(other) == contents(tmp_path / "one")
-
-
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, packed: Path) -> None:
     other = project(tmp_path / "two", "sqlite")
@@ -251,17 +215,6 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
         assert done.returncode == -signal.SIGKILL
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
-
-
-def test_import__row_with_a_value_of_another_type__is_refused(tmp_path: Path, packed: Path) -> None:
-    with zipfile.ZipFile(packed) as file:
-        manifest = json.loads(file.read("manifest.json"))
-    row = b'{"at": "2026-01-01T00:00:00Z", "event": "deleted", "id": "x", "why": "y", "category": []}\n'
-    digest = hashlib.sha256(row).hexdigest()
-    manifest["members"]["fact-log.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
-    repacked(packed, {"fact-log.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
-    with pytest.raises(ConfigError, match="another type"):
-        imported(project(tmp_path / "two"), packed)
 
 
 @pytest.mark.parametrize("name", [".gitignore", "a/.git/config", "facts.jsonl"])

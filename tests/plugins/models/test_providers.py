@@ -16,7 +16,6 @@ from holdfast.config.values import Config, ExtractConfig, PluginConfig
 from holdfast.errors import BadValue, PluginLoadFailed
 from holdfast.models import AddOutcome
 from holdfast_app.facts.extraction.extract import ExtractResult
-from holdfast_keys import secrets
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
@@ -126,19 +125,6 @@ def test_extract__secret_in_the_turn__never_reaches_the_model(
     assert "hunter2" not in json.dumps(server.requests[0].body)
 
 
-def test_extract__recalled_memory_in_the_turn__is_not_sent_again(memory: Any, server: ModelServer) -> None:
-    opened = memory()
-    opened.facts.create("Loves Fortran")
-    block = opened.prompt(fenced=True)
-    opened.extract([turn(f"{block}\n\nWhat now?", "Rest."), turn(block)])
-    sent = json.dumps(server.requests[0].body["messages"])
-    assert "What now?" in sent
-    assert "Fortran" not in sent
-    assert len(server.requests) == 1
-    opened.extract(turn(block))
-    assert len(server.requests) == 1
-
-
 def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: Any, server: ModelServer) -> None:
     at = datetime(2026, 11, 21, tzinfo=UTC)
     turns = [turn(f"question {n} " + "x" * 7_000, f"answer {n}") for n in range(20)]
@@ -189,14 +175,6 @@ def test_extract__answer_in_another_dress__facts_are_found(memory: Any, server: 
     opened = memory()
     assert opened.extract(turn("a", "b")).failures == ()
     assert contents(opened) == ["User prefers tabs", "User knows Rust"]
-
-
-def test_extract__thinking_block_of_the_provider__passed_over(memory: Any, server: ModelServer, provider: str) -> None:
-    blocks = ({"type": "thinking", "thinking": '{"facts": [', "signature": "x"},) if provider == "anthropic" else ()
-    server.answers(Reply(blocks=blocks, text=GOOD))
-    opened = memory()
-    opened.extract(turn("a", "b"))
-    assert len(contents(opened)) == 2
 
 
 @pytest.mark.req("R035")
@@ -278,14 +256,6 @@ def test_extract__trouble_that_passes__asked_again_and_facts_stored(
     assert opened.extract(turn("a", "b")).failures == ()
     assert len(server.requests) == 2
     assert len(contents(opened)) == 2
-
-
-def test_extract__slow_model__deadline_holds(memory: Any, server: ModelServer) -> None:
-    server.answers(Reply(text=GOOD, delay_s=3.0))
-    begun = datetime.now(UTC)
-    result = memory(timeout_s=0.2).extract(turn("a", "b"))
-    assert (datetime.now(UTC) - begun).total_seconds() < 2.5
-    assert "too long" in result.failures[0]
 
 
 _AGAIN = "It is retried automatically, or now with `holdfast extract --queued`."
@@ -448,19 +418,6 @@ def test_settings__wrong__plugin_does_not_load_and_says_why(project: Path, provi
             opened.facts.create("a")
 
 
-def test_key__nowhere__failure_says_how_to_set_it(
-    memory: Any, server: ModelServer, provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = memory(base_url="")
-    monkeypatch.delenv(f"HOLDFAST_{provider.upper()}_KEY")
-    for name in secrets.USUAL_VARIABLES[provider]:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(secrets, "has_keyring", lambda: False)
-    (failure,) = opened.extract(turn("a", "b")).failures
-    assert f"holdfast auth set {provider}" in failure
-    assert f"HOLDFAST_{provider.upper()}_KEY" in failure
-
-
 def test_plugins__loaded_at_every_event__import_neither_sdk_nor_attrs() -> None:
     import subprocess
     import sys
@@ -519,15 +476,3 @@ def test_extract__a_stored_fact_is_out_of_date__model_sees_it_retires_it_and_the
     (gone,) = opened.facts.trail.entries()
     assert (gone.event, gone.id, gone.content) == ("replaced", old.id, "Invoices are sent by cron")
     assert gone.by == opened.facts.list()[1].id
-
-
-def test_flush__facts_are_stated_and_extracted__prompt_has_both_once(memory: Any, server: ModelServer) -> None:
-    server.answers(GOOD)
-    opened = memory()
-    session = opened.session("s")
-    session.add("user", "I like tabs.")
-    session.flush({"facts": ["The parser is recursive", "User prefers tabs"], "curated": "none"})
-    told = opened.prompt()
-    assert told.count("The parser is recursive") == 1
-    assert told.count("User prefers tabs") == 1
-    assert told.count("User knows Rust") == 1

@@ -42,16 +42,6 @@ def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project: Pa
     )
 
 
-def test_plugin__a_clean_text__gives_no_finding_and_makes_no_key(project: Path) -> None:
-    assert plugin(project).on_validate(ValidationRequest("daily", "x", "the token budget is 4000")) == ()
-    assert not (project / "state").exists()
-
-
-def test_plugin__a_second_pass__finds_nothing(project: Path) -> None:
-    of = plugin(project)
-    assert not of.on_validate(ValidationRequest("daily", "x", gate(of).admit(TEXT, surface="daily")))
-
-
 def test_finding__names_rule_line_and_span__and_never_the_secret(project: Path) -> None:
     finding = plugin(project).on_validate(ValidationRequest("user", "USER.md", "one\npassword: Tr0ub4dor3"))[0]
     assert (finding.rule, finding.line, finding.span) == ("redaction.password", 2, (14, 24))
@@ -118,11 +108,6 @@ def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(
         "redaction.key",
         "redaction.key.lock",
     ]
-
-
-def test_placeholder__of_another_store__is_another(project: Path, tmp_path: Path) -> None:
-    marks = {plugin(tmp_path / str(i)).redact(f"password={SECRET}") for i in range(4)}
-    assert len(marks) > 1
 
 
 def test_key_file__damaged__refuses_and_says_what_to_do(project: Path) -> None:

@@ -93,21 +93,6 @@ def test_check__bom_crlf_and_no_last_newline__are_fine(change: Any) -> None:
     assert judge(change(WHOLE)) == []
 
 
-def test_check__fence_never_closed__is_an_error_at_its_line() -> None:
-    assert ("unclosed", 10, "error") in judge(WHOLE.replace("- None yet\n\n## App", "- a\n```\n\n## App", 1))
-
-
-@pytest.mark.parametrize("surface", ["daily", "memory"])
-def test_on_validate__other_surface__is_not_its_business(surface: str) -> None:
-    assert judge("anything", surface) == []
-
-
-def test_required__anchors_for_any_document__are_asked_for() -> None:
-    table: dict[str, object] = {"memory.md": ["# Tools", "### Deep"]}
-    assert judge("# Tools\nx\n", "memory", required=table) == [MISSING]
-    assert judge("# nothing\n", "patterns", required={"patterns.md": []}) == []
-
-
 @pytest.mark.parametrize("settings", [{"required": []}, {"required": {"a.md": "## X"}}, {"required": {"a.md": ["X"]}}])
 def test_settings__that_cannot_be_used__are_a_configuration_error(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"plugins\.anchors"):
