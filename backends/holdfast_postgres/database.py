@@ -148,14 +148,15 @@ class Database:
     def _sent(
         self, connection: Connection, statements: Sequence[Statement], after: Sequence[Statement]
     ) -> list[list[Row]]:
-        # Without BEGIN the server commits a pipeline as one transaction at its end, and answers only then.
+        # At the server's own default, which may be serializable, writers that wait for one lock would fail each other.
+        cursors: list[psycopg.Cursor[Row]] = []
         with connection.pipeline():
-            if after:
+            if statements:
                 connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            self._limit(connection.execute)
-            cursors = [connection.execute(query, values) for query, values in statements]
-            if after:
+                self._limit(connection.execute)
+                cursors += [connection.execute(query, values) for query, values in statements]
                 connection.execute("COMMIT")
+            if after:
                 self._limit(connection.execute)
                 cursors += [connection.execute(query, values) for query, values in after]
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin import nested
@@ -129,6 +130,8 @@ class _Call:
         self.folder = ""
         self.limit_s = 0.0
         self.past = ""  # the sentence about a compaction past the gate
+        self.event: Event | None = None
+        self.began = time.monotonic() - time.process_time()  # with the interpreter's start
 
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
@@ -141,7 +144,7 @@ class _Call:
 
     def answered(self, watchdog: Watchdog, limit_s: float) -> Answer:
         try:
-            event = self._event()
+            event = self.event = self._event()
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
             self.limit_s = limit_s or self.dialect.limits_s.get(event.kind, 5.0)
             watchdog.limit(self.limit_s)
@@ -153,6 +156,7 @@ class _Call:
             self._log(_place(error))
             self._missed()
             reply = self._unforeseen(f"Something unforeseen happened: {type(error).__name__}: {error}.")
+        self._beat(reply)
         notice = "\n".join(filter(None, (self.past, reply.notice)))
         answer = self.dialect.answer(self.kind, _cleaned(reply._replace(notice=notice)))
         return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
@@ -220,7 +224,7 @@ class _Call:
         if not is_plain(event.session):
             from holdfast.journal.capture import stored_id
 
-            event = event._replace(session=stored_id(root, event.session))
+            event = self.event = event._replace(session=stored_id(root, event.session))
         # Without its text the answer is only in the transcript.
         silent = event.kind == events.STOP and not (event.text or event.parts)
         if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
@@ -232,7 +236,6 @@ class _Call:
         self.state, broken = turns.journal(event, root)
         if event.kind == events.TOOL:
             return NO_REPLY
-        self._beat(event)
         if broken is not None:
             return self._failure(broken)
         if event.kind == events.STOP:
@@ -259,7 +262,7 @@ class _Call:
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             from holdfast_agents.records import subagents
 
-            event = subagents.owner(event)
+            event = self.event = subagents.owner(event)
         with (
             Holdfast.open(root, lenient=True) as memory,
             deadline(self.limit_s * _STORES_SHARE),
@@ -275,10 +278,7 @@ class _Call:
                     self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
-                reply = NO_REPLY if again else restore.start(memory, event)
-                self._beat(event)
-                return reply
-            self._beat(event)
+                return NO_REPLY if again else restore.start(memory, event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
@@ -353,11 +353,16 @@ class _Call:
             return Reply(notice=notice, context=context if self.kind == events.START else "")
         return NO_REPLY
 
-    def _beat(self, event: Event) -> None:
+    def _beat(self, reply: Reply) -> None:
+        """Record that the hook ran and what it cost, unless it did not need the project."""
+        event = self.event
+        if event is None or not self.state:
+            return
         from holdfast_agents.records import heartbeat
 
+        seconds, chars = time.monotonic() - self.began, len(reply.context) + len(reply.block)
         try:
-            heartbeat.beat(self.state, event.client, event.name, event.session)
+            heartbeat.beat(self.state, event.client, event.name, event.session, seconds, chars)
         except HoldfastError:
             return  # `doctor` then reports that hooks do not run
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.session import services
+from holdfast.storage import Capability
 
 if TYPE_CHECKING:
+    from holdfast.config.values import StorageConfig
     from holdfast.flush.interfaces import Authorship, Dreams, Losses
+    from holdfast.session.provenance import Provenance
+    from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool.spooled import Spooled
@@ -15,6 +19,25 @@ if TYPE_CHECKING:
 
 class Services(services.Services):
     """Services for a project opened with the application."""
+
+    @classmethod
+    def check_state(cls, root: str, state: str) -> None:
+        """Put aside files of the private folder that git tracks. Raises: Unavailable."""
+        from holdfast_app.trust import tracked
+
+        tracked.check(root, state)
+
+    @classmethod
+    def provenance(cls, root: str, state: str, storage: StorageConfig, backend: StorageBackend) -> Provenance:
+        """Withholds what this machine did not write. A store on a server is trusted, because the user named the
+        server."""
+        if Capability.REMOTE in backend.capabilities:
+            return super().provenance(root, state, storage, backend)
+        from holdfast_app.trust.provenance import Provenance
+
+        if Capability.LOCAL_FILES in backend.capabilities:
+            return Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
+        return Provenance(root, state)
 
     @property
     def facts(self) -> FlushedFacts:

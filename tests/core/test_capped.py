@@ -12,6 +12,7 @@ from holdfast.flush import curated
 from holdfast.flush.curated import bullets
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
+from holdfast_app.facts.rejected import key_of
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -26,10 +27,8 @@ def full(project, payload):
         (folder / "state").mkdir(parents=True)
         items = [f"The module number {n} belongs to team {n % 7}" for n in range(count)]
         (folder / surface).write_text("# Memory\n\n## Modules\n\n" + "".join(f"- {one}\n" for one in items))
-        record = {
-            confirmed.key_of(one): Confirmation(first=DAY, last=DAY + timedelta(hours=n)) for n, one in enumerate(items)
-        }
-        record[confirmed.key_of(items[7])] = Confirmation(first=DAY, last=DAY + timedelta(days=90))
+        record = {key_of(one): Confirmation(first=DAY, last=DAY + timedelta(hours=n)) for n, one in enumerate(items)}
+        record[key_of(items[7])] = Confirmation(first=DAY, last=DAY + timedelta(days=90))
         seen(project)
         memory = Holdfast.open(project, config=Config(zone="UTC"))
         confirmed.save(memory.services.state, record)
@@ -114,7 +113,7 @@ def _dies_on_the_second_call():
 
 @pytest.mark.parametrize(("count", "warned"), [(170, False), (180, True)])
 def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, payload, count, warned):
-    from holdfast_cli.doctor.examine import _curated
+    from holdfast_app.checkup.examine import _curated
 
     memory = full(count)
     receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.plugin.checks import Outcome
 from holdfast.text import conflicts
-from holdfast_cli.doctor import examine as doctor
+from holdfast_app.checkup import examine as doctor
 
 
 def merged(ours: str, theirs: str, base: str | None = None) -> str:

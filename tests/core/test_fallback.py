@@ -66,7 +66,7 @@ def test_complete__no_draft_and_open_work__stated_fields_stay_and_derived_ones_a
     new = "Fix the login test please"
     assert (payload.objective, payload.next_step) == ((new, new) if derived else ("Paint", "Buy paint"))
     assert payload.handoff == HandoffFields(
-        active_task="The shed", branch="red", blocker="none", next_action=payload.next_step
+        active_task=new if derived else "The shed", branch="red", blocker="none", next_action=payload.next_step
     )
 
 

@@ -98,9 +98,11 @@ def test_core__with_no_plugin_installed__opens_and_flushes(core_alone: Environme
     done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
+    (project / ".holdfast" / "USER.md").write_text("Written elsewhere", encoding="utf-8")
     done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "Holdfast False\nNo facts were stored or queued: the kernel alone keeps none.\n"
+    warning = "No facts were stored or queued: the kernel alone keeps none."
+    assert done.stdout == f"Holdfast False\n{warning}\nWritten elsewhere\n", "the kernel alone trusts its folder"
     [note] = (project / ".holdfast" / "memory").glob("2*.md")
     assert "The token expires after 60 s" in note.read_text(encoding="utf-8")
     assert not (project / ".holdfast" / "facts.jsonl").exists()
@@ -166,6 +168,7 @@ with Holdfast.open() as memory:
         receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
+    print(memory.services.recalled('USER.md').text)
 """
 
 

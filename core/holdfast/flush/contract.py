@@ -218,12 +218,10 @@ def _handoff(
     before: Payload,
     branch: str,
 ) -> HandoffFields:
-    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective. The task of open
-    work stays, unless a request replaced its stated objective."""
+    """The handoff for ``payload``. The task is the objective, unless a plugin drafted another one and the caller stated
+    no objective. A stated task stays with its objective."""
     previous = before.handoff
-    task = previous.active_task if previous else ""
-    if not before.derived and payload.objective != before.objective:
-        task = payload.objective or "" if previous else ""
+    task = previous.active_task if previous and not before.derived and payload.objective == before.objective else ""
     if not task and drafted is not None and (given is None or given.objective is None):
         task = drafted.active_task
     blockers = [b for b in payload.blockers or () if not is_none(b)]

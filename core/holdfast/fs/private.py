@@ -2,7 +2,7 @@
 
 A folder without the mark came with a clone, a copy or another account. It is put aside under another name, and is never
 read or deleted. Call :func:`check` before reading anything in it, and :func:`make` before writing. ``holdfast trust
---adopt-state`` adopts it, see :mod:`holdfast_cli.trust.adoption`.
+--adopt-state`` adopts it, see :mod:`holdfast_app.checkup.adoption`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Records which git index was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
+#: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"

@@ -23,8 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
-from holdfast.fs.records import decode, encode
-from holdfast.fs.torn import may_be_torn
+from holdfast.fs.records import decode, encode, may_be_torn
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -249,13 +248,13 @@ class Journal:
         lines = self._lines(last.end if last else 0)
         return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
-    def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
-        """Records of these kinds that begin before offset ``until``, in order.
+    def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
+        """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
 
         Only these are decoded; damaged lines are skipped. Raises: Unavailable.
         """
         beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
-        for start, line in self._lines():
+        for start, line in self._lines(max(0, self.size() - last) if last is not None else 0):
             if until is not None and start >= until:
                 return
             record = decode(line[:-1]) if line.startswith(beginnings) else None

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from attrs import Factory, define, field
 
-from holdfast.config import identity
 from holdfast.config.layout import Layout, Surface
-from holdfast.config.values import Config
+from holdfast.config.values import Config, IdentityConfig
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import PluginManager
+from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
-from holdfast.storage import Capability, Document
+from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.config.values import StorageConfig
     from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
     from holdfast.session.transaction import Transaction
 
@@ -80,6 +81,15 @@ class Services:
         return Transaction(self.store)
 
     # replaceable by an application
+
+    @classmethod
+    def check_state(cls, root: str, state: str) -> None:
+        """Called before anything in the private folder is read. The kernel's own trusts what git brought into it."""
+
+    @classmethod
+    def provenance(cls, root: str, state: str, storage: StorageConfig, backend: StorageBackend) -> Provenance:
+        """Which stored passages agents may have. The kernel's own trusts the store."""
+        return Provenance()
 
     @property
     def facts(self) -> FactService:
@@ -155,7 +165,7 @@ class Services:
         settings = self.config.identity
         if not (self.is_remote if settings.record is None else settings.record):
             return ""
-        return self.gate.label(identity.described(settings, agent))
+        return self.gate.label(origin_of(settings, agent))
 
     def now(self) -> datetime:
         """The current time in the configured zone."""
@@ -171,3 +181,30 @@ def _refuse(name: str) -> NoReturn:
         f"This application delivers nothing that waits in {name}.",
         next_step="Use `holdfast.Holdfast` with the whole distribution, or switch `[storage] spool` off.",
     )
+
+
+def origin_of(settings: IdentityConfig, agent: str = "") -> str:
+    """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
+    before the ``@`` is used."""
+    person, machine = settings.person or _login(), settings.machine or _host()
+    return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
+
+
+def _plain(text: str) -> str:
+    """In one line, without what would end a comment."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("--", "-").replace(">", "")
+
+
+def _login() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node().partition(".")[0] or "unknown"

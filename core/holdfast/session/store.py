@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.config.layout import Layout
-from holdfast.config.provenance import Sifted
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
@@ -30,8 +29,8 @@ from holdfast.storage import (
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
-    from holdfast.config.provenance import Provenance
     from holdfast.models import AddResult, Fact, Written
+    from holdfast.session.provenance import Provenance, Sifted
 
 logger = log(__name__)
 
@@ -73,8 +72,7 @@ class Store:
     def begin(self) -> None:
         """Record, once, the project's content from before this machine's first write. Until then only this machine's
         writes count as written here. Raises: Unavailable."""
-        if not self.provenance.has_begun:
-            self.provenance.begin(self._documents(), self._facts())
+        self.provenance.begin(self._documents(), self._facts())
 
     def sifted(self, document: Document) -> Sifted:
         """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
@@ -82,7 +80,7 @@ class Store:
 
     def is_withheld(self, name: str) -> bool:
         """Whether the document exists and agents may have nothing of it. Raises: Corrupt, Unavailable."""
-        document = None if self.provenance.is_remote else self.read(name)
+        document = self.read(name) if self.provenance.withholds else None
         if document is None:
             return False
         sifted = self.sifted(document)
@@ -90,7 +88,7 @@ class Store:
 
     def withheld_in(self, name: str) -> int:
         """The number of passages withheld from agents. Raises: Corrupt, Unavailable."""
-        document = None if self.provenance.is_remote else self.read(name)
+        document = self.read(name) if self.provenance.withholds else None
         return len(self.sifted(document).withheld) if document else 0
 
     def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
@@ -101,14 +99,14 @@ class Store:
 
     def withheld_facts(self) -> list[Fact]:
         """The stored facts that are withheld from agents, up to a damaged one. Raises: Unavailable."""
-        if self.provenance.is_remote:
+        if not self.provenance.withholds:
             return []
         return self.provenance.withheld_facts(self._facts())
 
     def withheld(self) -> dict[str, int]:
         """The documents with passages that are withheld from agents, and how many. Reads the whole store.
         Raises: Corrupt, Unavailable."""
-        if self.provenance.is_remote:
+        if not self.provenance.withholds:
             return {}
         return {name: number for name in self.names() if (number := self.withheld_in(name))}
 
@@ -133,12 +131,11 @@ class Store:
             self.provenance.record_facts([fact])
         return fact
 
-    def record_all(self) -> None:
+    def record_all(self, provenance: Provenance) -> None:
         """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
-        self.provenance.is_remote = False
         for name, text in self._documents():
-            self.provenance.record(name, "", text)
-        self.provenance.record_facts(self._facts())
+            provenance.record(name, "", text)
+        provenance.record_facts(self._facts())
 
     def _documents(self) -> Iterator[tuple[str, str]]:
         """Names and texts of the readable documents, one at a time."""
@@ -161,7 +158,7 @@ class Store:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        if not self.provenance.is_remote:
+        if self.provenance.withholds:
             before = self.read(name)
             text = before.text if before else ""
             self.provenance.record(

@@ -63,15 +63,20 @@ MORE: Final = "- … {number} more in the journal"
 
 # --- a summary without a model -------------------------------------------------------------------------------------
 QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
-COMPACTED, ASKED, SAID_LAST, USER_SAID, TASKS, OTHER_TURNS, ALONG, COMMITS, FAILED = QUOTING = (
+SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
+    "The agent said last",
+    "Task list",
+    "The last request, where it goes on",
+    "The user also said, newest first",
+    "The client's own summary at its compaction, older than the lines above",
+    "The agent said earlier, newest first",
+    "Commits",
+    # of notes written before
     "The client's own summary, at its last compaction",
     "Asked before",
-    "The agent said last",
     "The user said",
-    "Task list",
     "The agent said at the end of other turns",
     "The agent said along the way",
-    "Commits",
     "Checks whose last run failed",
 )
 

@@ -127,7 +127,7 @@ def _can_serve() -> bool:
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The created files, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast.config import settings
-    from holdfast_cli.settings import project
+    from holdfast_app.settings import project
 
     if settings.config_file(where.root) is not None:
         return (), project.begin(where.root)
@@ -172,7 +172,7 @@ _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "openc
 
 def _switch_on(root: str, client: str) -> dict[str, str]:
     """Enable the client's model plugin in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast_cli.settings import effective
+    from holdfast_app.settings import effective
 
     key = f"plugins.{_MODELS[client]}.enabled"
     return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}

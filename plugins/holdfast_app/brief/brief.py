@@ -12,25 +12,26 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff
+from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.text import conflicts
+from holdfast.text import conflicts, recall
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.brief import known, uncommitted
-from holdfast_app.brief.fitting import fitted
+from holdfast_app.brief import known, turns, uncommitted
+from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
+from holdfast_app.brief.shortened import shortened
 from holdfast_app.data_loss import losses
 from holdfast_app.sessions.status import apart
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Receipt
@@ -118,11 +119,11 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
     session = services.gate.identifier(session) if session else ""
     entries, torn = reading.work(reading.text(handoff_name), handoff_name)
-    work, closed = _open_and_closed(kept.work(entries) if kept else entries, session)
     memory, user = reading.text(memory_name), reading.text(user_name)
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
+    work, closed = _open_and_closed(kept.work(entries) if kept else entries, days, session)
     unsafe = tuple(safety.all_unsafe(services.state))
     withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     standing = ((user_name, user), (memory_name, memory), *files)
@@ -141,17 +142,29 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         session=session,
         max_chars=max_chars,
     )
-    text = fitted(
-        first,
-        (handoff_name, torn),
-        facts,
-        standing,
-        _shown_notes(days, shown, facts.lines),
-        max_chars,
-        memory=memory_name,
-        state=services.state,
-        is_own=Witness(services).is_own,
-    )
+    condensed = _shown_notes(days, shown, facts.lines)
+    said = session or next((one.session for one in (*work, closed) if one), "")
+    parts = [
+        Part(name="", text=first, rank=0, share=0.6),
+        Part(name=handoff_name, text=torn, rank=4),
+        Part(name=recall.FACTS, text=facts.text(), rank=1),
+        Part(name=user_name, text=user, rank=4),
+        Part(
+            name=memory_name,
+            text=memory,
+            rank=3,
+            share=0.7,
+            shortened=lambda room: shortened(memory, memory_name, room, services.state),
+        ),
+        *(Part(name=name, text=text, rank=4) for name, text in files),
+        *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
+        Part(
+            name=turns.NAME.format(session=said),
+            text=turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)]),
+            rank=5,
+            optional=True,
+        ),
+    ]
     read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
     return Brief(
         work=work,
@@ -160,7 +173,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(name) for name in (*read, *dict(files), *dict(days))),
-        text=text,
+        text=fitted(parts, facts, max_chars, Witness(services).is_own),
         files=files,
         withheld=withheld,
         lost=lost,
@@ -170,12 +183,21 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
 
 
 def _open_and_closed(
-    entries: Iterable[handoff.Work], session: str
+    entries: Iterable[handoff.Work], days: Sequence[tuple[str, str]], session: str
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
-    """The open work, that of ``session`` first, and the newest closed entry."""
+    """The open work, that of ``session`` first, and the newest closed entry. A project whose work always closed has no
+    handoff, so the newest note shows what was done last."""
     entries = tuple(entries)
+    work = own_first([one for one in entries if one.is_open], session)
     closed = next((one for one in entries if not one.is_open), None)
-    return own_first([one for one in entries if one.is_open], session), closed
+    if work or closed or not days:
+        return work, closed
+    name, text = days[-1]
+    last = next((one for one in reversed(list(notes.blocks(text))) if one.objective), None)
+    if last is None:
+        return (), None
+    done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
+    return (), handoff.closed(evolve(done, artifacts=last.items("Artifact")))
 
 
 def _losses(

@@ -7,6 +7,7 @@ from itertools import chain
 
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.memorytext import Item, Memory
+from holdfast_app.facts.rejected import key_of
 
 _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 
@@ -21,7 +22,7 @@ def shortened(text: str, name: str, chars: int, state: str) -> str:
     stay: dict[int, Item] = {}
     headings: set[str] = set()
     count = 0
-    known = {at: item for at, item in _items(text) if confirmed.key_of(item.text) in record} if record else {}
+    known = {at: item for at, item in _items(text) if key_of(item.text) in record} if record else {}
     first = [list(known)[at] for at in confirmed.ordered(record, [item.text for item in known.values()])]
     others = ((at, item) for at, item in _items(text) if at not in known)  # lazily, because there may be very many
     for at, item in chain(((at, known[at]) for at in first), others):

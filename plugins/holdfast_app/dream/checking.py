@@ -14,11 +14,12 @@ from holdfast.facts.relation import same_key
 from holdfast.fs import paths
 from holdfast.text import ownlines
 from holdfast_app.authorship import witness
-from holdfast_app.dream import confirmed, consolidate, memorytext
+from holdfast_app.dream import consolidate, memorytext
 from holdfast_app.dream.comparing import compare
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone
 from holdfast_app.dream.write import admitted, admitted_all, diff
+from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
@@ -57,7 +58,7 @@ class Check:
 
     def times(self, items: Iterable[str]) -> tuple[tuple[str, datetime], ...]:
         """The items with a confirmation, each with its last time."""
-        return tuple((text, one.last) for text in items if (one := self.record.get(confirmed.key_of(text))))
+        return tuple((text, one.last) for text in items if (one := self.record.get(key_of(text))))
 
     def checked(self, draft: str) -> str:
         """The draft, ready to store. Raises: NotApplied, NothingLasting, Refused, PluginError."""

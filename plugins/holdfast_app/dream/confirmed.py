@@ -17,10 +17,9 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.facts.relation import same_key
 from holdfast.fs import durable, private, safeopen
-from holdfast.storage import sha256_of
 from holdfast.text import untrusted
+from holdfast_app.facts.rejected import key_of
 
 NAME: Final = "dream.confirmed.json"
 #: Source recorded for an item written into MEMORY.md by a person or an agent, or older than the record.
@@ -49,11 +48,6 @@ class Confirmation:
     def weight(self) -> float:
         """Greater for later confirmation on more days, in seconds."""
         return (self.last + WORTH * (min(self.count, _MOST) - 1)).timestamp()
-
-
-def key_of(text: str) -> str:
-    """An item's key. It changes with the words, but not with case or surrounding whitespace."""
-    return sha256_of(same_key(text).encode("utf-8", "surrogatepass"))[:24]
 
 
 def load(state: str) -> dict[str, Confirmation]:

@@ -15,6 +15,7 @@ from holdfast.flush import notes
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.memorytext import Item
+from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
     from holdfast_app.dream.notes import Note
@@ -86,7 +87,7 @@ def without_older(
     older = before.replaced(item.text for item in items)
     kept = []
     for item in items:
-        mine = record.get(confirmed.key_of(item.text))
+        mine = record.get(key_of(item.text))
         later = mine is not None and newest is not None and mine.last > newest
         if item.text not in older or later:
             kept.append(item)
@@ -142,10 +143,10 @@ def updated(
     now: datetime,
 ) -> dict[str, Confirmation]:
     """The record for ``items``, with the statements ``said`` (text, time, document), oldest first."""
-    keys = {confirmed.key_of(text) for text in items}
+    keys = {key_of(text) for text in items}
     found = {key: record[key] for key in keys if key in record}
     for text, at, document in said:
-        key = confirmed.key_of(text)
+        key = key_of(text)
         heard = found.get(key)
         if key in keys and (heard is None or (at > heard.last and not heard.is_said)):
             found[key] = Confirmation(first=at, last=at, by=document)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.dreamlog import Status, entries
+from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -25,5 +26,5 @@ class Dreams:
 
     def weights(self, items: Sequence[str]) -> list[float]:
         record = confirmed.load(self._state)
-        found = (record.get(confirmed.key_of(text)) for text in items)
+        found = (record.get(key_of(text)) for text in items)
         return [one.weight if one else float("inf") for one in found]

@@ -13,17 +13,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
-from holdfast.text import ownlines
+from holdfast.text import humanize, ownlines
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, state_files
@@ -34,7 +33,9 @@ from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import admitted, apply, lock, new_id
+from holdfast_app.facts.rejected import REASON, Rejected, key_of
 from holdfast_app.progress import report
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -266,8 +267,8 @@ class _Run:
     def _begun(self, name: str, old: str, notes: Sequence[Note]) -> tuple[Check, list[Statement]]:
         """A coming draft's check, and its notes' statements. Raises: NotApplied."""
         heard = witness.Witness(self.services)
-        sources = self._sources(name, old, notes, heard)
         memory = memorytext.read(old, prose_is_item=True)
+        sources = self._sources(name, old, notes, heard, self._rejected(old, memory))
         if len(memory.items) > MOST_ITEMS:
             raise NotApplied(
                 f"{name} has {len(memory.items):,} items, and a dream compares at most {MOST_ITEMS:,}.",
@@ -276,7 +277,7 @@ class _Run:
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
-        self.note(warnings=consolidate.unread_warnings(unread))
+        self.note(warnings=(*self.result.warnings, *consolidate.unread_warnings(unread)))
         check = Check(
             services=self.services,
             result=self.result,
@@ -307,30 +308,45 @@ class _Run:
         last = state_files.mark(self.services.state).at
         if last is not None and record:
             for text in items:
-                record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))
+                record.setdefault(key_of(text), Confirmation(first=last, last=last + _AFTER))
         return record
+
+    def _rejected(self, old: str, memory: memorytext.Memory) -> Rejected:
+        """What was rejected, with the lines of the last dream's memory that a person removed since. A memory that is
+        missing as a whole was lost rather than rejected."""
+        rejected = Rejected(self.services)
+        last = state_files.mark(self.services.state).at
+        if old and last is not None:
+            gone = set(confirmed.load(self.services.state)) - {key_of(item.text) for item in memory.items}
+            rejected.add(gone, last, kept=not self.dry_run)
+        return rejected
 
     def _masked(self, surface: Surface, name: str, text: str) -> str:
         """Stored text as a model may see it, because a user may have written a secret into it."""
         return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
 
     def _sources(
-        self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness
+        self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness, rejected: Rejected
     ) -> tuple[tuple[str, str], ...]:
-        """MEMORY.md and the newest notes that fit, oldest first."""
+        """MEMORY.md and the newest notes that fit, oldest first, without what was rejected after it was said."""
         manager, named = self.services.plugins, self.services.config.dream.plugin
         dreamers = [named] if named else manager.implementing("on_dream")
         endless = all(map(manager.dreams_of_everything, dreamers))
         room = sys.maxsize if endless else self.services.config.dream.max_chars - len(old)
         taken: list[tuple[str, str]] = []
         left: list[str] = []
-        for _, note, text in reversed(notes):
-            room -= len(text)
-            if room < 0:
-                left.insert(0, note)
-            else:
-                text = ownlines.without(hostile.withheld(text, heard.is_own))  # none of it yields an item
-                taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
+        fit: list[Note] = []
+        for note in reversed(notes):
+            room -= len(note.text)
+            fit.insert(0, note) if room >= 0 else left.insert(0, note.name)
+        count, reached = 0, dict[str, datetime]()
+        for day, source, text in fit:
+            text, more = rejected.blanked(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached)
+            text = ownlines.without(hostile.withheld(text, heard.is_own))  # none of it yields an item
+            taken.append((source, self._masked(Surface.DAILY, source, text)))
+            count += more
+        if count:
+            self.note(warnings=(f"Left out {humanize.count(count, 'line')} of the notes: {REASON}.",))
         if not taken:
             raise NotApplied(
                 f"MEMORY.md and the newest note are longer than {self.services.config.dream.max_chars:,} characters.",

@@ -36,6 +36,8 @@ _OURS: Final = frozenset({"kind", "at", "role", "crc", "version"})
 class BySubject(Edit):
     """Everything that holds ``text``: lines of documents, strings in records, facts, rows, sessions named after it."""
 
+    rejects = True
+
     def __init__(self, text: str) -> None:
         if len(fold(text)) < MIN_SUBJECT_CHARS:
             raise BadValue(
@@ -146,6 +148,8 @@ class BySubject(Edit):
 
 class BySession(Edit):
     """Everything from one session: its journal and marker, its blocks in notes and trails, its handoff, its facts."""
+
+    rejects = True
 
     def __init__(self, session_id: str) -> None:
         if not session_id.strip():

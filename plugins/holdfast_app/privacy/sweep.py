@@ -27,6 +27,7 @@ from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
+from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.privacy import text_search
 from holdfast_app.privacy.formats import edited
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, is_temporary
@@ -242,16 +243,19 @@ class Walk:
     def _facts(self, activity: str) -> None:
         backend = self.services.store.backend
         pairs = [(fact, self.edit.fact(fact)) for fact in progress.each(list(backend.facts()), activity)]
-        gone = [fact.id for fact, new in pairs if new is None]
+        gone = [fact for fact, new in pairs if new is None]
         changed = [(fact, new) for fact, new in pairs if new is not None and new != fact]
         if not self.dry_run:
             if gone:
-                backend.commit([Remove(fact_id) for fact_id in gone])
+                if self.edit.rejects:
+                    keys = [key_of(fact.content) for fact in gone]
+                    Rejected(self.services).add(keys, self.services.clock())
+                backend.commit([Remove(fact.id) for fact in gone])
             for old, new in changed:
                 self._update(old, new)
-        for facts, removed in ((gone, True), (changed, False)):
-            if facts:
-                self._note("facts", "facts", len(facts), removed=removed)
+        for count, removed in ((len(gone), True), (len(changed), False)):
+            if count:
+                self._note("facts", "facts", count, removed=removed)
 
     def _update(self, old: Fact, new: Fact) -> None:
         store = self.services.store

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class Edit:
     """An edit of stored data. The base class keeps everything. Methods must be idempotent."""
 
+    #: Whether removed facts must not come back by extraction, import or a dream.
+    rejects = False
+
     def begin(self, services: Services) -> None:
         """Collect information before anything is changed."""
 

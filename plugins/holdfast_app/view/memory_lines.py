@@ -13,8 +13,9 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.text.lazy import Lazy
 from holdfast_app.dream import confirmed
-from holdfast_app.dream.confirmed import Confirmation, key_of
+from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import Status
+from holdfast_app.facts.rejected import key_of
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast_app.authorship import sources
 from holdfast_app.facts.store.origins import of, unsigned
+from holdfast_app.trust import provenance
 from holdfast_app.view.memory_lines import Origins, lines_of, unlabelled
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
@@ -24,6 +23,7 @@ from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
 from holdfast.text.plain import one_line
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.flush.work_log import Decision

@@ -5,18 +5,20 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
+from holdfast_app.sessions.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
+    from holdfast_app.sessions.cost import Cost
     from holdfast_app.sessions.status import Status
 
 _SHOWN = 20
@@ -29,8 +31,10 @@ _AROUND = 5
 @Command(
     "Manage",
     "show which sessions are safe; exit code 1 when one is not",
+    argument("--cost", action="store_true", help="show the seconds and tokens that holdfast added, and its refusals"),
     examples=(
-        "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
+        "holdfast status", "holdfast status --cost",
+        'holdfast status > /dev/null || echo "something is UNSAFE"'
     ),
     notes="safe: everything said is durable.  dirty: newer messages are only in the journal."
     "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
@@ -39,6 +43,10 @@ _AROUND = 5
 def status(call: Call) -> Answer:
     """Every session's state, and what else is not safe."""
     memory = call.memory
+    if call.args.cost:
+        spent = cost_of(memory.services)
+        refused = [one._asdict() | {"at": one.at.isoformat()} for one in spent.refusals]
+        return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))
     now = status_of(memory.services)
     withheld = kept = copy = ""
     with suppress(HoldfastError):  # other commands report an unreadable store
@@ -93,6 +101,23 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str) -> None:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
         out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else 'everything is durable'}")
+
+
+def _show_cost(out: Term, spent: Cost) -> None:
+    rows = [
+        (one.client, one.event, f"{one.times:,}", f"{one.seconds / one.times:.2f} s", f"{one.tokens:,}")
+        for one in spent.events
+    ]
+    if rows:
+        out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
+        share = f", {spent.tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
+        since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
+        out.fill(f"In all about {count(spent.tokens, 'token')} added{share}, {spent.seconds:,.1f} s{since}.", "\n", "")
+    else:
+        out.say("No client's hook has run.")
+    out.say(f"Calls to a model: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
+    for one in spent.refusals[-5:]:
+        out.fill(f"{one.at.astimezone():%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
 
 
 sessions = Command(

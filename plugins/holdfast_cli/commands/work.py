@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.config.layout import Surface
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import unstructure
 from holdfast.text.humanize import ago, count
 from holdfast_app.sessions.lookup import short
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Term
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.facts.remember import confidence, kind
 from holdfast_cli.problem import UsageError

@@ -9,8 +9,8 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
+from holdfast_app.checkup import examine as doctor
 from holdfast_app.data_loss import audit, losses
-from holdfast_cli.doctor import examine as doctor
 
 
 @pytest.fixture

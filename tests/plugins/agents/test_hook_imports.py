@@ -17,7 +17,7 @@ HOT = """
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
-    holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
+    holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
     holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.guarded holdfast.plugin.manager
     holdfast.text.lazy holdfast.text.plain
@@ -43,7 +43,7 @@ EVENTS = {
     ),
     "PostToolUse": (
         {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
-        [],
+        BEAT,
     ),
     "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast.journal.background"]),
 }

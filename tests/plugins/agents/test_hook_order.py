@@ -57,4 +57,4 @@ def test_flush__remarks_only_in_the_transcript__the_final_answer_stays_last(
     note = next((project / ".holdfast" / "memory").glob("*.md")).read_text(encoding="utf-8")
     assert "Work is closed." in note
     said_last = note.partition("The agent said last")[2].splitlines()
-    assert said_last[1] == "- `report export --json` prints one object a row."
+    assert said_last[1] == f"- {answer}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,29 @@ def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name: st
     assert client.session in context
     beat = beats(str(client.state))[0]
     assert (beat.client, beat.session) == (name, client.session)
+
+
+def test_status__cost_of_some_events__counts_seconds_tokens_and_refusals(project: Path) -> None:
+    client = Client(project)
+    started = client.hook("SessionStart", source="startup").context
+    client.say("Fix the flaky login test", "It waits for the clock now.")
+    client.hook("PostToolUse", tool_name="Bash", tool_input={"command": "pytest"}, tool_response={"stdout": "1 passed"})
+    client.break_store()
+    assert "holdfast keeps the context" in client.compact().stderr
+    words = [sys.executable, "-m", "holdfast_memory", "--root", str(project), "status", "--cost"]
+    spent = json.loads(subprocess.run([*words, "--json"], capture_output=True, check=True).stdout)
+    events = {one["event"]: one for one in spent["events"]}
+    assert {name: one["times"] for name, one in events.items()} == dict.fromkeys(
+        ("SessionStart", "UserPromptSubmit", "Stop", "PostToolUse", "PreCompact"), 1
+    )
+    assert events["SessionStart"]["tokens"] == len(started) // 4
+    assert events["Stop"]["tokens"] == events["PostToolUse"]["tokens"] == 0
+    assert all(0.01 < one["seconds"] < 60 for one in events.values())
+    assert [(one["session"], one["reason"]) for one in spent["refusals"]] == [(client.session, "compaction")]
+    assert 10 < spent["said"] < 50
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "Refused flushes: 1." in shown
+    assert "PreCompact" in shown
 
 
 @pytest.mark.req("R171")

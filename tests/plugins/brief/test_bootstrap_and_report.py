@@ -18,7 +18,7 @@ from holdfast.errors import Corrupt, FlushRefused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
-from holdfast_app.brief.fitting import fitted
+from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
 from holdfast_app.report.report import SECTIONS
 
@@ -211,20 +211,18 @@ TEXTS = st.text(max_size=300) | st.lists(st.text(max_size=60), max_size=30).map(
 
 
 @given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 3_000))
-def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, texts, max_chars):
-    resume, torn, facts, user, memory, today, yesterday = texts
-    text = fitted(
-        resume,
-        ("active.md", torn),
-        Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts)),
-        (("USER.md", user), ("MEMORY.md", memory)),
-        (("memory/2.md", today), ("memory/1.md", yesterday)),
-        max_chars,
-        memory="MEMORY.md",
-        state=str(tmp_path_factory.getbasetemp()),
-        is_own=lambda line: False,
-    )
-    assert len(text) <= max_chars
+def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
+    resume, user, memory, facts, today, yesterday, turns = texts
+    known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
+    parts = [
+        Part(name="", text=resume, rank=0, share=0.6),
+        Part(name="facts", text=known.text(), rank=1),
+        Part(name="USER.md", text=user, rank=4),
+        Part(name="MEMORY.md", text=memory, rank=3, share=0.7, shortened=lambda room: memory),
+        *(Part(name=f"memory/{n}.md", text=note, rank=2, newest=True) for n, note in enumerate((today, yesterday))),
+        Part(name="turns", text=turns, rank=5, optional=True),
+    ]
+    assert len(fitted(parts, known, max_chars, lambda line: False)) <= max_chars
 
 
 # handoff as a format
@@ -447,6 +445,40 @@ def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
     assert memory.load().notes
     assert len(read) == len(set(read))
+
+
+# the space that is left
+
+
+def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_session_fill_it(opened):
+    memory = opened()
+    memory.session("other").add("user", "Words of another session")
+    session = memory.session("s")
+    for number in range(90):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"pytest -q {number}", tool="Bash")
+        session.add("tool", f"output {number}", tool="Bash")
+        session.add(
+            "assistant", f"Answer {number} is that the shelf is painted in a colour of the number {number * 13}."
+        )
+    session.add("user", "Its key is AKIAIOSFODNN7EXAMPLE, do not print it.")
+    session.flush()
+    sizes = [len(str(memory.load(max_chars=size, session="s"))) for size in (6_000, 9_000, 12_000)]
+    assert sizes[0] > 5_400 < 8_400 < sizes[1] < 10_500 < sizes[2] <= 12_000
+    text = str(memory.load(max_chars=9_000, session="s")).partition("<!-- newest messages of session s")[2]
+    places = [text.index(f"{who} {n} ") for n in (70, 69) for who in ("Answer", "Question")]
+    assert places == sorted(places)
+    assert "\n- agent (" in text
+    for absent in ("another session", "output 87", "pytest -q", "AKIAIOSFODNN7EXAMPLE", "Question 0 "):
+        assert absent not in text
+
+
+def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
+    memory = opened()
+    memory.session("s").flush(payload(objective="Rename the tool", work_open=False, handoff=None, artifacts=["a.py"]))
+    text = str(memory.load())
+    assert "No work is open.\n\n## Rename the tool\n\n- Work is closed.\n- Artifacts: a.py\n" in text
+    assert text.count("Rename the tool") == 1
 
 
 # stored facts

@@ -22,7 +22,7 @@ from holdfast.fs import userdir
 from holdfast.models import Message, Turn
 from holdfast.plugin import nested
 from holdfast.plugin.checks import Outcome
-from holdfast_cli.doctor.examine import examine
+from holdfast_app.checkup.examine import examine
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli.claude import ClaudeCli
 from holdfast_models.cli.codex import CodexCli

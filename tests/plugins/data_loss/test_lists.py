@@ -10,12 +10,12 @@ from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.config.values import FactsConfig, RetentionConfig
 from holdfast.fs import private
+from holdfast_app.checkup import mending
 from holdfast_app.data_loss import audit, losses
 from holdfast_app.dream import dreamlog
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.durable_queue import tally
 from holdfast_app.outbox.outbox import Item, Outbox
-from holdfast_cli.doctor import mending
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

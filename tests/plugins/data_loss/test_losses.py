@@ -11,10 +11,10 @@ from holdfast.config.layout import Layout
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt
 from holdfast.models import CuratedDecision
+from holdfast_app.checkup import examine as doctor
+from holdfast_app.checkup import mending
 from holdfast_app.data_loss import audit, losses
 from holdfast_app.sessions.status import status
-from holdfast_cli.doctor import examine as doctor
-from holdfast_cli.doctor import mending
 
 
 @pytest.fixture

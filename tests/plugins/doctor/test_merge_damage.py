@@ -18,7 +18,7 @@ from tests.support.git import git
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_fact
-from holdfast_cli.doctor.examine import examine
+from holdfast_app.checkup.examine import examine
 
 _FACTS = ".holdfast/facts.jsonl"
 

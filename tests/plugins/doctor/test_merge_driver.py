@@ -18,8 +18,8 @@ from holdfast import Holdfast
 from holdfast.flush import handoff, notes
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
-from holdfast_cli.doctor.examine import examine
-from holdfast_cli.doctor.threeway import damage, merge
+from holdfast_app.checkup.examine import examine
+from holdfast_app.checkup.threeway import damage, merge
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

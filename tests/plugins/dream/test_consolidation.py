@@ -15,6 +15,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.dreamlog import Status
+from holdfast_app.facts.rejected import key_of
 
 Open = Callable[[], Holdfast]
 
@@ -94,7 +95,7 @@ def test_dream__item_said_again__is_confirmed_and_the_memory_stays_undated(memor
         clock.tick(days=1)
     record = confirmed.load(memory.services.state)
     assert items(memory) == ["We use Redis for caching"]
-    found = record[confirmed.key_of("We use Redis for caching")]
+    found = record[key_of("We use Redis for caching")]
     assert (found.count, found.last - found.first >= timedelta(days=1)) == (3, True)
     assert found.by.startswith("memory/")
 

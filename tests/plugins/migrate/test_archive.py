@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
+from holdfast_app.transfer.exporting import export
+from holdfast_app.transfer.importing import Imported, import_archive
 from holdfast_cli import main
-from holdfast_cli.migration.exporting import export
-from holdfast_cli.migration.importing import Imported, import_archive
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
@@ -199,7 +199,7 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_cli.migration.importing import import_archive
+        from holdfast_app.transfer.importing import import_archive
         def kill(done, total):
             if done == int(sys.argv[3]):
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -277,7 +277,7 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_cli.migration.exporting import export
+        from holdfast_app.transfer.exporting import export
         def kill(done, total):
             os.kill(os.getpid(), signal.SIGKILL)
         with Holdfast.open(sys.argv[1]) as memory:

@@ -21,7 +21,7 @@ from holdfast.errors import ConfigError, Conflict, PluginNotFound
 from holdfast.models import Fact
 from holdfast.storage import Add, StorageBackend
 from holdfast.testing.base import make_block, make_fact
-from holdfast_cli.migration.migrate import Migration, migrate, migrate_project
+from holdfast_app.transfer.migrate import Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -141,7 +141,7 @@ def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other
         import sys
         from holdfast_file.backend import FileBackend
         from holdfast_sqlite.backend import SqliteBackend
-        from holdfast_cli.migration.migrate import migrate
+        from holdfast_app.transfer.migrate import migrate
         from tests.support import dying
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])

@@ -116,7 +116,7 @@ def test_read__opencode_dump__gives_call_and_result_of_a_tool_part() -> None:
 
 
 @pytest.mark.req("R074")
-def test_read__one_conversation_in_four_formats__gives_the_same_words(tmp_path: Path) -> None:
+def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path: Path) -> None:
     """No vendor's transcript is special: what is taken from each is the same."""
     rows: dict[str, list[dict[str, object]]] = {
         "claude-code": [
@@ -146,6 +146,33 @@ def test_read__one_conversation_in_four_formats__gives_the_same_words(tmp_path: 
                 {"type": "text", "text": "Fixed."},
             ),
         ],
+        "pi": [
+            {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T09:00:00Z", "cwd": "/home/ana/app"},
+            {"type": "model_change", "id": "a", "parentId": None, "provider": "p", "modelId": "m"},
+            *(
+                {"type": "message", "id": f"m{number}", "parentId": "a", "message": message}
+                for number, message in enumerate(
+                    (
+                        {"role": "user", "content": "Fix it."},
+                        {
+                            "role": "assistant",
+                            "content": [
+                                {"type": "thinking", "thinking": "Which one?"},
+                                {"type": "toolCall", "id": "c", "name": "sh", "arguments": {"cmd": "make"}},
+                            ],
+                        },
+                        {
+                            "role": "toolResult",
+                            "toolCallId": "c",
+                            "toolName": "sh",
+                            "content": [{"type": "text", "text": "no"}],
+                            "isError": True,
+                        },
+                        {"role": "assistant", "content": [{"type": "text", "text": "Fixed."}]},
+                    )
+                )
+            ),
+        ],
         "messages": [
             {"role": "system", "content": "You are terse."},
             {"role": "user", "content": "Fix it."},
@@ -171,6 +198,30 @@ def test_read__one_conversation_in_four_formats__gives_the_same_words(tmp_path: 
         assert transcript.pending == 0
 
 
+def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path: Path) -> None:
+    command = {"role": "bashExecution", "command": "make", "output": "no rule", "exitCode": 2}
+    rows: list[dict[str, object]] = [
+        {"type": "session", "version": 3, "id": "s1", "cwd": "/home/ana/app"},
+        {"type": "custom_message", "id": "x", "customType": "ext", "content": "Be brief."},
+        {"type": "message", "id": "u", "parentId": "x", "message": {"role": "user", "content": "Go"}},
+        {"type": "compaction", "id": "k", "parentId": "u", "summary": "Asked to go.", "firstKeptEntryId": "u"},
+        {"type": "message", "id": "b", "parentId": "k", "message": command},
+        {"type": "branch_summary", "id": "r", "parentId": "k", "fromId": "b", "summary": "Tried make."},
+        {"type": "message", "id": "c", "parentId": "r", "message": {"role": "custom", "content": "A note."}},
+        {"type": "unheard_of", "id": "z", "parentId": "c", "content": "What is this?"},
+    ]
+    transcript = read(write(tmp_path / "x", *rows))
+    assert (transcript.format, transcript.session_id, transcript.folder) == ("pi", "s1", "app")
+    assert (transcript.compactions, transcript.last_boundary, transcript.skipped) == (1, 1, 1)
+    assert [(m.role, m.text, m.failed) for m in transcript.messages] == [
+        ("user", "Go", False),
+        ("tool", "$ make\nno rule", True),
+    ]
+    aside = [m.text for m in transcript.kept if m not in transcript.messages]
+    assert aside[:4] == ["Be brief.", "Asked to go.", "Tried make.", "A note."]
+    assert "What is this?" in aside[4]
+
+
 # --- recognition ----------------------------------------------------------------------------------------------
 
 
@@ -192,7 +243,7 @@ def test_read__nothing_to_understand__says_so_and_names_the_formats(
     path.write_bytes(content)
     with pytest.raises(Corrupt, match=reason) as raised:
         read(path)
-    for name in ("Claude Code", "Codex", "opencode"):
+    for name in ("Claude Code", "Codex", "opencode", "pi"):
         assert name in raised.value.next_step
 
 

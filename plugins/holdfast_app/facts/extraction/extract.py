@@ -22,6 +22,7 @@ from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON
 from holdfast_app.facts.extraction import extractors
+from holdfast_app.facts.rejected import REASON as REJECTED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast_app.facts.extraction.extractors import Trouble
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
+    from holdfast_app.facts.rejected import Rejected
     from holdfast_app.facts.store import writer
 
 logger = log("holdfast.facts")
@@ -165,7 +167,8 @@ def settle(
         for plugin, extraction in found.results
         for candidate in extraction.facts
     ]
-    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one, at) for _, one in named]
+    rejected = facts.rejected
+    offered = [_refused(one, said, rejected) or facts.proposed(one, at) for _, one in named]
     results = facts.store([*offered, *stated], stored)
     judged = [
         Judged(plugin=plugin, candidate=one, result=result)
@@ -188,9 +191,21 @@ def settle(
     return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
 
 
-def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
+def _refused(candidate: FactCandidate, said: Sequence[Turn], rejected: Rejected) -> AddResult | None:
+    """The refusal of a sentence that is not the user's own and instructs an agent, or was removed before."""
     content = candidate.content
-    return isinstance(content, str) and hostile.instructs(content) and not hostile.by_user(content, said)
+    if not isinstance(content, str):
+        return None
+    if hostile.instructs(content) and not hostile.by_user(content, said):
+        return AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
+    since = rejected.at(content)
+    if since is None:
+        return None
+    later = [evolve(turn, messages=[m for m in turn.messages if m.at > since]) for turn in said]
+    if not hostile.by_user(content, later):
+        return AddResult(outcome=AddOutcome.REFUSED, reason=REJECTED)
+    rejected.lift(content)
+    return None
 
 
 def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
@@ -199,9 +214,6 @@ def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
         for name, text in asdict(learnt).items()
     }
     return Profile(**kept)
-
-
-_HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
 
 
 def queue_of(services: Services) -> Queue:

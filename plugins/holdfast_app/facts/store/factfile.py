@@ -16,6 +16,7 @@ from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast_app.facts.store.writer import Value
 
@@ -103,7 +104,7 @@ def import_rows(
     services: Services, facts: FactWriter, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
 ) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
-    witness = Witness(services)
+    witness, rejected = Witness(services), facts.rejected
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     bad: list[BadRow] = []
     outcomes: Counter[AddOutcome] = Counter()
@@ -113,6 +114,8 @@ def import_rows(
         for row in _admit(services, [g for row in batch if (g := _read(row, bad))], bad):
             if witness.is_hostile(row.content):
                 bad.append(BadRow(row.number, REASON))
+            elif rejected.has(row.content, row.created_at):
+                bad.append(BadRow(row.number, REJECTED))
             else:
                 good.append(row)
         values = [  # each row with its own time, by which a git merge keeps their order

@@ -12,6 +12,7 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact, get_fact
 from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast.text.lazy import log
+from holdfast_app.facts.rejected import REASON
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import (
     SURFACE,
@@ -113,7 +114,9 @@ class Facts(FactWriter):
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
         and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
         """
-        return self._strictly(self.add(*self._checked(content, category, confidence, source)))
+        values = self._checked(content, category, confidence, source)
+        self.rejected.lift(values[0])
+        return self._strictly(self.add(*values))
 
     def remember(
         self,
@@ -182,7 +185,12 @@ class Facts(FactWriter):
         """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.newer.Value`.
 
         Raises: BadValue, Refused, PluginError."""
-        return Value(*self._checked(content, category, confidence, source), at or self.services.clock(), said)
+        values = self._checked(content, category, confidence, source)
+        rejected = self.rejected
+        if at is not None and rejected.has(values[0], at):
+            raise Refused(REASON, next_step="")
+        rejected.lift(values[0])
+        return Value(*values, at or self.services.clock(), said)
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
         """Store values. Newer ones replace older ones; see :func:`holdfast_app.facts.store.newer.store`."""
@@ -270,6 +278,7 @@ class Facts(FactWriter):
         if fields:  # first, so that a crash cannot lose the old text
             keep = self.services.config.facts.supersede
             self.trail.changed(old, fields, self.services.clock(), keep=keep)
+            self._reject(old, stays=content)
         try:
             new = self.services.store.update_fact(
                 fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
@@ -295,7 +304,9 @@ class Facts(FactWriter):
 
         Raises: NotFound (a KeyError) carrying the id, having changed nothing.
         """
-        fact = delete_fact(self.services.store.backend, self.get(fact_id).id)
+        fact = self.get(fact_id)
+        self._reject(fact)
+        fact = delete_fact(self.services.store.backend, fact.id)
         self.trail.deleted(fact, self.services.clock())
         logger.info("fact %s was deleted", fact_id)
         return fact

@@ -14,6 +14,7 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
+from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import draw_id
 
@@ -65,6 +66,17 @@ class FactWriter:
 
         return FactTrail(self.services.state)
 
+    @property
+    def rejected(self) -> Rejected:
+        """What was removed or replaced on this machine, read now."""
+        return Rejected(self.services)
+
+    def _reject(self, *facts: Fact, stays: str | None = "") -> None:
+        """Record facts that leave, before they do. The content that ``stays`` is none of them."""
+        keys = {key_of(fact.content) for fact in facts} - {key_of(stays or "")}
+        if stays is not None:
+            self.rejected.add(keys, self.services.clock())
+
     def add(
         self,
         content: str,
@@ -112,6 +124,7 @@ class FactWriter:
         leaving = [old for old in replaced if old.id != by]
         for old in leaving:
             self.trail.replaced(old, by, self.services.clock(), why=_NEWER)
+        self._reject(*leaving, stays=fact.content)
         return leaving
 
     def _redrawn(self, fact: Fact) -> AddResult:
@@ -148,6 +161,7 @@ class FactWriter:
         if fact.id == by:
             return
         self.trail.replaced(fact, by, self.services.clock(), why=why)
+        self._reject(fact)
         try:
             delete_fact(self.services.store.backend, fact.id)
         except NotFound:

@@ -38,13 +38,13 @@ class Tasks(NamedTuple):
     touched: frozenset[str] = frozenset()
 
     @property
-    def current(self) -> str:
-        """The first entry in progress, otherwise the first pending entry; empty when all is done."""
-        return next(iter((*self.doing, *self.pending)), "")
+    def doing_now(self) -> str:
+        """The first entry in progress, if it was added or changed since the last request; otherwise empty."""
+        return next((text for text in self.doing if text in self.touched), "")
 
     @property
     def waiting(self) -> str:
-        """The same for the last request's entries, because a list that later requests did not touch is stale."""
+        """The same, or the first such pending entry. A list that later requests did not touch is stale."""
         return next((text for text in (*self.doing, *self.pending) if text in self.touched), "")
 
 

@@ -1,0 +1,144 @@
+"""What a person removed, purged or replaced does not come back by itself: real stores, real dreams, real journals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Payload
+from holdfast.hooks import hookimpl
+from holdfast.models import AddOutcome, Extraction, FactCandidate, Message
+
+PORT, NEWER = "The port is 8080", "The port is 9090"
+
+
+class Proposing:
+    """An extractor that finds the same fact in every conversation, as a model that reads an old context does."""
+
+    @hookimpl
+    def on_extract(self) -> Extraction:
+        return Extraction(facts=[FactCandidate(content=PORT, category="knowledge", confidence=0.9)])
+
+
+@pytest.fixture
+def memory(project: Path, clock: Any) -> Iterator[Holdfast]:
+    with Holdfast.open(project, clock=clock, plugins=[("proposing", Proposing())]) as opened:
+        yield opened
+
+
+def say(memory: Holdfast, *facts: str) -> None:
+    with memory.session("work") as session:
+        session.add("user", "Go on")
+        session.flush(
+            Payload(
+                objective="Go on",
+                facts=list(facts),
+                decisions=[],
+                blockers=[],
+                next_step="none",
+                artifacts=[],
+                follow_ups=[],
+                state_mutations=[],
+                work_open=False,
+                curated="none",
+            )
+        )
+
+
+def stored(memory: Holdfast) -> list[str]:
+    return [fact.content for fact in memory.facts.list()]
+
+
+def remove(memory: Holdfast) -> None:
+    memory.facts.delete(next(fact.id for fact in memory.facts.list() if fact.content == PORT))
+
+
+def purge(memory: Holdfast) -> None:
+    assert memory.purge(subject="8080").clean
+
+
+def replace(memory: Holdfast) -> None:
+    memory.facts.remember(NEWER)
+
+
+def correct(memory: Holdfast) -> None:
+    memory.facts.update(memory.facts.list()[0].id, content=NEWER)
+
+
+@pytest.mark.parametrize("leave", [remove, purge, replace, correct])
+def test_rejected__proposed_or_imported_again__stays_out_until_it_is_stated(
+    memory: Holdfast, clock: Any, leave: Callable[[Holdfast], None]
+) -> None:
+    assert memory.facts.remember(PORT).outcome is AddOutcome.ADDED
+    rows = list(memory.facts.export())
+    leave(memory)
+    after = stored(memory)
+    assert PORT not in after
+    clock.tick(minutes=1)
+    (judged,) = memory.extract([{"role": "user", "content": "Which port is it?"}]).judged
+    assert (judged.result.outcome, "`holdfast remember`" in judged.result.reason) == (AddOutcome.REFUSED, True)
+    report = memory.facts.import_(rows)
+    assert (report.added, [bad.why for bad in report.bad]) == (0, [judged.result.reason])
+    assert stored(memory) == after
+    assert PORT not in (Path(memory.services.state) / "rejected").read_text()
+    clock.tick(minutes=1)
+    assert memory.facts.remember(PORT).outcome is AddOutcome.ADDED
+    assert memory.facts.import_(rows).duplicates == 1
+
+
+def test_rejected__the_user_says_it_again__an_extractor_may_bring_it_back(memory: Holdfast, clock: Any) -> None:
+    memory.facts.remember(PORT)
+    remove(memory)
+    clock.tick(minutes=1)
+    text = f"We are back to the old one. {PORT}, as before."
+    memory.extract([Message(role="user", text=text, at=clock(), id="m1")])
+    assert stored(memory) == [PORT]
+
+
+def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(
+    memory: Holdfast, project: Path, clock: Any
+) -> None:
+    say(memory, PORT, "The API lives in services/api")
+    memory.deep_dream()
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text(path.read_text().replace(f"- {PORT}\n", ""))
+    clock.tick(days=1)
+    say(memory, "Payments are processed by Stripe")
+    result = memory.deep_dream()
+    assert result.added == ("Payments are processed by Stripe",)
+    assert result.warnings[0].startswith("Left out 1 line of the notes: ")
+    assert PORT not in path.read_text()
+    clock.tick(days=1)
+    say(memory, PORT)
+    assert memory.deep_dream().added == (PORT,)
+
+
+def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(
+    memory: Holdfast, project: Path, clock: Any
+) -> None:
+    say(memory, PORT, "The API lives in services/api")
+    clock.tick(minutes=1)
+    remove(memory)
+    memory.deep_dream()
+    assert PORT not in (project / ".holdfast" / "MEMORY.md").read_text()
+
+
+def test_rejected__memory_lost_as_a_whole__is_dreamt_again(memory: Holdfast, project: Path) -> None:
+    say(memory, PORT)
+    memory.deep_dream()
+    (project / ".holdfast" / "MEMORY.md").unlink()
+    assert memory.deep_dream(force=True).added == (PORT,)
+
+
+def test_rejected__list_with_damaged_lines__is_read_around_them(memory: Holdfast) -> None:
+    memory.facts.remember(PORT)
+    remove(memory)
+    path = Path(memory.services.state) / "rejected"
+    path.write_bytes(b"\xff\x00 garbage\n" + path.read_bytes() + b"0123 2026-13-77T")
+    memory.facts.remember(NEWER)
+    memory.facts.delete(memory.facts.list()[0].id)
+    rows = [{"content": one, "category": "knowledge", "confidence": 0.9} for one in (PORT, NEWER)]
+    assert memory.facts.import_(rows).added == 0
