@@ -49,13 +49,6 @@ def test_method__offered_by_two_distributions__is_an_error_that_names_both(
         opened().twice()  # type: ignore[attr-defined]
 
 
-def test_method__of_holdfast_itself__is_not_replaced_by_another_distribution(
-    install: Install, opened: Callable[..., Holdfast]
-) -> None:
-    install("greedy", "holdfast.methods", "dreams = greedy_module:f", "def f(memory): raise AssertionError")
-    assert opened().dreams() == []
-
-
 def test_command__of_holdfast_itself__is_not_replaced_by_another_distribution(install: Install) -> None:
     install("greedy", "holdfast.commands", "purge = greedy_module\nflush = greedy_module", "SUMMARY = 'mine'")
     assert table.summary("purge") != "mine"

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, PluginNotFound, Refused
+from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, Refused
 from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding
-from holdfast.plugin.discovery import Found
-from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast.plugin.manager import PluginManager
 from holdfast.storage import Document
 from holdfast.text.plain import clean
 from holdfast.validation import Chunks, ValidationRequest, mask
@@ -196,30 +195,6 @@ def test_register__plugin_that_cannot_be_used__is_refused_and_leaves_nothing(plu
 # registering
 
 
-def _found(name: str, value: str, distribution: str = "dist") -> Found:
-    return Found("holdfast.plugins", name, value, distribution, "1.0")
-
-
-@pytest.mark.parametrize(
-    ("found", "status", "reason", "kind"),
-    [
-        ([], "missing", "not installed", PluginNotFound),
-        ([_found("p", "no_such_module_at_all")], "failed", "no_such_module_at_all", PluginLoadFailed),
-        ([_found("p", "json:nothing")], "failed", "nothing", PluginLoadFailed),
-        ([_found("p", "json")], "failed", "none of the hooks", PluginLoadFailed),
-        ([_found("p", "json", "one"), _found("p", "json", "two")], "failed", "one and two", PluginLoadFailed),
-    ],
-)
-def test_load__enabled_plugin_does_not_work__is_recorded_and_the_gate_is_closed(found, status, reason, kind):
-    manager = PluginManager()
-    manager.load([PluginSettings("p")], found, root="/r", state="/s")
-    assert manager.statuses[0].status == status
-    assert reason in manager.statuses[0].reason
-    with pytest.raises(kind, match="nothing can be stored") as closed:
-        Gate(manager).admit("text", surface="daily")
-    assert "[plugins.p] enabled = false" in closed.value.next_step
-
-
 @pytest.mark.req("R166", "R162")
 def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(opened, project, clock, config, payload):
     session = opened().session("s")
@@ -238,23 +213,6 @@ def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(op
         assert memory.unsafe()[0].session == "s"
         assert [s.status for s in memory.plugin_statuses() if s.name == "gone"] == ["missing"]
         assert isinstance(memory.store.read("memory/2026-11-21.md"), Document)
-
-
-@pytest.mark.parametrize(
-    ("findings", "wanted"),
-    [
-        ([finding(0, 3)], "*defghij"),
-        ([finding(0, 3, "1"), finding(3, 6, "2")], "12ghij"),
-        ([finding(0, 5, "long"), finding(3, 8, "other")], "longij"),
-        ([finding(0, 8, "outer"), finding(2, 4, "inner")], "outerij"),
-        ([finding(2, 4, "inner"), finding(0, 8, "outer")], "outerij"),
-        ([finding(0, 2, "short"), finding(0, 4, "longer")], "longerefghij"),
-        ([finding(8, 99)], "abcdefgh*"),
-        ([finding(0, 10, "")], ""),
-    ],
-)
-def test_mask__spans__are_replaced_and_of_overlapping_ones_nothing_stays(findings, wanted):
-    assert mask("abcdefghij", findings) == wanted
 
 
 # masking
@@ -282,16 +240,6 @@ def test_gate__secret_is_masked__is_nowhere_on_disk(opened, project):
     assert session.add("user", "the password is hunter2, hunter2").text == "the password is [secret], [secret]"
     session.end()
     assert not [p for p in project.rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()]
-
-
-@pytest.mark.parametrize("replacement", ["bad bad", "bad"])
-def test_gate__masking_does_not_come_to_rest__refuses(replacement):
-    def answer(request):
-        at = request.text.find("bad")
-        return [finding(at, at + 3, replacement)] if at >= 0 else []
-
-    with pytest.raises(Refused, match="converge"):
-        validator(answer).admit("bad", surface="daily")
 
 
 @pytest.mark.parametrize("span", [(10, 12), (3, 3), (2, 1), (-5, -2)])
@@ -449,17 +397,3 @@ def test_identifier__secret_and_a_remark_about_the_whole_id__only_the_secret_is_
 
     assert validator(answer).identifier("S-secret") == "S-***"
     assert validator(answer).identifier("S-other") == "S-other"
-
-
-def test_identifier__asked_about__is_shown_as_a_stored_text_on_its_way_out():
-    asked = []
-    validator(lambda request: asked.append((request.surface, request.stored)) or []).identifier("S1")
-    assert asked == [("journal", True)]
-
-
-def test_identifiers__an_enabled_plugin_was_never_installed__ids_are_given_all_the_same():
-    """An id is read back, so a plugin that this machine never had does not block it."""
-    manager = PluginManager()
-    manager.load([PluginSettings("gone")], [], root="/r", state="/s")
-    assert Gate(manager).identifier("S1") == "S1"
-    assert Gate(manager).identifiers(["S1", "S2"]) == ["S1", "S2"]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import durable, safeopen
+from holdfast.fs import safeopen
 from holdfast.journal.journal import Journal, encode, file_stem, session_files, session_id_of
 from holdfast_app.sessions import rewriting
 
@@ -145,27 +145,6 @@ def test_read__disk_fails__is_unavailable_and_never_empty(journal, monkeypatch, 
     monkeypatch.setattr(safeopen, "names", broken)
     with pytest.raises(Unavailable, match="Input/output error"):
         read(journal)
-
-
-def test_append__first_of_a_journal__its_folders_name_is_durable_and_later_ones_do_not_repeat_that(
-    journal, tmp_path, monkeypatch
-):
-    synced = []
-    real = durable.fsync_dir
-    monkeypatch.setattr(durable, "fsync_dir", lambda path: (synced.append(str(path)), real(path)))
-    journal.append(message("first"))
-    assert str(tmp_path) in synced
-    synced.clear()
-    journal.append(message("second"))
-    assert synced == []
-
-
-def test_is_unflushed__message_came_between_the_flush_and_its_checkpoint__counts(journal):
-    [said] = journal.append(message("said"))
-    journal.append({"kind": "checkpoint", "flushed_to": said.start, "last_message": said.start})
-    assert journal.is_unflushed() is True
-    journal.append({"kind": "checkpoint", "flushed_to": said.start + 1, "last_message": said.start})
-    assert journal.is_unflushed() is False
 
 
 @pytest.mark.parametrize(

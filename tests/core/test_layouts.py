@@ -10,7 +10,7 @@ from tests.support.trusting import seen, trusted
 
 from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
-from holdfast.errors import ConfigError, FlushRefused
+from holdfast.errors import ConfigError
 from holdfast.models import Category
 from holdfast_app.curated.layers import layers
 from holdfast_app.curated.routing import Horizon, promotion_target, route
@@ -117,18 +117,6 @@ def test_layout__wrong__is_a_configuration_error_naming_the_key(changes, problem
     with pytest.raises(ConfigError, match=problem) as wrong:
         Layout(**changes)
     assert wrong.value.next_step
-
-
-@pytest.mark.parametrize("name", ["../out.md", "/etc/m.md", "a//b.md", "state/m.md", "nul.md", "a\\b.md", ""])
-def test_layout__document_outside_of_the_store__is_never_written(project, clock, payload, name):
-    def write() -> None:
-        with open_with(project, clock, f"[layout.documents]\nmemory = {name!r}\n") as memory:
-            memory.session("s").flush(payload(curated=CURATED_DECISION))
-
-    with pytest.raises((ConfigError, FlushRefused)):
-        write()
-    assert not (project.parent / "out.md").exists()
-    assert not Path("/etc/m.md").exists()
 
 
 # the doctrine's table

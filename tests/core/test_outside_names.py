@@ -55,13 +55,3 @@ def test_import_transcript__ids_and_branch_hold_a_secret__stored_masked_once(mem
     assert len(session.messages) == 1
     assert SECRET not in everything(project)
     assert all(SECRET not in one for one in memory.sessions())
-
-
-def test_flush__agent_provider_and_source_hold_a_secret__stored_masked(memory, project, payload):
-    session = memory.session("one")
-    session.add("user", "Go on", message_id=SECRET)
-    session.switch_provider(f"provider-{SECRET}", payload())
-    session.hand_over(f"agent-{SECRET}", payload(objective="Hand over"))
-    memory.extract([{"role": "user", "content": "I never use tabs."}], source=f"chat-{SECRET}")
-    assert SECRET not in everything(project)
-    assert SECRET not in session.provider

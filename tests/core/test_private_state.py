@@ -363,13 +363,6 @@ def test_trust__adopt_state__shows_then_takes_over(project: Path, state: Path) -
     assert run().returncode == 0
 
 
-@pytest.mark.parametrize("words", [["status"], ["load"], ["doctor"]])
-def test_command__state_was_put_aside__says_so_with_the_next_step(project: Path, state: Path, words: list[str]) -> None:
-    forge(state)
-    ran = processes.run(*words, cwd=project)
-    assert "trust --adopt-state" in " ".join((ran.stdout + ran.stderr).split()), ran.stdout + ran.stderr
-
-
 # documents and databases
 
 

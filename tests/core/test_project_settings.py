@@ -158,13 +158,6 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project: Path)
     assert config.facts.max_facts == 2000
 
 
-def test_user__keeps_memory_elsewhere__a_project_cannot_take_it_into_its_folder(project: Path) -> None:
-    of_user('[storage]\nbackend = "gitea"\nserver = "https://git.example.org"\nrepository = "me/memory"')
-
-    with pytest.raises(NotTrusted):
-        resolved.settled(write(project, '[storage]\nbackend = "file"'))
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -217,18 +210,6 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
 
 
 # finding the project
-
-
-def test_root__settings_are_above_the_repository__are_not_obeyed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "holdfast.toml").write_text("")
-    inner = tmp_path / "repository" / "a" / "b"
-    inner.mkdir(parents=True)
-    (tmp_path / "repository" / ".git").write_text("gitdir: elsewhere\n")
-    monkeypatch.chdir(inner)
-
-    assert settings.find_root() == str(tmp_path / "repository")
 
 
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")

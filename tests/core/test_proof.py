@@ -106,15 +106,6 @@ def test_flush__edited_note__keeps_the_edit_and_writes_what_was_saved_next_to_it
     assert session.flush().repeated
 
 
-def test_flush__a_human_corrected_the_line_since__the_old_one_does_not_come_back(opened, payload, project):
-    memory = opened()
-    memory.session("a").flush(payload(curated={"memory": ["The server is alpha"]}))
-    correction = {"memory": [{"text": "The server is beta", "replaces": "The server is alpha"}]}
-    memory.session("b").flush(payload(objective="correct it", curated=correction))
-    assert memory.session("a").flush().repeated
-    assert (project / ".holdfast" / MEMORY).read_text() == "# Memory\n\n- The server is beta\n"
-
-
 def test_flush__a_dream_took_the_line_into_another__it_does_not_come_back(opened, payload, project):
     from holdfast.models import DreamDraft
 

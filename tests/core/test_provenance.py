@@ -12,7 +12,6 @@ import pytest
 from tests.support.trusting import seen
 
 from holdfast import Holdfast, Payload
-from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_app.memorytool import MemoryTool
@@ -80,14 +79,6 @@ def test_load__memory_trusted__shows_all_of_it(cloned: Path, opened: Opened) -> 
     assert str(brief).count(ATTACK) >= 4
     assert brief.withheld == ""
     assert ATTACK in opened().prompt()
-
-
-def test_workflow_start__clone_that_nobody_trusts__is_refused_with_the_command(cloned: Path, opened: Opened) -> None:
-    memory = opened()
-    with pytest.raises(Refused, match="withheld") as caught:
-        memory.workflow("build").start()
-    assert "holdfast trust" in caught.value.next_step
-    assert not memory.workflow("build").is_open
 
 
 @pytest.mark.parametrize(
@@ -180,12 +171,6 @@ def test_load__repository_worktree_or_subfolder__counts_as_one(project: Path, op
     place = (project.parent if mark == "above" else project) / ".git"
     place.write_text("gitdir: elsewhere\n") if mark == "file" else place.mkdir()
     assert "By hand" not in str(opened().load())
-
-
-def test_facts__added_to_those_of_a_clone__are_given_and_the_others_are_not(cloned: Path, opened: Opened) -> None:
-    opened().facts.create("Uses tabs")
-    assert "Uses tabs" in opened().prompt()
-    assert ATTACK not in opened().prompt()
 
 
 def test_record__killed_in_the_middle_of_a_line__keeps_every_other_passage(project: Path, opened: Opened) -> None:

@@ -232,15 +232,6 @@ def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     assert session.state is State.SAFE
 
 
-def test_switch_provider__a_conversation__is_flushed_first_and_the_name_survives(opened, note):
-    session = opened().session("s")
-    talk(session, "hello")
-    session.switch_provider("other-model")
-    assert note().count("<!-- holdfast:block id=") == 1
-    assert [m.text for m in session.messages] == ["hello"]
-    assert opened().session("s").provider == "other-model"
-
-
 @pytest.mark.req("R085", "R093")
 def test_hand_over__everything_is_flushed_already__still_names_the_other_agent(opened, payload, note):
     session = opened().session("s")

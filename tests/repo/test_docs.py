@@ -254,14 +254,3 @@ def test_page_of_a_store__each_promise__names_tests_that_exist(root: Path, page:
         if f"def {name}(" not in (root / "tests" / file).read_text(encoding="utf-8")
     ]
     assert missing == []
-
-
-def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) -> None:
-    dead = [
-        f"{page.relative_to(root)}: {link}"
-        for page in tracked
-        if page.suffix == ".md"
-        for link in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
-        if not (page.parent / link).exists()
-    ]
-    assert dead == []

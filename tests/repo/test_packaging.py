@@ -187,9 +187,3 @@ print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.meta
     modules, elsewhere, heavy = done.stdout.split("\n")[:3]
     assert modules.split() in (["holdfast"], ["__editable___holdfast", "holdfast"])
     assert (elsewhere, heavy) == ("", "")
-
-
-def test_hooks__called__only_by_dispatch(root: Path) -> None:
-    sources = [p for folder in ("core", "plugins", "backends") for p in (root / folder).rglob("*.py")]
-    callers = {p.relative_to(root).as_posix() for p in sources if ".hook." in p.read_text(encoding="utf-8")}
-    assert callers == {"core/holdfast/plugin/manager.py"}

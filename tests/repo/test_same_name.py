@@ -177,8 +177,8 @@ def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushe
         assert not (guarded.home / "foreign").exists(), change
 
     run = guarded.made.run
-    pip(guarded.made, index, *THEIRS)
-    pip(guarded.made, index, *OURS)
+    for change in (OURS_AWAY, THEIRS, OURS):
+        pip(guarded.made, index, *change)
     done = run("holdfast", "doctor", cwd=guarded.project)
     assert "Another project, holdfast 0.5.1, is installed in the same Python." in " ".join(done.stdout.split())
     assert REPAIR in " ".join(done.stdout.split())

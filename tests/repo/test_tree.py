@@ -58,11 +58,3 @@ def test_modules__length__can_be_read_in_one_sitting(root: Path, tracked: list[P
 
 def test_modules__names__say_what_they_hold(tracked: list[Path]) -> None:
     assert [p for p in tracked if p.stem in ("utils", "util", "helpers", "misc", "common") and p.suffix == ".py"] == []
-
-
-def test_sql__placeholders__are_not_numbered(root: Path, tracked: list[Path]) -> None:
-    """Python 3.12 warns of ``?1`` with a tuple, and 3.14 refuses it."""
-    numbered = re.compile(r"\?[1-9]\b")
-    sources = [p for p in tracked if p.suffix == ".py" and "holdfast_sqlite" in p.relative_to(root).parts]
-    assert sources
-    assert [p.name for p in sources if numbered.search(p.read_text(encoding="utf-8"))] == []

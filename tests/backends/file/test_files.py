@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import textwrap
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -63,19 +61,6 @@ def test_store__first_write__private_files_and_folders_ignored_by_git(store: Fil
     for path in [home, *home.rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
     assert (home / "state" / ".gitignore").read_text() == "*\n"
-
-
-def test_names__temporary_dot_and_odd_files__not_listed(store: FileBackend, home: Path) -> None:
-    store.write("a/b.md", "b")
-    for name in (".holdfast-1-2.tmp", ".hidden", "con.md", "a/.swp", "back\\slash.md"):
-        (home / name).write_text("x")
-    (home / "state" / "x.md").write_text("x")
-    (home / "loop").symlink_to(home)
-    assert store.names() == ["a/b.md"]
-    with pytest.raises(Refused):
-        store.write(".hidden", "x")
-    with pytest.raises(Refused):
-        store.write("facts.jsonl", "x")
 
 
 # --- hostile surroundings
@@ -214,17 +199,6 @@ def test_store__something_immutable__unavailable_then_fine(store: FileBackend, h
     acts[what]()
 
 
-def test_lock__held_by_another__unavailable_names_it_and_reading_goes_on(store: FileBackend, project: Path) -> None:
-    store.write("a.md", "a")
-    store.add_fact(make_fact(1), 5)
-    with FileBackend(project)._place.lock:
-        assert store.read("a.md").text == "a"
-        assert len(list(store.facts())) == 1
-        with pytest.raises(Unavailable, match="store\\.lock"):
-            store.write("a.md", "b")
-    store.write("a.md", "b")
-
-
 # --- torn appends
 
 
@@ -353,35 +327,6 @@ HAND = (
     '{"id": "mine", "content": "By hand", "category": "goal", "confidence": 1,'
     ' "createdAt": "2026-01-01T00:00:00+01:00"}'
 )
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that a program cannot set")
-def test_facts__edited_in_place_with_its_time_set_back__seen_at_once(store: FileBackend, home: Path) -> None:
-    for number in range(2):
-        store.add_fact(make_fact(number), 5)
-    path = home / "facts.jsonl"
-    before = path.stat()
-    time.sleep(0.02)  # longer than a tick of the file system's clock
-    with path.open("r+b") as file:
-        first, second = file.read().splitlines(keepends=True)
-        changed = re.sub(rb', "crc": "\w+"}\n', b"}", first.replace(b"step 0", b"step 9"))
-        file.seek(0)
-        file.write(changed.ljust(len(first) - 1) + b"\n" + second)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert path.stat().st_size == before.st_size
-    assert "step 9" in get_fact(store, "fact_00000000").content
-
-
-def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: FileBackend, home: Path) -> None:
-    store.add_fact(make_fact(1, "by hand"), 5)
-    with (home / "facts.jsonl").open("a") as file:
-        file.write(HAND + "\n")
-    assert len(list(store.facts())) == 2
-    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of == "fact_00000001"
-    delete_fact(store, "fact_00000001")
-    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of == "mine"
-    delete_fact(store, "mine")
-    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of is None
 
 
 @pytest.mark.parametrize(

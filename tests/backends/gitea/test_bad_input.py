@@ -79,16 +79,6 @@ def filled(gitea: FakeServer, opened: Open) -> GiteaBackend:
     return store
 
 
-def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
-    texts = {name: document.text for name in store.names() if (document := store.read(name))}
-    return texts, list(store.facts())
-
-
-def contents(gitea: FakeServer) -> dict[int, tuple[str, list[str]]]:
-    """All that is on the server."""
-    return {n: (gitea.body(REPO, n), gitea.bodies(REPO, n)) for n in gitea.titles(REPO)}
-
-
 def issue_of(gitea: FakeServer, title: str) -> int:
     return next(number for number, found in gitea.titles(REPO).items() if found == f"holdfast:{title}")
 
@@ -102,10 +92,6 @@ def unknown_token(gitea: FakeServer) -> str:
 
 def token_without_scope(gitea: FakeServer) -> str:
     return gitea.make_token("agent", ["read:user"])
-
-
-def reading_token(gitea: FakeServer) -> str:
-    return gitea.make_token("agent", ["read:issue"])
 
 
 def strangers_token(gitea: FakeServer) -> str:
@@ -134,7 +120,6 @@ CLOSED_TO_ALL = [
     (renamed, Closed, "was renamed to agent/mind"),
     (deleted, Absent, "has nothing there"),
 ]
-CLOSED_TO_WRITES = [(reading_token, Closed, "lacks a scope"), (archived, Closed, "is archived")]
 
 
 @pytest.mark.req("R142")
@@ -153,26 +138,6 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
         assert caught.value.next_step, name
         assert gitea.token not in f"{caught.value} {caught.value.next_step}", name
     assert [seen for seen in gitea.requests if seen.status < 300] == []
-
-
-@pytest.mark.req("R142")
-@pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_WRITES, ids=lambda value: getattr(value, "__name__", ""))
-def test_store__closed_to_writes__is_read_and_every_write_says_why(
-    spoil: Callable[[FakeServer], str], error: type[StorageError], said: str, gitea: FakeServer, filled: GiteaBackend,
-    opened: Open,
-) -> None:  # fmt: skip
-    before, there = everything(filled), contents(gitea)
-    store = opened(token=spoil(gitea))
-    for what in WRITES.values():
-        with pytest.raises(error, match=said):
-            what(store)
-    assert everything(store) == everything(opened("new", token=store_token(gitea, spoil))) == before
-    # An issue may be closed before its document cannot be deleted: nothing else is let through on an archived one.
-    assert {n: comments for n, (_, comments) in contents(gitea).items()} == {n: c for n, (_, c) in there.items()}
-
-
-def store_token(gitea: FakeServer, spoil: Callable[[FakeServer], str]) -> str:
-    return reading_token(gitea) if spoil is reading_token else gitea.token
 
 
 # --- the promise -----------------------------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,15 +13,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
 
 from holdfast.errors import ConfigError
-from holdfast_gitea import marker
-from holdfast_gitea.wire.client import Gitea, Repo
+from holdfast_gitea.wire.client import Gitea
 from holdfast_gitea.wire.faults import Closed, Passing
 
 REPO = "agent/memory"
-BODY = marker.frame("A note.", "text", id="r1", kind="blk")
 
 
 @pytest.fixture
@@ -34,30 +29,7 @@ def gitea() -> Iterator[FakeServer]:
         yield running
 
 
-@pytest.fixture
-def proxy(gitea: FakeServer) -> Iterator[FaultProxy]:
-    with FaultProxy(gitea.url) as running:
-        yield running
-
-
-@pytest.fixture
-def behind(gitea: FakeServer, proxy: FaultProxy) -> Iterator[Repo]:
-    """The repository through the proxy."""
-    with Gitea(proxy.url, gitea.token, timeout_s=SLOW_S / 2, patience_s=5.0) as client:
-        yield client.repo(REPO)
-
-
 # --- what is repeated -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("skew_s", [-86_400, 86_400])
-def test_publish__answer_lost_and_clocks_a_day_apart__there_once(
-    gitea: FakeServer, proxy: FaultProxy, behind: Repo, skew_s: float
-) -> None:
-    gitea.skew(skew_s)
-    proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
-    behind.publish(1, BODY, "r1")
-    assert gitea.bodies(REPO, 1) == [BODY]
 
 
 def test_get__answer_trickles__given_up(gitea: FakeServer) -> None:
@@ -170,15 +142,3 @@ def test_gitea__address_not_safe_or_none__config_error(server: str) -> None:
         Gitea(server, "t")
     assert caught.value.next_step
     assert "pw" not in str(caught.value)
-
-
-def test_gitea__library_missing__names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['httpx2'] = None\n"
-        "from holdfast_gitea.wire.client import Gitea\n"
-        "from holdfast.errors import PluginLoadFailed\n"
-        "try: Gitea('https://x.org', 't')\n"
-        "except PluginLoadFailed as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'holdfast-memory[gitea]'" in done.stdout

@@ -11,7 +11,7 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, StorageConfig
-from holdfast.errors import Corrupt, Refused, Unsupported
+from holdfast.errors import Corrupt, Unsupported
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
@@ -95,18 +95,6 @@ def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
     assert text_of(machine(), DAY).count("- step") == 2
 
 
-def test_block__last_one_deleted__missed_by_the_machine_that_saw_it(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    number = issue_of(gitea, f"doc:{DAY}")
-    gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
-    for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("four"), HEADER, "four")):
-        with pytest.raises(Corrupt, match="newest entry"):
-            touch()
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    store.append(DAY, make_block("four", "- step four"), HEADER, "four")
-    assert text_of(store, DAY).count("- step") == 3
-
-
 def test_version__newest_one_deleted__never_an_older_one_in_its_place(
     gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
 ) -> None:
@@ -144,19 +132,6 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
     gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     with pytest.raises(Corrupt, match="newest entry"):
         len(list(store.facts()))
-
-
-def test_issue__deleted__is_a_document_deleted(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
-) -> None:
-    """Whoever may delete an issue has decided."""
-    three_blocks(store)
-    gitea.delete_issue(REPO, issue_of(gitea, f"doc:{DAY}"))
-    for view in (store, machine()):
-        assert view.read(DAY) is None
-        assert view.names() == []
-    store.append(DAY, make_block("four"), HEADER, "four")
-    assert text_of(machine(), DAY) == HEADER + make_block("four")
 
 
 @pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
@@ -213,14 +188,3 @@ def test_doctor__store_that_people_edited__says_what_and_where(
     assert sorted(check.outcome for check in found) == [Outcome.FAIL, Outcome.WARN, Outcome.WARN]
     assert all(check.next_step for check in found)
     assert all("#issuecomment-" in check.message for check in found if check.outcome is Outcome.WARN)
-
-
-def test_append__record_or_document_over_the_limit__refused(gitea: FakeServer, store: GiteaBackend) -> None:
-    with pytest.raises(Refused, match="64 KiB"):
-        store.append(DAY, make_block("one", "x" * (64 << 10)), HEADER, "one")
-    store.write(DAY, "x" * (480 << 10))
-    with pytest.raises(Refused, match="512 KiB"):
-        store.append(DAY, make_block("one", "x" * (40 << 10)), HEADER, "one")
-    with pytest.raises(Refused, match="64 KiB"):
-        store.add_fact(make_fact(1, "x" * (64 << 10)), 10)
-    assert len(text_of(store, DAY)) == 480 << 10

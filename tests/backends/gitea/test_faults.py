@@ -160,15 +160,6 @@ def test_write__any_fault_at_the_comment__is_there_once(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-@pytest.mark.parametrize("nth", [1, 2], ids=["the store's issue", "the document's issue"])
-def test_write__any_fault_while_its_issue_is_made__is_there_once(
-    nth: int, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
-) -> None:
-    run(WRITES["first block of a day"], fault, ("POST", "/issues$", nth), opened, proxy, model)
-    assert proxy.spoilt == [fault.name]
-
-
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 @pytest.mark.parametrize(
     ("name", "method", "nth"),
     [("block", "GET", 1), ("block", "GET", 2), ("version", "PATCH", 1), ("deletion", "PATCH", 1)],

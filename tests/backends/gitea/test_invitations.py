@@ -77,25 +77,6 @@ def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_mach
     assert text_of(ana) == "three\n"
 
 
-def test_invite__a_record_from_before__does_not_count_on_any_machine_either_way(gitea: FakeServer, of: Of) -> None:
-    """Otherwise an acknowledged version of the owner would become one that came too late."""
-    owner, ana = of("agent"), of("ana")
-    owner.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "holdfast:doc:MEMORY.md")
-    base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    early = marker.frame("x", "early\n", id=replay.new_id(), kind="ver", base=base)
-    gitea.make_comment(REPO, number, early, poster="ana")
-    owner.write("MEMORY.md", "two\n")
-    invitations.invite(owner.log, "ana")
-    for view in (owner, ana, of("agent"), of("ana")):
-        view.log.index.refresh()
-        assert text_of(view) == "two\n"
-    ana.write("MEMORY.md", "three\n")
-    assert text_of(of("agent")) == "three\n"
-    told = [check for check in inspect(of("agent").log) if "by ana" in check.message]
-    assert [("1 record" in check.message, "invite" in check.next_step) for check in told] == [(True, False)]
-
-
 @pytest.mark.parametrize("filled", [False, True])
 @pytest.mark.parametrize("scopes", [SCOPES, ("write:issue",)])
 def test_write__before_the_invitation__refused_until_the_records_count_and_then_everything_is_there(
@@ -427,17 +408,3 @@ def test_command__invite_list_and_revoke__says_who_may_write(gitea: FakeServer, 
     found = json.loads(command("invite", "--json")[1])
     assert [one["login"] for one in found["writers"]] == ["agent"]
     assert [(one["login"], one["state"]) for one in found["invited"]] == [("ana", "revoked")]
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (("invite", "--revoke"), 2, "Whose invitation?"),
-        (("invite", "ana", "--revoke", "--id", "3"), 2, "--id"),
-        (("invite", "nobody"), 1, "no user"),
-        (("invite", "agent"), 1, "count anyway"),
-    ],
-)
-def test_command__cannot_do_that__says_why(command: Any, words: tuple[str, ...], code: int, says: str) -> None:
-    found, said = command(*words)
-    assert (found, says in said, "next:" in said) == (code, True, True)

@@ -21,7 +21,6 @@ from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Receipt
-from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_app.spool.kept import Spool
 
@@ -86,29 +85,6 @@ def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     with FaultProxy(gitea.url) as proxy:
         yield Away(project, gitea, proxy)
-
-
-def test_flush__server_away_and_spool_on__is_kept_here_and_the_receipt_says_so(away: Away) -> None:
-    away.take_away()
-    receipt = away.flush("one", "The port is 8443")
-    assert receipt.spooled.startswith(away.proxy.url)
-    assert not receipt.written
-    assert away.waiting() == [receipt.flush_id]
-    with Holdfast.open(away.project) as memory:
-        assert memory.session("one").state == "safe"
-        assert memory.unsafe() == []
-    assert (away.state / "spool.jsonl").stat().st_mode & 0o777 == 0o600
-
-
-def test_doctor__server_away__names_it_once_and_lists_what_was_not_checked(away: Away) -> None:
-    away.flush("one", "The port is 8443")
-    away.take_away()
-    away.proxy.requests.clear()
-    checks = json.loads(away.command("doctor", "--json").stdout)["checks"]
-    assert [c["name"] for c in checks if c["outcome"] == "fail"] == ["documents", "gitea"]
-    [left_out] = [c["message"] for c in checks if c["name"] == "store"]
-    assert left_out.endswith("conflicts, stored, facts, provenance, handoff, curated.")
-    assert len(away.proxy.requests) == 2
 
 
 def test_flush__server_back__ships_what_waits_first_and_in_order(away: Away) -> None:
@@ -309,21 +285,6 @@ def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement
     with Holdfast.open(away.project) as memory:
         assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
         assert memory.load().work[0].facts == ("The port is 9090",)
-
-
-def test_ship__a_newer_value_is_stored_meanwhile__the_receipt_names_what_was_not_stored(away: Away) -> None:
-    noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    away.take_away()
-    away.flush("one", "The port is 8080", at=noon)
-    away.give_back()
-    with Holdfast.open(away.project, clock=lambda: noon + timedelta(hours=1)) as memory:
-        newer = memory.facts.remember("The port is 9090").fact
-    assert away.ship() == 0
-    with Holdfast.open(away.project) as memory:
-        assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
-    journal = Journal(str(away.state), "one")
-    (shipped,) = [entry.record["receipt"] for entry in journal.of_kinds("shipped")]
-    assert any(f"fact {newer.id} has a newer value" in warning for warning in shipped["warnings"])
 
 
 def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away: Away, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import HoldfastError, PluginError
+from holdfast.errors import HoldfastError
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
@@ -25,7 +25,6 @@ from holdfast.plugin import discovery
 from holdfast_app.outbox.forge import Forge
 from holdfast_cli import main
 from holdfast_gitea import marker, trail
-from holdfast_gitea.trail.references import target_of
 
 REPO = "acme/shop"
 WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
@@ -134,44 +133,6 @@ def test_flush__flush_failed_behind_the_comment__retry_finds_it_and_writes_no_se
     assert [seen.method for seen in gitea.requests] == ["GET", "POST", "GET", "GET"]
 
 
-def test_flush__retried_after_somebody_edited_the_comment__is_left_alone_and_told(gitea, opened):
-    class Fails:
-        @hookimpl
-        def on_flush(self):
-            raise HoldfastError("not now")
-
-    with pytest.raises(HoldfastError, match="not now"):
-        flushed(opened(Fails()), changed((WORK, "in review")))
-    [(number, body)] = gitea.comments(REPO, 1)
-    gitea.edit_comment(REPO, number, "Done!\n" + body)
-    receipt = opened().session("s").flush(changed((WORK, "in review")))
-    assert receipt.pending == 1
-    assert "reads back differently" in receipt.warnings[0]
-    assert gitea.bodies(REPO, 1) == ["Done!\n" + body]
-
-
-# references
-
-
-@pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        ("#12", "acme/shop#12"),
-        ("!12", "acme/shop#12"),
-        ("x/y.z#3", "x/y.z#3"),
-        ("https://git.test/x/y/pulls/3#issuecomment-4", "x/y#3"),
-        ("https://git.test/x/y", "None"),
-        ("https://git.test.evil/x/y/issues/3", "None"),
-        ("#0", "None"),
-        ("acme/shop#12 and more", "None"),
-        ("../..#1", "None"),
-        ("a/..#1", "None"),
-    ],
-)
-def test_target_of__what_people_write__is_the_work_or_nothing(text, target):
-    assert str(target_of(text, server="https://git.test", repository=REPO)) == target
-
-
 # what goes wrong
 
 
@@ -276,26 +237,6 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
         assert of_it == sorted(of_it)
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"server": "git.example.org"}, "server is missing or no address"),
-        ({"server": 3}, "server is not a string"),
-        ({"repository": "shop"}, "'shop' is not a repository"),
-        ({"repositories": "a/b"}, "repositories is not a list"),
-        ({"timeout_s": 0}, "timeout_s is not a number above 0"),
-        ({"tokn": "x"}, "gitea_trail.tokn is unknown"),
-    ],
-)
-def test_settings__not_usable__the_plugin_is_not_loaded_and_says_why(opened, settings, problem):
-    memory = opened(**settings)
-    [status] = [s for s in memory.plugin_statuses() if s.name == "gitea_trail"]
-    assert status.status == "failed"
-    assert problem in status.reason
-    with pytest.raises(PluginError):
-        memory.session("s").add("user", "hello")
-
-
 # looking back
 
 
@@ -349,17 +290,6 @@ def test_morning__with_the_forge__tells_both_points_to_both_and_is_the_same_agai
     for path in (Path(memory.services.state) / "sessions").iterdir():
         path.unlink()
     assert str(opened().morning()) == text
-
-
-@pytest.mark.req("R165")
-def test_morning__summary_alone_says_it_but_the_forge_does__is_no_finding(gitea, opened, project):
-    memory = opened()
-    flushed(memory, changed((WORK, "in review")))
-    summary = project / ".holdfast/memory/summaries/2026-11-21.md"
-    summary.write_text(summary.read_text() + "\n- **decision** Roll back on Friday\n")
-    assert "appears in no daily note" in str(memory.morning())
-    gitea.make_comment(REPO, 1, "Roll back on Friday", poster="ana")
-    assert "appears in no daily note" not in str(memory.morning())
 
 
 @pytest.mark.parametrize("later", ["the same flush again", "another flush"])

@@ -134,28 +134,6 @@ def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memor
     assert [name for name, _ in brief.notes] == ["memory/2020-01-02.md"]
 
 
-def test_flush__another_machine_wrote_meanwhile__both_machines_entries_are_kept(memory: Memory) -> None:
-    one, two = memory("one"), memory("two")
-    own, other = one.session("s1"), two.session("s2")
-    own.add("user", "Please fix the gateway.")
-    other.add("user", "Please fix the pump.")
-    view = one.services.transaction()
-    assert view is not None
-    view.prefetch(["continuity/active.md"])
-    other.flush()
-    old = view.backend
-    written = view.change("handoff", "continuity/active.md", lambda text: (text or "") + "\n<!-- ours -->\n")
-    assert "s2" not in str(view.read("continuity/active.md"))
-    (stored,) = view.commit([written])
-    document = old.read("continuity/active.md")
-    assert document is not None
-    assert document.revision == stored.revision
-    assert "<!-- ours -->" in document.text
-    assert 'session = "s2"' in document.text
-    one.close()
-    two.close()
-
-
 def test_flushes__four_machines_at_once__every_handoff_entry_and_block_is_there_once(memory: Memory) -> None:
     machines = [memory(f"m{number}") for number in range(4)]
 

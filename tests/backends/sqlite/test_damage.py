@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable, Unsupported
-from holdfast.fs import durable
+from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable, Unsupported
 from holdfast.models import AddOutcome
 from holdfast.storage import Add, FactOrder, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
-from holdfast_sqlite.opening import PAGE_BYTES
 
 pytestmark = pytest.mark.req("R045", "R096")
 
@@ -70,13 +68,6 @@ def check_refused(project: Path, database: Path, kind: type[HoldfastError], word
 def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Path, content: bytes) -> None:
     database.write_bytes(content)
     check_refused(project, database, Corrupt, "holdfast.db")
-
-
-@pytest.mark.parametrize("part", [0.1, 0.3, 0.9])
-def test_open__truncated__corrupt_and_untouched(project: Path, database: Path, part: float) -> None:
-    pages = database.stat().st_size // PAGE_BYTES
-    os.truncate(database, int(pages * part) * PAGE_BYTES)
-    check_refused(project, database, Corrupt, "damaged")
 
 
 def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
@@ -133,29 +124,6 @@ def test_open_store__file_restored_from_a_copy__follows_it(project: Path, databa
             assert len(list(other.facts())) == 41
 
 
-@pytest.fixture
-def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that :func:`durable.sync` is called for, in order."""
-    paths: list[str] = []
-    real = durable.sync
-    monkeypatch.setattr(durable, "sync", lambda path, **more: (paths.append(path), real(path, **more)))
-    return paths
-
-
-def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_before_the_answer(
-    project: Path, database: Path, synced: list[str]
-) -> None:
-    with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
-        writer.add_fact(make_fact(90), 100)
-        update_fact(reader, "fact_00000001", confidence=make_fact(1).confidence)  # changes nothing, so it syncs nothing
-        for _ in range(2):
-            assert reader.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
-        assert [os.path.basename(path) for path in synced] == ["holdfast.db-wal"]
-        writer.add_fact(make_fact(91), 100)  # its commit has synced the log
-        assert writer.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
-        assert len(synced) == 1
-
-
 @pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
 @pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
 def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
@@ -200,23 +168,6 @@ def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(pro
         sql.execute("PRAGMA max_page_count = 1000000")
         assert len(list(store.facts())) == 40
         assert store.add_fact(make_fact(90), 41).evicted == ()
-
-
-def test_change__file_replaced_meanwhile__conflict_and_nothing_of_it_kept(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-
-        def replaced_meanwhile() -> None:
-            with store._database.changing():
-                store.add_fact(make_fact(90), 100)
-                shutil.copy(database, project / "copy.db")
-                os.replace(project / "copy.db", database)
-
-        with pytest.raises(Conflict, match="replaced"):
-            replaced_meanwhile()
-        assert len(list(store.facts())) == 40
-        assert store.add_fact(make_fact(91), 100).outcome is AddOutcome.ADDED
-        with contextlib.closing(SqliteBackend(project)) as other:
-            assert get_fact(other, make_fact(91).id) == make_fact(91)
 
 
 def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(

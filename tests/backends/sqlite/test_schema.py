@@ -110,17 +110,6 @@ def test_open__trigger_is_only_in_the_log__corrupt_and_the_log_is_not_merged(
         assert len(list(store.facts())) == 3
 
 
-def test_write__trigger_made_while_the_store_is_open__corrupt_and_it_never_runs(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(5), 10)
-        change(database, *ATTACKS["trigger"])
-        with pytest.raises(Corrupt, match="trigger 't'"):
-            store.add_fact(make_fact(6), 10)
-    change(database, "DROP TRIGGER t")
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 4
-
-
 def test_open__rollback_journal_beside_it__refused_and_untouched(project: Path, database: Path) -> None:
     database.with_name("holdfast.db-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"x" * 4096)
     before = database.read_bytes()

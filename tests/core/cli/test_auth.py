@@ -78,20 +78,6 @@ def test_auth_set__piped_in__kept_for_the_providers_address_and_never_printed(ru
     assert all("s3cret" not in text for r in (done, status, told) for text in (r.out, r.err))
 
 
-def test_auth_set__at_a_terminal__asked_unseen_with_the_address_that_gets_it(run, kept, monkeypatch):
-    import getpass
-
-    asked = []
-    monkeypatch.setattr(getpass, "getpass", lambda prompt: asked.append(prompt) or "typed")
-    monkeypatch.setattr("sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
-    from holdfast_cli import main
-
-    assert main(["auth", "set", "anthropic"]) == 0
-    assert secrets.stored("anthropic") == {"https://api.anthropic.com": "typed"}
-    assert "sent only to https://api.anthropic.com" in asked[0]
-    assert sys.stdin is not None
-
-
 def test_auth_set__gitea_without_an_origin__the_one_server_of_the_users_settings_or_refused(run, project, kept):
     done = run("auth", "set", "gitea", stdin="t")
     assert done.code == 2
@@ -165,14 +151,6 @@ def test_keys__in_a_keyring_that_processes_share__found_by_the_next_one(project,
     assert rows == [{"name": "gitea", "where": "keyring", "origin": "https://git.example.org"}]
     assert holdfast("auth", "remove", "gitea").returncode == 0
     assert json.loads((tmp_path / "keyring.json").read_text()) == {}
-
-
-@pytest.mark.parametrize(
-    ("words", "stdin"), [(["set"], "x"), (["set", "openai"], " \n"), (["set", "../x"], "x"), (["show", "openai"], "")]
-)
-def test_auth__bad_input__exit_2(run, kept, words, stdin):
-    assert run("auth", *words, stdin=stdin).code == 2
-    assert kept.held == {}
 
 
 def test_auth__no_keyring_on_this_machine__clear_words_and_the_way_around(run):

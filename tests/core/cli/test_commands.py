@@ -54,12 +54,6 @@ def test_help__of_every_command__says_what_it_does_and_gives_an_example(run, com
     assert run("help", command).out == result.out
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help__on_80_columns__no_line_is_longer(run, command, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    assert [line for line in run(command, "--help").out.splitlines() if len(line) > 80] == []
-
-
 @pytest.mark.parametrize("command", CALLS)
 def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines_that_fit(talked, project, command):
     result = talked(*CALLS[command], "--json")
@@ -69,15 +63,6 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
     assert "\x1b" not in result.out
     if command not in ("load", "report"):  # these print documents as they are
         assert all(len(line) <= 100 for line in result.out.splitlines() if str(project) not in line)
-
-
-@pytest.mark.parametrize("command", ["add", "flush", "facts"])
-def test_json__when_an_option_is_unknown__is_an_error_object_and_exit_2(run, command):
-    result = run(*CALLS[command], "--json", "--bogus")
-    assert result.code == 2
-    assert result.json["ok"] is False
-    assert set(result.json["error"]) >= {"kind", "message", "next_step", "exit_code"}
-    assert "--bogus" in result.json["error"]["message"]
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("flsh", "flush"), ("stauts", "status"), ("doctr", "doctor")])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 
 import pytest
 
@@ -14,14 +12,6 @@ def outcomes(result) -> dict[str, set[str]]:
     for check in result.json["checks"]:
         found.setdefault(check["name"], set()).add(check["outcome"])
     return found
-
-
-def test_doctor__healthy_project__all_is_well(talked):
-    talked("init")
-    talked("flush", "--session", "s1")
-    result = talked("doctor")
-    assert result.code == 0
-    assert result.out.endswith("no problems found\n")
 
 
 def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(talked, project):
@@ -40,18 +30,6 @@ def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(t
     assert path.read_bytes().splitlines(keepends=True)[1:] == lines[1:]
     assert damaged in [p.read_bytes() for p in path.parent.iterdir()]
     assert talked("doctor").code == 0
-
-
-def test_doctor__old_temporary_file__a_remark_and_removed_by_repair(talked, project):
-    talked("init")
-    path = project / ".holdfast/.holdfast-1-abc.tmp"
-    path.write_text("half")
-    os.utime(path, (time.time() - 7200, time.time() - 7200))
-    result = talked("doctor", "--json")
-    assert result.code == 0
-    assert outcomes(result)["leftovers"] == {"warn"}
-    assert talked("doctor", "--repair").code == 0
-    assert not path.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")

@@ -28,20 +28,6 @@ def stored(project: Path, pattern: str = "memory/*.md") -> str:
     return "".join(path.read_text(encoding="utf-8") for path in sorted((project / ".holdfast").glob(pattern)))
 
 
-# add
-
-
-@pytest.mark.parametrize(
-    "session", ["../../escape", "/etc/passwd", "CON", "a/b", "Größe 漢字", "..", "C:\\x", "x" * 200]
-)
-def test_session_id__hostile_as_a_file_name__stays_inside(run, project, tmp_path, session):
-    assert run("add", "user", "hello", "--session", session).code == 0
-    assert run("flush", "--session", session).code == 0
-    assert [s["id"] for s in run("sessions", "--json").json["sessions"]] == [session]
-    assert {path.name for path in tmp_path.iterdir()} == {"project"}
-    assert {path.name for path in project.iterdir()} == {".holdfast"}
-
-
 # flush
 
 
@@ -128,20 +114,6 @@ def test_flush__bad_input__exit_2_names_it_and_nothing_is_written(run, project, 
     assert named in result.err
     assert "\n  next: " in result.err
     assert not list(project.iterdir())
-
-
-def test_flush__transcript_of_a_client__is_journalled_and_flushed_once(run, project):
-    rows = [
-        {"role": "user", "content": "Fix the login test", "id": "m1"},
-        {"role": "assistant", "content": "Done.", "id": "m2"},
-    ]
-    (project / "dump.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    result = run("flush", "--transcript", "dump.jsonl", "--session", "s1")
-    assert result.code == 0
-    assert "read 2 messages" in result.out
-    again = run("flush", "--transcript", "dump.jsonl", "--session", "s1", "--json")
-    assert again.json["repeated"] is True
-    assert stored(project).count("## Session Notes") == 1
 
 
 @pytest.mark.req("R088")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -48,14 +47,6 @@ def test_looking__at_a_project_in_use__changes_no_byte(talked, project, words):
     assert files(project) == before
 
 
-@pytest.mark.req("R171", "R175")
-def test_overview__work_is_open__says_where_to_go_on(flushed):
-    out = flushed().out
-    assert "Where to resume" in out
-    assert "Fix login" in out
-    assert "next: run the tests" in out
-
-
 @pytest.mark.req("R088")
 @pytest.mark.parametrize("words", [[], ["status"], ["doctor"]], ids=["overview", "status", "doctor"])
 def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
@@ -78,15 +69,6 @@ def test_status__damaged_journal__is_unsafe_and_the_others_are_shown(talked, pro
     assert result.json["unsafe"] == ["s1"]
     assert "doctor --repair" in result.json["sessions"][0]["next_step"]
     assert "s2" in talked("status").out
-
-
-def test_show__one_document__byte_for_byte(flushed, project):
-    run = flushed
-    name = next(d["name"] for d in run("show", "--json").json["documents"] if d["surface"] == "daily")
-    result = run("show", name)
-    assert result.out == (project / ".holdfast" / name).read_text(encoding="utf-8")
-    assert "Größe 漢字" in result.out
-    assert result.err == ""
 
 
 @pytest.mark.req("R171", "R175", "R179")
@@ -124,14 +106,6 @@ def test_report__answers_the_five_questions(flushed):
     names = ["what_happened", "what_changed", "what_is_blocked", "what_is_needed_from_you", "where_the_proof_lives"]
     assert all(table[name] for name in names)
     assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
-
-
-def test_hostile_text__stored_by_others__does_not_steer_the_terminal(talked):
-    run = talked
-    table = {"objective": "o\u001b]0;owned\u0007", "next_step": "n\u009b31m", "curated": "none"}
-    assert run("flush", "--session", "s1", stdin=json.dumps(table)).code == 0
-    for words in ([], ["status"], ["report"]):
-        assert not {"\x1b", "\x07"} & set(run(*words).out)
 
 
 @pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])

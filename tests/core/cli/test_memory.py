@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.model_server import ModelServer, Reply
+from tests.support.model_server import ModelServer
 from tests.support.trusting import trusted
 
 DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli" / "demo" / "session.jsonl"
@@ -122,19 +122,3 @@ def test_extract__demo_transcript_through_a_model__prompt_prints_the_facts(model
     )
     again = model("extract", "--transcript", str(DEMO))
     assert "duplicate of fact_" in again.out
-
-
-def test_extract__model_refuses__exit_1_then_queued_extraction_works(model, server):
-    facts = [
-        {"content": "a", "category": "goal", "confidence": 0.9},
-        {"content": "b", "category": "x", "confidence": 1},
-    ]
-    server.answers(Reply(status=401), json.dumps({"facts": facts}))
-    done = model("extract", "--transcript", str(DEMO))
-    assert done.code == 1
-    assert "HTTP status 401" in done.out
-    assert "holdfast extract --queued" in done.out
-    later = model("extract", "--queued")
-    assert later.code == 0
-    assert "1 fact added, 1 not stored" in later.out
-    assert model("extract", "--queued").out == "Nothing waits to be extracted.\n"

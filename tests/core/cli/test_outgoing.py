@@ -115,10 +115,6 @@ def test_command__secret_written_by_hand__is_masked_and_the_rest_is_there(run, p
     assert MARK in run(*words).out
 
 
-def test_show__raw__is_as_stored(run, planted: Path) -> None:
-    assert SECRET in run("show", "--raw", "MEMORY.md").out
-
-
 def test_tools__secret_written_by_hand__is_in_no_answer(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Holdfast.open(planted) as memory:
         tool = MemoryTool(memory)

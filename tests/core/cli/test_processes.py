@@ -51,14 +51,6 @@ def test_process__reader_goes_away__ends_quietly(project):
     assert done.returncode == 141
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="closing a descriptor is done by a POSIX shell")
-def test_process__stdin_closed__flush_does_not_wait(project):
-    assert start("add", "user", "hello", cwd=project).returncode == 0
-    command = f"'{sys.executable}' -m holdfast flush <&-"
-    done = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def test_process__ascii_output__every_mark_has_a_fallback(project):
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     start("add", "user", "Größe 漢字", "--session", "s1", cwd=project)
@@ -76,12 +68,6 @@ def silent_pipe(monkeypatch):
         monkeypatch.setattr(sys, "stdin", stream)
         yield write
         os.close(write)
-
-
-def test_stdin__open_and_silent__is_given_up(silent_pipe, monkeypatch, capsys):
-    monkeypatch.setattr(stdin, "_FIRST_BYTE_S", 0.05)
-    assert stdin.read_if_any() is None
-    assert "no input on stdin" in capsys.readouterr().err
 
 
 def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, monkeypatch):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from holdfast_cli import terminal
 from holdfast_cli.terminal import Term
@@ -50,19 +48,6 @@ def test_colour__only_where_wanted(monkeypatch, tty, env, coloured):
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert Term(Tty(tty=tty)).colour is coloured
-
-
-def test_say__text_that_the_encoding_cannot_hold__is_shown_with_question_marks():
-    stream = Tty("ascii")
-    Term(stream).say("Größe")
-    assert stream.text() == "Gr??e\n"
-
-
-@given(st.text(max_size=200), st.integers(min_value=1, max_value=60))
-def test_clip__any_text__is_one_line_within_the_width(text, width):
-    clipped = Term(Tty(tty=False)).clip(text, width)
-    assert "\n" not in clipped
-    assert terminal.cells(clipped) <= max(width, 1)
 
 
 def test_plain__joiners_pass__what_steers_the_terminal_does_not():

@@ -108,14 +108,6 @@ def test_terminal__stored_control_characters__arrive_as_escapes(poisoned: Path, 
     assert not any(line.startswith("forged") for line in got.splitlines())
 
 
-def test_show__raw_into_a_file__is_byte_for_byte(poisoned: Path) -> None:
-    path = poisoned / ".holdfast/MEMORY.md"
-    done = subprocess.run(
-        [sys.executable, "-m", "holdfast", "show", "--raw", "MEMORY.md"], cwd=poisoned, capture_output=True, check=True
-    )
-    assert done.stdout == path.read_bytes()
-
-
 @given(st.text())
 def test_printable__any_text__holds_nothing_that_steers_a_terminal(text: str) -> None:
     shown = printable(text)

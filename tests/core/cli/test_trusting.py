@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config import resolved, trust
+from holdfast.config import resolved
 from holdfast.errors import SettingsIgnored
 from holdfast.fs import userdir
 
@@ -47,21 +47,6 @@ def in_force(project: Path) -> set[str]:
 
 
 # a member of a team
-
-
-def test_team__clone_with_a_forge__sees_one_sentence_and_one_command(run, cloned) -> None:
-    cloned({"holdfast.toml": GITEA})
-
-    shown = " ".join(run("status").out.split())
-    assert "3 settings of this project's file are not in force" in shown
-    assert "`holdfast trust`" in shown
-
-    assert run("trust", "--yes").code == 0
-    assert "not in force" not in run("status").out
-    assert run("config", "plugins.gitea_trail.server").out == "https://git.example.org\n"
-    assert "is trusted" in run("trust").out
-    run("config", "facts.max_facts", "3")
-    assert "not in force" not in run("status").out
 
 
 def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cloned) -> None:
@@ -102,16 +87,6 @@ def test_trust__on_a_terminal__asks(cloned, answer: bytes, code: int) -> None:
     assert (in_force(project) != set()) is (code == 0)
 
 
-def test_trust__settings_that_cannot_be_used__are_named_before_they_are_trusted(run, cloned) -> None:
-    project = cloned({"holdfast.toml": "[facts]\nmax_facts = 0\n"})
-
-    refused = run("trust", "--yes")
-
-    assert refused.code == 2
-    assert "max_facts" in refused.err
-    assert trust.record_of(str(project)) is None
-
-
 def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run, cloned) -> None:
     cloned({"holdfast.toml": '[plugins.openai]\nmodel = "\\u001b]52;c;x\\u0007\\u202e"\n'})
 
@@ -132,18 +107,6 @@ def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run
 
 
 # what commands of the user record
-
-
-def test_config__of_a_clone__shows_what_is_not_in_force_and_why(run, cloned) -> None:
-    cloned({"holdfast.toml": GITEA})
-
-    rows = {r["key"]: r for r in run("config", "--json").json["settings"]}
-    shown = run("config").out
-
-    assert rows["plugins.gitea_trail.server"]["in_force"] is False
-    assert rows["facts.max_facts"]["in_force"] is True
-    assert "not in force" in shown
-    assert shown.rstrip().endswith("holdfast trust")
 
 
 def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(run, project: Path) -> None:

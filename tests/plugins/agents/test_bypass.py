@@ -12,7 +12,6 @@ from tests.plugins.agents import golden
 from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import NOTHING, Client, row
 
-from holdfast.journal import safety
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
 from holdfast_app.transcripts import read
@@ -76,22 +75,6 @@ def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str,
     assert (MARK in told) is ("start" in reports)
 
 
-def test_compaction__past_the_gate_with_a_broken_store__is_marked_and_unsafe_until_repaired(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Decision: the clock is injected.")
-    client.break_store()
-
-    compacted(client)
-    told = restarted(client)
-
-    assert MARK in told
-    assert safety.read(str(client.state), client.session) is not None
-    assert len(marks(client)) == 1
-    client.repair_store()
-    assert client.compact() == NOTHING
-    assert "the clock is injected" in client.notes()
-
-
 @pytest.mark.parametrize("start_first", [True, False])
 def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path) -> None:
     client = Client(project)
@@ -110,20 +93,6 @@ def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path)
     compacted(client, "")  # a module changed the client's own result
 
     assert marks(client) == []
-
-
-def test_compaction__whose_summary_was_made_in_advance__is_not_marked(project: Path) -> None:
-    """Claude Code may ask when it begins a summary in the background, and keep what is said until it uses it."""
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    assert client.compact() == NOTHING
-    client.say("And the logout test", "Done too.")
-
-    assert MARK not in restarted(client)
-    compacted(client, "## Goal")
-
-    assert marks(client) == []
-    assert "logout test" in client.notes()
 
 
 def test_compaction__that_asked_but_did_not_happen__does_not_cover_a_later_one(project: Path) -> None:

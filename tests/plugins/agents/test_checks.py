@@ -121,16 +121,6 @@ def test_checks__the_client_went_on_without_its_hooks__fails(
     assert guarded("doctor").code == 1
 
 
-@pytest.mark.parametrize(("later_s", "result"), [(-HOUR_S, "warn"), (HOUR_S, "fail")])
-def test_checks__no_hook_has_run_yet__fails_when_the_client_was_used_since_the_installation(
-    command: Command, home: Path, project: Path, later_s: float, result: str
-) -> None:
-    command("install", "claude-code")
-    path = transcript("claude-code", home, project)
-    os.utime(path, (time.time() + later_s, time.time() + later_s))
-    assert outcome(lines(command, "claude-code"), "has run yet" if result == "warn" else "have not run yet") == result
-
-
 # where it is started
 
 
@@ -215,17 +205,6 @@ def test_checks__hooks_are_switched_off__fails(guarded: Command, project: Path, 
         path.write_text("{}")
     edit(path, lambda settings: settings.update(disableAllHooks=True))
     assert outcome(lines(guarded, "claude-code"), "disableAllHooks` in") == "fail"
-
-
-def test_checks__plugin_of_claude_code__counts_as_installed(command: Command, project: Path, home: Path) -> None:
-    command("init")
-    for path in (project / CLAUDE, home / ".claude/settings.json"):
-        path.parent.mkdir()
-        path.write_text('{"enabledPlugins": {"other@x": true, "holdfast@holdfast": true}}')
-        assert {m for _, m in lines(command, "claude-code") if "as a plugin" in m}
-    assert outcome(lines(command, "claude-code"), "more than once") == "warn"
-    edit(project / CLAUDE, lambda settings: settings.update(enabledPlugins={"holdfast@holdfast": False}))
-    assert not [m for _, m in lines(command, "claude-code") if "more than once" in m]
 
 
 # Codex: trust

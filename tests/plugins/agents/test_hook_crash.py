@@ -87,25 +87,6 @@ def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_witho
     assert client.notes().count("**Objective:** Fix the flaky login test") == 1
 
 
-def test_prompt__too_late_to_be_journalled__the_next_compaction_needs_the_transcript(
-    project: Path, tmp_path: Path
-) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    env = install(tmp_path, "pass", "@hookimpl\ndef on_validate(request):\n    time.sleep(600)\n    return []\n")
-    enable(project)
-
-    client.send(client.payload("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2"), "--deadline", "2", **env)
-
-    (project / "holdfast.toml").unlink()
-    answer = client.compact()
-    assert answer.code == 2
-    assert "could not be journalled" in answer.stderr
-    client.write(row("user", "Fix the flaky login test", "u1"), row("user", "Use SQLite", "u2"))
-    assert client.compact() == NOTHING
-    assert ("user", "Use SQLite") in client.said()
-
-
 @pytest.mark.req("R166")
 def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_client_takes_for_success(
     project: Path, tmp_path: Path
@@ -200,14 +181,6 @@ def test_compaction__a_model_takes_longer_than_the_client_waits__passes_and_its_
     facts = (project / ".holdfast" / "facts.jsonl").read_text()
     assert facts.count("The login test is flaky") == 1
     assert client.notes().count("The slow one says: Fix the flaky login test") == 1
-
-
-def test_input__client_never_closes_stdin__is_blocked_at_the_deadline(project: Path) -> None:
-    command = [sys.executable, "-m", "holdfast", "hook", "claude-code", "--deadline", "1"]
-    with subprocess.Popen(command, cwd=project, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.wait(timeout=30) == 2
-        assert process.stderr
-        assert b"did not answer in time" in process.stderr.read()
 
 
 @pytest.mark.req("R083", "R087")

@@ -180,33 +180,6 @@ def test_prompt__of_20_mb__is_journalled_in_part_with_its_length_and_digest(proj
     assert len(client.said()) == 1
 
 
-def test_prompt__cannot_be_journalled__the_next_compaction_needs_the_transcript(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    sessions = client.state / "sessions"
-    sessions.rename(sessions.with_name("away"))
-    sessions.write_text("in the way", encoding="utf-8")
-    client.hook("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2")
-    sessions.unlink()
-    sessions.with_name("away").rename(sessions)
-
-    assert "could not be journalled" in blocked(client.compact(), client)
-
-
-def test_compaction__transcript_says_more_of_a_call_than_the_hook__that_is_journalled_too(project: Path) -> None:
-    client = Client(project)
-    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a.py"}}
-    seen = [{"type": "text", "text": "     1\u2192import os\n     2\u2192import re"}]
-    for number, (content, known) in enumerate(((seen, 2), ([*seen, {"type": "text", "text": "a reminder"}], 3))):
-        client = Client(project, native=f"s-{number}")
-        given = {"tool_name": "Read", "tool_input": call["input"], "tool_use_id": "t1"}
-        client.hook("PostToolUse", **given, tool_response={"file": {"content": "import os\nimport re\n"}})
-        result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
-        client.write(row("assistant", [call], "u1"), row("user", [result], "u2"))
-        assert client.compact() == NOTHING
-        assert len(client.said()) == known
-
-
 @pytest.mark.req("R083")
 def test_compaction__hooks_were_not_there_before__the_transcript_is_journalled_and_flushed(project: Path) -> None:
     client = Client(project)
@@ -300,19 +273,6 @@ def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_th
     assert client.compact() == NOTHING
 
 
-def test_clients__two_in_one_project_at_once__each_has_its_own_session(project: Path) -> None:
-    clients = [Client(project, name) for name in CLIENTS]
-    for client in clients:
-        client.say(f"work of {client.name}")
-    running = [client.start(client.payload("PreCompact", trigger="auto", transcript_path=None)) for client in clients]
-    for process in running:
-        process.communicate(timeout=60)
-
-    assert [p.returncode for p in running] == [0, 0, 0]
-    notes = clients[0].notes()
-    assert all(notes.count(f"**Objective:** work of {c.name}\n") == 1 for c in clients)
-
-
 @pytest.mark.req("R083", "R127")
 def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_work_open(project: Path) -> None:
     client = Client(project)
@@ -362,15 +322,6 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
-
-
-def test_journal__same_event_is_delivered_twice__is_there_once_for_the_session(project: Path) -> None:
-    client = Client(project)
-    for _ in range(2):
-        client.hook("UserPromptSubmit", prompt="one", prompt_id="1")
-        client.hook("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a", tool_use_id="t1")
-    with Holdfast.open(project) as memory:
-        assert [m.text for m in memory.session(client.session).messages] == ["one", "Bash: ls", "a"]
 
 
 def test_lock__of_the_flush_is_held_by_another__is_blocked_in_time(project: Path) -> None:

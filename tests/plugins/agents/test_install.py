@@ -167,17 +167,6 @@ def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(
     assert tree(project) == {name: text.encode()}
 
 
-def test_uninstall__settings_changed_since__the_change_stays(command: Command, project: Path) -> None:
-    path = write(project / ".claude/settings.json", ODD)
-    command("install", "claude-code")
-    path.write_text(path.read_text().replace('"opus"', '"sonnet"'))
-    said = command("uninstall", "claude-code", "--json")
-    assert path.read_text() == ODD.replace('"opus"', '"sonnet"')
-    fates = {f["path"]: f for f in said.json["files"]}
-    assert fates[".claude/settings.json"]["fate"] == "cleaned"
-    assert (project / ".claude" / fates[".claude/settings.json"]["backup"]).read_text() == ODD
-
-
 # what is refused
 
 
@@ -345,35 +334,7 @@ def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
     assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
 
-@pytest.mark.parametrize("words", [("install",), ("uninstall",)])
-def test_install__read_only_settings__refused_with_the_way_on(
-    command: Command, project: Path, words: tuple[str, ...]
-) -> None:
-    command("install", "claude-code")
-    path = project / ".claude/settings.json"
-    path.write_text('{"model": "x"}' if words == ("install",) else path.read_text())
-    path.chmod(0o444)
-    before = tree(project)
-    said = command(*words, "claude-code")
-    assert said.code == 2
-    assert ".claude/settings.json is read-only" in said.err
-    assert "chmod u+w" in said.err
-    assert tree(project) == before
-
-
 # how holdfast is started
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_install__project_settings__hold_no_folder_of_this_machine(
-    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, client: str
-) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    said = command("install", client)
-    assert "on the client's PATH" in said.out
-    for name, data in tree(project).items():
-        assert sys.executable.encode() not in data, name
-        assert str(project).encode() not in data, name
 
 
 def test_install__user_scope_without_holdfast_on_path__names_this_installation(
@@ -424,17 +385,6 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
         for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
             assert done.stderr.splitlines()[0] == f"-m holdfast hook {client}{told}", (event, done)
-
-
-@pytest.mark.parametrize(
-    ("words", "spelled"),
-    [
-        (("C:\\Program Files\\Py\\python.exe", "-m", "holdfast"), '"C:/Program Files/Py/python.exe" -m holdfast'),
-        (("C:\\Users\\O'Brien & Co\\python.exe", "-m", "holdfast"), '"C:/Users/O\'Brien & Co/python.exe" -m holdfast'),
-    ],
-)
-def test_program__on_windows__is_spelled_for_cmd_and_bash_alike(words: tuple[str, ...], spelled: str) -> None:
-    assert program.spelled(words, "win32") == spelled
 
 
 # the guards, run by a shell

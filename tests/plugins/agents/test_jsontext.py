@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import settings as law
 from hypothesis import strategies as st
 
-from holdfast.errors import ConfigError
 from holdfast_agents.setup import jsontext
 
 KEYS = st.text(max_size=6)
@@ -61,20 +58,3 @@ def test_append__to_a_list_that_holds_something__taken_out_again_leaves_the_same
     new = jsontext.append(text, ("a list", "of it"), value, "x")
     assert json.loads(new)["a list"]["of it"] == [first, value]
     assert jsontext.remove(new, ("a list", "of it", 1), "x") == text
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('{\n  "a": 1, // mine\n  "b": 2\n}', "without comments and trailing commas"),
-        ('{\n  "a": 1\n  "b": 2\n}', "(line 3, column 3)"),
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' is there twice"),
-        ('{"a": NaN}', "is not valid JSON"),
-        ("[1]", "is not a JSON object"),
-        ('{"a": ' + "[" * 100_000, "line 1"),
-    ],
-)
-def test_read__what_is_no_plain_json__is_refused_with_the_place(text: str, told: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(told)) as caught:
-        jsontext.read(text, "settings.json")
-    assert "--print" in caught.value.next_step

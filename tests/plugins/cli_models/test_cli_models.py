@@ -78,18 +78,6 @@ def user_settings(text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("mode", ["good", "fenced", "think"])
-def test_extract__program_answers__facts_are_found_and_tokens_recorded(
-    program: str, mode: str, bin_folder: Path, project: Path
-) -> None:
-    standin.make(bin_folder, program, mode)
-    found = model(program, project).on_extract(turns(), ())
-    assert [fact.content for fact in found.facts] == ["Always uses pytest -q"]
-    assert found.summary == "Agreed on pytest."
-    (row,) = usage(project)
-    assert (row["plugin"], row["input_tokens"], row["output_tokens"]) == (f"{program}_cli", 321, 12)
-
-
 def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_its_own(
     program: str, bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

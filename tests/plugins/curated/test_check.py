@@ -10,7 +10,6 @@ from attrs import field, frozen
 from tests.support.growth import grows_less_than
 
 from holdfast.config.layout import SURFACES
-from holdfast.errors import ConfigError
 from holdfast.models import Finding
 from holdfast.validation import ValidationRequest
 from holdfast_app.curated import CuratedMemory
@@ -123,14 +122,6 @@ def test_check__stored_text__warns_except_for_machine_paths() -> None:
 def test_plugin__other_surface__is_not_its_business(surface: str) -> None:
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
     assert CuratedMemory(context=Context()).on_validate(ValidationRequest(surface, "x", text)) == ()
-
-
-@pytest.mark.parametrize(
-    "settings", [{"max_items": 0}, {"max_items": True}, {"bullets": 1}, {"max_chars": "9"}, {"x": 1}]
-)
-def test_plugin__unusable_setting__is_a_configuration_error(settings: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=r"plugins\.curated\."):
-        CuratedMemory(context=Context(settings))
 
 
 @pytest.mark.parametrize(

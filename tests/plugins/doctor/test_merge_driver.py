@@ -208,22 +208,6 @@ def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
             assert there[line] <= one[line] + two[line]
 
 
-@pytest.mark.parametrize(
-    ("base", "one", "two", "merged"),
-    [
-        ("a\r\nb\r\n", "a\r\nx\r\nb\r\n", "a\r\nb\r\ny\r\n", "a\r\nx\r\nb\r\ny\r\n"),
-        ("a\nb", "x\na\nb", "a\nb\ny", "x\na\nb\ny"),
-        ("a\nb", "x\na\nb", "a\nb\n", "x\na\nb\n"),
-        ("a\nb\nc\n", "a\nB\nc\n", "a\nc\n", "a\nB\nc\n"),
-        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nd\n", "a\nc\nd\n"),
-        ("- x\nend\n", "- x\nend\n- x\n", "new\n- x\nend\n", "new\n- x\nend\n- x\n"),
-        ("a\n", "a\n\u2028b\x0cc\n", "z\na\n", "z\na\n\u2028b\x0cc\n"),
-    ],
-)
-def test_merge__lines__are_merged_without_a_change_of_their_ends(base: str, one: str, two: str, merged: str) -> None:
-    assert merge(base, one, two, "MEMORY.md") == merge(base, two, one, "MEMORY.md") == merged
-
-
 _REMOVED = '{"op": "delete", "id": "fact_0000000%d"}\n'
 
 

@@ -87,26 +87,6 @@ def test_read_line__as_people_and_models_write__is_read_leniently(line: str, kin
     assert (found.kind, found.text) == (kind, text)
 
 
-@pytest.mark.parametrize(
-    ("text", "unclosed"),
-    [
-        ("a\n```\n- x\n", ("```", 2)),
-        ("- ```\n- x", None),
-        ("~~~~\n~~~\n", ("~~~~", 1)),
-        ("a <!-- b\nc", ("<!--", 1)),
-        ("<!-- b\nc --> d <!--\ne", ("<!--", 2)),
-        ("<!--\n```\n-->\n", None),
-        ("```\n<!--\n```\n", None),
-        ("```\n    ```\n```\n", None),
-        ("- x\n    ```\n    ```\n", None),
-    ],
-)
-def test_lines__something_never_ends__says_where_it_begins(text: str, unclosed: object) -> None:
-    lines = Lines(text)
-    deque(lines, maxlen=0)
-    assert lines.unclosed == unclosed
-
-
 HOSTILE = ("- ", "- \n", "`", "```\n", "```x`\n", "<!--", "<!--\n", "<!---->", "-->", "[", "#", "1", "> ", "\t", "**")
 
 

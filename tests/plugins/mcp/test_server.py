@@ -36,25 +36,6 @@ def notes_of(project: Path) -> str:
 # what it offers
 
 
-def test_tools__as_listed__are_all_with_schemas_and_hints(talk: Talk) -> None:
-    async def scenario(client: Client) -> tuple[Any, str]:
-        return (await client.list_tools()).tools, client.instructions or ""
-
-    tools, instructions = talk(scenario)
-    by_name = {t.name: t for t in tools}
-    assert list(by_name) == ["load", "flush", "work", "remember", "search_facts", "search", "open", "forget", "status"]
-    for tool in tools:
-        assert tool.input_schema["type"] == "object"
-        assert tool.input_schema["additionalProperties"] is False
-        assert tool.description
-    assert by_name["forget"].annotations.destructive_hint
-    assert by_name["load"].annotations.read_only_hint
-    assert not by_name["flush"].annotations.read_only_hint
-    assert "LOAD: call `load` first" in instructions
-    assert "before context is compacted" in instructions
-    assert len(instructions) < 1200, "every request of a session carries it"
-
-
 @pytest.mark.req("R171", "R127")
 def test_flush__then_load_by_another_process__tells_where_to_go_on(talk: Talk, project: Path) -> None:
     async def flush(client: Client) -> Any:

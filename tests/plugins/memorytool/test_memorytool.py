@@ -13,7 +13,7 @@ from tests.support.forget import BACKENDS, storage
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_app.memorytool import MemoryTool, MemoryToolError
+from holdfast_app.memorytool import MemoryTool
 
 Do = Callable[..., str]
 
@@ -84,24 +84,7 @@ def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
         assert "Invalid `view_range` parameter" in refused("view", path="/memories/a.md", view_range=bad)
 
 
-# create
-
-
-def test_create__a_file__is_there_once(do: Do, refused: Do) -> None:
-    assert do("create", path="/memories/a.md", file_text="one") == "File created successfully at: /memories/a.md"
-    assert refused("create", path="/memories/a.md", file_text="two") == "Error: File /memories/a.md already exists"
-    assert do("view", path="/memories/a.md").endswith("\tone")
-
-
 # str_replace
-
-
-def test_str_replace__once_in_the_file__is_done_and_shown(do: Do) -> None:
-    do("create", path="/memories/a.md", file_text="one\ntwo\nthree\nfour\nfive\n")
-    shown = do("str_replace", path="/memories/a.md", old_str="three", new_str="3\n3½")
-    assert shown == "The memory file has been edited.\n" + numbered("one", "two", "3", "3½", "four", "five")
-    do("str_replace", path="/memories/a.md", old_str="3\n3½\n")
-    assert do("view", path="/memories/a.md").endswith(numbered("one", "two", "four", "five"))
 
 
 def test_str_replace__not_there_or_more_than_once__changes_nothing(do: Do, refused: Do) -> None:
@@ -148,16 +131,6 @@ def test_insert__after_a_line__is_there(do: Do, at: int, expected: str) -> None:
 
 
 # delete and rename
-
-
-def test_delete__a_file_or_a_directory__is_gone(do: Do, refused: Do) -> None:
-    for path in ("a.md", "d/b.md", "d/e/c.md", "dd.md"):
-        do("create", path=f"/memories/{path}", file_text="x")
-    assert do("delete", path="/memories/a.md") == "Successfully deleted /memories/a.md"
-    assert do("delete", path="/memories/d") == "Successfully deleted /memories/d"
-    assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/dd.md"]
-    assert refused("delete", path="/memories/d") == "Error: The path /memories/d does not exist"
-    assert "itself cannot be deleted" in refused("delete", path="/memories/")
 
 
 def test_rename__a_file_or_a_directory__has_moved(do: Do, refused: Do) -> None:
@@ -207,25 +180,6 @@ def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
     ):
         assert refused(command, **given).startswith("Error: ")
     assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/a.md"]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        {},
-        {"command": "format"},
-        {"command": "view"},
-        {"command": "view", "path": 7},
-        {"command": "create", "path": "/memories/a", "file_text": None},
-        {"command": "rename", "old_path": "/memories/a"},
-    ],
-)
-def test_command__that_is_none__is_an_answer(tool: MemoryTool, command: dict[str, Any]) -> None:
-    answer = tool.answer(command)
-    assert answer.failed
-    assert answer.text.startswith("Error: ")
-    with pytest.raises(MemoryToolError):
-        tool.run(command)
 
 
 # the gate and the store

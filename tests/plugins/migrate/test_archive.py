@@ -12,7 +12,6 @@ import textwrap
 import zipfile
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -75,18 +74,6 @@ def packed(tmp_path: Path) -> Path:
     return exported(fill(project(tmp_path / "one")), tmp_path / "memory.zip")
 
 
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_import__into_an_empty_project__gives_the_same_content(tmp_path: Path, packed: Path, backend: str) -> None:
-    other = project(tmp_path / "two", backend)
-    done = imported(other, packed)
-    assert contents(other) == contents(tmp_path / "one")
-    assert attrs.astuple(done.added) == (4, 2, 1, 1, 0)
-    again = imported(other, packed)
-    assert attrs.astuple(again.added) == (0, 0, 0, 0, 0)
-    assert attrs.astuple(again.unchanged) == (4, 2, 1, 1, 0)
-    assert contents(other) == contents(tmp_path / "one")
-
-
 @given(
     documents=st.dictionaries(st.sampled_from(["MEMORY.md", "memories/a.md", "memory/2026-03-01.md"]), WORDS),
     facts=st.lists(st.text("abcxyz漢", min_size=1, max_size=12), max_size=4),
@@ -106,17 +93,6 @@ def test_export_and_import__of_any_content__are_lossless(
             memory.facts.create(content)
     imported(two, exported(one, folder / "memory.zip"))
     assert contents(two) == contents(one)
-
-
-def test_export__twice__needs_force_and_the_file_is_private(tmp_path: Path, packed: Path) -> None:
-    before = packed.read_bytes()
-    with pytest.raises(ConfigError, match="exists already"):
-        exported(tmp_path / "one", packed)
-    assert packed.read_bytes() == before
-    exported(tmp_path / "one", packed, force=True)
-    if os.name == "posix":
-        assert packed.stat().st_mode & 0o777 == 0o600
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["memory.zip", "one"]
 
 
 def repacked(path: Path, change: dict[str, bytes | None], extra: dict[str, bytes] | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -155,17 +154,6 @@ def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other
         assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
-
-
-def test_migrate__source_edited_by_hand_has_twins__first_kept_and_told(tmp_path: Path) -> None:
-    with opened("file", tmp_path / "a") as source:
-        source.add_fact(make_fact(1, "Tea"), 10)
-        path = tmp_path / "a" / ".holdfast" / "facts.jsonl"
-        line = json.loads(path.read_text())
-        del line["crc"]
-        path.write_text(path.read_text() + json.dumps({**line, "id": "fact_00000002", "content": "TEA"}) + "\n")
-    done = copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"))
-    assert (done.facts, done.skipped) == (1, ("fact_00000002",))
 
 
 def test_migrate_project__to_sqlite__next_to_the_files_and_usable(project: Path) -> None:

@@ -121,26 +121,3 @@ def test_ask__stored_key__goes_to_its_origin_and_elsewhere_a_stand_in(
     secrets.store(provider, "k-123 for this", origins.of(model.url))
     assert ask(model.url) == ""
     assert key_in(model.requests[1].headers)
-
-
-def test_ask__address_in_the_providers_own_variable__gets_the_key_of_the_environment(
-    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", model.url)
-    monkeypatch.setenv(f"{provider.upper()}_CUSTOM_HEADERS", "X-Gateway: g")
-    monkeypatch.setenv(f"HOLDFAST_PLUGINS__{provider.upper()}__MODEL", "m")
-    assert ask() == ""
-    assert key_in(model.requests[0].headers)
-
-
-@pytest.mark.parametrize("key", ["api_key", "token", "API-Key"])
-def test_settings__key_written_there__error_says_where_it_belongs(project: Path, provider: str, key: str) -> None:
-    from holdfast.errors import ConfigError
-
-    (project / "holdfast.toml").write_text(f'[plugins.{provider}]\nmodel = "m"\n{key} = "s3cret"\n')
-    with pytest.raises(ConfigError) as caught:
-        Holdfast.open(project)
-    assert "does not belong in the settings" in caught.value.detail
-    assert "holdfast auth set" in caught.value.detail
-    assert "s3cret" not in f"{caught.value} {caught.value.detail}"

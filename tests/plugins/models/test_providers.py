@@ -13,9 +13,8 @@ from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import Config, ExtractConfig, PluginConfig
-from holdfast.errors import BadValue, PluginLoadFailed
+from holdfast.errors import PluginLoadFailed
 from holdfast.models import AddOutcome
-from holdfast_app.facts.extraction.extract import ExtractResult
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
@@ -134,24 +133,6 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: 
     sent = json.dumps([r.body for r in server.requests])
     assert all(f"question {n} " in sent for n in range(20))
     assert "rm -rf" not in sent
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (None, "messages cannot be of type NoneType."),
-        (["I like tabs"], "messages holds a str at position 0."),
-        ([{"text": "a"}], "messages holds a row without role and content at position 0."),
-    ],
-)
-def test_extract__no_messages__value_error_that_says_what_to_give(
-    memory: Any, server: ModelServer, said: Any, told: str
-) -> None:
-    with pytest.raises(BadValue) as raised:
-        memory().extract(said)
-    assert raised.value.message == told
-    assert '{"role": "user", "content": "..."}' in raised.value.next_step
-    assert server.requests == []
 
 
 # --- what is answered
@@ -312,21 +293,6 @@ def test_queue__failed_turn__extracted_at_the_next_chance_and_forgotten(
     assert not (project / ".holdfast" / "state" / "extract.jsonl").exists()
 
 
-def test_queue__model_still_down__backs_off_and_gives_up(memory: Any, server: ModelServer, clock: Any) -> None:
-    server.answers(Reply(status=500))
-    opened = memory(waits=ExtractConfig(max_attempts=3, backoff_minutes=1))
-    opened.extract(turn("a", "b"))
-    tries = []
-    for minute in range(8):
-        before = len(server.requests)
-        opened.extract([])
-        if len(server.requests) > before:
-            tries.append(minute)
-        clock.tick(minutes=1)
-    assert tries == [1, 3]
-    assert opened.extract_queued() == ExtractResult()
-
-
 # --- at a flush
 
 
@@ -385,20 +351,6 @@ def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_co
     assert contents(opened) == []
     session.flush()
     assert len(contents(opened)) == 2
-
-
-def test_flush__facts_cannot_be_stored__flush_succeeds_with_a_warning(
-    memory: Any, server: ModelServer, project: Path
-) -> None:
-    server.answers(GOOD)
-    opened = memory()
-    (project / ".holdfast").mkdir(exist_ok=True)
-    (project / ".holdfast" / "facts.jsonl").write_bytes(b"{}\n{}\n")
-    session = opened.session("s")
-    session.add("user", "I like tabs")
-    receipt = session.flush()
-    assert any("could not be stored" in w for w in receipt.warnings)
-    assert not session.unsafe
 
 
 # --- settings and keys

@@ -63,16 +63,6 @@ def test_check__fault__fails_and_names_it(
     assert code == 1
 
 
-def test_command__of_another_distribution_fails__names_the_distribution(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install("commands", "SUMMARY = 'x'\ndef configure(parser): pass\ndef run(args): return {}['key']", "odd-one")
-    assert main(["odd-one"]) == 1
-    error = capsys.readouterr().err
-    assert "The command 'odd-one' of odd failed: KeyError: 'key'" in error
-    assert "report its output to the authors of odd" in error
-
-
 def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

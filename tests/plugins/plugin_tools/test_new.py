@@ -108,21 +108,3 @@ def test_new__hostile_name__is_a_usage_error_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     assert main(["plugin", "new", "--kind", "validator", "--", name]) == 2
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("redaction", "validator"),
-        ("sqlite", "backend"),
-        ("search", "feature"),
-        ("flush", "feature"),
-        ("agents", "model"),
-    ],
-)
-def test_new__name_of_something_installed__is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["plugin", "new", name, "--kind", kind]) == 1
-    assert list(tmp_path.iterdir()) == []

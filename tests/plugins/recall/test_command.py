@@ -52,12 +52,6 @@ def test_search__turn_found__shown_with_the_line_before_and_after_it(search) -> 
     ]
 
 
-def test_search__line_of_a_document_found__shown_with_the_lines_around_it(search) -> None:
-    found = search("kestrel", "--kind", "memory")
-    assert "MEMORY.md:4" in found
-    assert "  - The osprey is the server\n> - The kestrel is the proxy\n1 hit" in found
-
-
 @pytest.mark.parametrize("at", [0, 30, 59])
 def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> None:
     text = " ".join(f"word{n:03}" for n in range(60)).replace(f"word{at:03}", "zanzibar")

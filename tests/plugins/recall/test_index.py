@@ -13,7 +13,7 @@ from tests.support.forget import holding
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast_app.search import index, records
+from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE
 
@@ -28,18 +28,6 @@ def memory(opened):
 
 def hits(memory, question: str = "apples topic7") -> list[tuple[str, float]]:
     return [(hit.place, hit.score) for hit in memory.search(question)]
-
-
-def test_index__turn_added__found_and_only_what_is_new_is_read(memory, monkeypatch) -> None:
-    hits(memory)
-    read = []
-    turns = records.turns
-    monkeypatch.setattr(records, "turns", lambda *args: (read.append(one) or one for one in turns(*args)))
-    hits(memory)
-    assert read == []
-    memory.session("talk").add("user", "now pears", message_id="new")
-    assert memory.search("pears")[0].place == "new"
-    assert [one.place for one in read] == ["new"]
 
 
 @pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table"])
@@ -115,21 +103,6 @@ def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path
             one.join()
     assert report.clean, report.left
     assert holding(project, "Xanthippe") == []
-
-
-def test_retention__session_past_its_days__its_words_are_out_of_the_index(
-    opened, config, clock, payload, project
-) -> None:
-    memory = opened()
-    old = memory.session("old")
-    old.add("user", "Ask Xanthippe about apples")
-    old.flush(payload())
-    old.end()
-    assert memory.search("Xanthippe")
-    clock.tick(days=400)
-    assert memory.retention().removed
-    assert not (project / FILE).exists()
-    assert not [hit for hit in memory.search("Xanthippe") if hit.kind == "turn"]
 
 
 def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project: Path, opened) -> None:

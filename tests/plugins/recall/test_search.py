@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.errors import BadValue
 from holdfast_app.search import dates
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -59,17 +58,6 @@ def test_search__line_repeated_by_notes_of_several_days__one_hit_with_its_other_
     assert all(place.where == f"{place.name}:{place.place}" for place in note.also)
 
 
-def test_search__handoff__its_table_for_programs_is_not_searched(talked, payload) -> None:
-    memory = talked("Something else entirely")
-    memory.session("talk").flush(payload(facts=["Zookeeper listens on 2181"]))
-    hits = memory.search("zookeeper", kinds=["document"])
-    assert [(hit.name, hit.excerpt, hit.also) for hit in hits] == [
-        ("continuity/active.md", "- Zookeeper listens on 2181", ())
-    ]
-    lines = memory.services.store.read("continuity/active.md").text.split("\n")
-    assert lines[int(hits[0].place) - 1].strip() == hits[0].excerpt
-
-
 def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> None:
     memory = talked("the old plan")
     clock.tick(days=10)
@@ -93,24 +81,10 @@ def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, que
     assert places(talked("We use sqlite"), question) == ["m0"]
 
 
-@pytest.mark.parametrize(
-    ("question", "options"), [("", {}), ("  ?!", {}), ("a", {"limit": 0}), ("a", {"kinds": ["x"]})]
-)
-def test_search__question_that_cannot_be_used__clear_error(talked, question: str, options) -> None:
-    with pytest.raises(BadValue):
-        talked("text").search(question, **options)
-
-
 def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) -> None:
     memory = talked("我们决定使用数据库来保存记忆", "今天天气很好", "明日の会議は中止です")
     assert places(memory, "数据库")[0] == "m0"
     assert places(memory, "会議")[0] == "m2"
-
-
-def test_search__words_of_other_forms_and_accents__found(talked) -> None:
-    memory = talked("The migrations were running", "Das Café öffnet um neun")
-    assert places(memory, "migration runs")[0] == "m0"
-    assert places(memory, "cafe oeffnet")[0] == "m1"
 
 
 @pytest.mark.parametrize(
@@ -132,12 +106,6 @@ def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, las
     assert (f"{span.start:%Y-%m-%d}", f"{span.end:%Y-%m-%d}") > (first, last)
     assert f"{span.start:%Y-%m-%d}" == first
     assert (span.end - datetime.fromisoformat(last).replace(tzinfo=UTC)).days == 1
-
-
-def test_dates__month_without_a_year_and_older_content__the_year_of_that_content() -> None:
-    latest = datetime(2023, 6, 1, tzinfo=UTC)
-    (span,) = dates.spans("in March", NOW, latest)
-    assert span.start.year == 2023
 
 
 def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clock) -> None:

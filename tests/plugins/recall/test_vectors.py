@@ -13,11 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.config.values import PluginConfig
-from holdfast.errors import ConfigError
-from holdfast_app.search import distil, index, table
-from holdfast_app.search.embedders import Embeddings
-
-np = pytest.importorskip("numpy", reason="holdfast-memory[recall] is not installed")
+from holdfast_app.search import distil, index
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 #: Words of the same meaning.
@@ -138,36 +134,12 @@ def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path
     assert SECRET not in "".join(server.asked)
 
 
-def test_purge__with_vectors__none_of_the_removed_text_is_left(talked, project: Path) -> None:
-    memory = talked()
-    found(memory, "which car?")
-    before = {data for _, data in stored(project)}
-    assert memory.purge(subject="hound").clean
-    assert not (project / ".holdfast/state" / index.FILE).exists()
-    assert found(memory, "any dog?") != ["m1"]
-    assert len({data for _, data in stored(project)} & before) == 2
-
-
 def test_embeddings__key_of_the_environment__sent_to_the_named_address(
     talked, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     found(talked(), "which car?")
     assert set(server.keys) == {"Bearer sk-test"}
-
-
-class Context:
-    name, root = "embeddings", ""
-
-    def __init__(self, **settings: object) -> None:
-        self.settings = settings
-
-
-@pytest.mark.parametrize("settings", [{}, {"model": 3}, {"model": "m", "timeout_s": -1.0}])
-def test_embeddings__unusable_settings__clear_error(settings: dict[str, object]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Embeddings(context=Context(**settings))
-    assert caught.value.next_step
 
 
 # the table of word vectors
@@ -180,17 +152,6 @@ def made(tmp_path: Path, server: Server) -> Path:
     words.write_text("the\na\n" + "\n".join(" ".join(MEANINGS).split()))
     assert distil.main([str(words), str(out), "--model", "m", "--base-url", server.url, "--dims", "3"]) == 0
     return out
-
-
-def test_table__distilled__words_of_a_meaning_are_near_without_the_server(made: Path, server: Server) -> None:
-    server.stop()
-    read = table.read(str(made))
-    car, automobile, dog, nothing = read.embed(["The car's", "an automobile", "dog", "zzz"])
-    near = lambda one, other: float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))  # noqa: E731
-    assert near(car, automobile) > 0.9 > near(car, dog)
-    assert not nothing.any()
-    head = json.loads(made.read_bytes().partition(b"\n")[0])
-    assert head == {"format": "holdfast word vectors", "version": 1, "words": 14, "dims": 3}
 
 
 @pytest.mark.parametrize("data", [b"no table", b"cut", None])

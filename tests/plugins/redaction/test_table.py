@@ -11,7 +11,6 @@ import pytest
 from tests.support.growth import grows_less_than
 
 from holdfast_redaction.engine import Scanner
-from holdfast_redaction.layers import names
 from holdfast_redaction.rules import lint, table
 
 SOURCE = Path(table.SOURCE).read_text("utf-8")
@@ -70,11 +69,6 @@ def test_scanner__hostile_text__takes_time_in_proportion_to_its_length() -> None
         assert grows_less_than(9, lambda t=short: _time(scanner, t), lambda t=long: _time(scanner, t), noise_s=0.05), (
             name
         )
-
-
-def test_table__every_keyword__has_the_two_characters_by_which_it_is_looked_for() -> None:
-    assert all(len(k) >= 2 for rows in (table.WORDS, table.TEXT, table.LOWER) for k, _ in rows)
-    assert all(len(hint) >= 2 for hint in names.HINTS)
 
 
 def _time(scanner: Scanner, text: str) -> float:

@@ -47,19 +47,6 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "random seed: 42",
-        "seed words: generate random numbers every time",
-        "the recovery plan is stop workers, flush queues, check logs, open traffic, go home, eat well, sleep, get up",
-        "the passphrase is optional",
-    ],
-)
-def test_redact__words_that_open_no_wallet__stay(text: str) -> None:
-    assert redact(text) == text
-
-
-@pytest.mark.parametrize(
     "piece", ["password, ", "token abcdefghijklmnopqrst ", "key:\n```\n", "the password we x x x, "]
 )
 def test_redact__a_noun_again_and_again__takes_time_in_proportion_to_the_text(piece: str) -> None:

@@ -307,43 +307,7 @@ def test_read__unknown_and_damaged_rows__are_counted_and_the_rest_is_read(tmp_pa
     assert transcript.skipped == 8
 
 
-def test_read__hostile_json__neither_raises_nor_stops_the_reading(tmp_path: Path) -> None:
-    deep = '{"type":"user","sessionId":"s-1","message":' + '{"a":' * 100_000 + "1" + "}" * 100_001
-    huge = (
-        '{"type":"user","sessionId":"s-1","timestamp":' + "9" * 10_000 + ',"message":{"content":"number"},"uuid":"n"}'
-    )
-    odd = '{"type":"user","sessionId":["x"],"uuid":{},"timestamp":1e999,"message":{"content":[[],3,{"type":7}]}}'
-    shapeless = '{"type":{"a":1},"sessionId":"s-1","role":[],"message":{"content":[{"type":{},"text":[]}]}}'
-    lone = '{"type":"user","sessionId":"s-1","uuid":"u","message":{"content":"a\\ud800b\\u0000c"}}'
-    path = write(tmp_path / "t", claude(uuid="1", content="first"), deep, huge, odd, shapeless, lone)
-    with path.open("ab") as stream:
-        stream.write(b'{"type":"user","sessionId":"s-1","uuid":"b","message":{"content":"bytes \xff\xfe"}}\n')
-    transcript = read(path)
-    assert [text for _, text in said(transcript)] == ["first", "number", "a\ufffdbc", "bytes \ufffd\ufffd"]
-    assert transcript.skipped == 2
-    json.dumps([m.text for m in transcript.messages], ensure_ascii=False).encode()
-
-
 # --- times, ids, sizes ----------------------------------------------------------------------------------------
-
-
-def test_read__rows_without_a_usable_time__take_the_previous_one(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "t",
-        {"role": "user", "content": "a"},
-        {"role": "user", "content": "b", "timestamp": "2026-11-21T10:00:00"},
-        {"role": "user", "content": "c", "timestamp": "yesterday"},
-        {"role": "user", "content": "d", "timestamp": "2026-11-21T12:00:00+01:00"},
-        {"role": "user", "content": "e", "created_at": 1795294939254},
-        {"role": "user", "content": "f", "created_at": 1795294939},
-        {"role": "user", "content": "g", "created_at": True},
-    )
-    times = [m.at for m in read(path).messages]
-    assert times[0] == datetime(1970, 1, 1, tzinfo=UTC)
-    assert times[1] == times[2] == datetime(2026, 11, 21, 10, tzinfo=UTC)
-    assert times[3] == datetime(2026, 11, 21, 11, tzinfo=UTC)
-    assert times[4] == datetime(2026, 11, 21, 21, 2, 19, 254000, tzinfo=UTC)
-    assert times[5] == times[6] == times[4].replace(microsecond=0)
 
 
 def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path: Path) -> None:

@@ -101,28 +101,6 @@ def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look:
     assert look("why", source["place"], "--json").json["found"][0]["sources"][0]["turns"][0]["id"] == turn["id"]
 
 
-def test_why__of_a_fact_that_left__shows_what_replaced_or_deleted_it(look: Callable[..., Result]):
-    events = look("facts", "log", "--json").json["events"]
-    gone = next(event for event in events if event["event"] == "deleted")
-    found = look("why", gone["id"], "--json").json["found"][0]
-    assert found["gone"]
-    assert [event["event"] for event in found["history"]] == ["deleted"]
-    assert "deleted" in look("why", gone["id"]).out
-
-
-@pytest.mark.parametrize(
-    "wanted", ["outbox table in place of Redis", "zzz", "MEMORY.md:9999", "fact_00000000", "../x:1"]
-)
-def test_why__of_something_unknown__exits_with_1_and_names_a_next_step(look: Callable[..., Result], wanted: str):
-    done = look("why", wanted)
-    assert done.code == 1
-    assert "next:" in done.err
-    error = look("why", wanted, "--json").json["error"]
-    assert error["next_step"]
-    if wanted.startswith("outbox"):
-        assert "Use the outbox table instead of Redis" in error["next_step"]
-
-
 # explain
 
 
@@ -142,19 +120,6 @@ def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run: Run, pro
     lines = [line["text"] for part in explained["parts"] for line in part["lines"]]
     assert "\n".join(lines) == explained["text"]
     assert sum(part["cut"] for part in explained["parts"])
-
-
-def test_explain__each_line_of_memory__has_its_place_date_and_cost(look: Callable[..., Result], week: Path):
-    parts = look("explain", "--json").json["parts"]
-    memory = next(part for part in parts if part["name"] == "MEMORY.md")
-    stored = (week / ".holdfast" / "MEMORY.md").read_text().splitlines()
-    items = [line for line in memory["lines"] if line["text"].startswith("- ")]
-    assert items
-    for line in items:
-        name, _, number = line["source"].partition(":")
-        assert (name, stored[int(number) - 1]) == ("MEMORY.md", line["text"])
-        assert line["at"]
-        assert line["tokens"] > 0
 
 
 STATED = {

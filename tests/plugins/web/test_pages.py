@@ -29,26 +29,6 @@ def plain(text: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
-def test_links__of_every_view__lead_to_a_page(weeks: tuple[Holdfast, Client]) -> None:
-    _, client = weeks
-    pages = client.crawl(90)
-    assert {path: page.status for path, page in pages.items() if page.status != 200} == {}
-    assert [path for path, page in pages.items() if "{{" in page.text] == []
-    assert len(pages) > 60
-
-
-def test_overview__of_a_project_in_use__shows_what_was_saved_and_blocked(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    page = client.get().text
-    text = plain(page)
-    assert "SAFE, with turns not yet flushed" in text
-    assert "2 blocked" in text
-    assert re.search(r"\d+ flushes saved", text)
-    assert 'class="blocked"' in page
-    assert memory.work.list()[0].title in text
-    assert "Last 22 days" in text or "Last 23 days" in text
-
-
 def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
@@ -62,32 +42,6 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     assert "changed or missing" not in text
 
 
-def test_facts__filtered__shows_those_of_the_category_and_confidence(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    text = plain(client.get("facts?category=correction&least=0.9").text)
-    assert "Prices are stored in cents" in text
-    assert "Answer in English" not in text
-    left = plain(client.get("departures").text)
-    assert "deleted by hand" in left
-    assert "a newer value was stated The deploy day is Tuesday" in left
-    assert "staging server" not in left
-    gone = next(one.id for one in memory.facts.trail.entries() if one.event == "deleted")
-    assert "This fact is no longer stored." in client.get(f"facts/{gone}").text
-
-
-def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_place(
-    weeks: tuple[Holdfast, Client],
-) -> None:
-    memory, client = weeks
-    found = memory.search("trigram index never used", limit=30)
-    repeated = next(hit for hit in found if hit.kind == "note" and hit.also)
-    page = client.get("search?q=trigram+index+never+used&kind=note").text
-    assert all(f">{place.where}</bdi>" in page for place in (repeated, *repeated.also))
-    shown = re.findall(r'<li><p dir="auto">(.*?)</p>', page)
-    assert len(shown) == len(set(shown)) > 0
-    assert "**" not in "".join(shown)
-
-
 def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(
     weeks: tuple[Holdfast, Client],
 ) -> None:
@@ -99,17 +53,6 @@ def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the
     assert "Session Payment webhooks get lost" in plain(page)
     link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
     assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
-
-
-def test_session__whose_journal_starts_with_a_secret__has_a_masked_title(
-    serve: Callable[..., Client], project: Path
-) -> None:
-    memory = Holdfast.open(project)
-    memory.session("s1").add("user", "Use the key sk-ant-api03-" + "a1B2" * 12 + " for this\nand more")
-    with memory:
-        text = plain(serve(memory).get("sessions").text)
-    assert "a1B2a1B2" not in text
-    assert "for this and more" in text
 
 
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(

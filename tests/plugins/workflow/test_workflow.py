@@ -508,15 +508,3 @@ def test_between_start_and_end__no_trigger__the_files_are_not_touched(
     with opened.session("s") as session:
         session.add("user", "hello")
     assert texts() == before
-
-
-def test_capture__section_is_full__waits_until_there_is_room(
-    memory: Callable[..., Holdfast], project: Path, gotchas: Callable[[], list[str]]
-) -> None:
-    opened = memory()
-    opened.update(MemoryUpdate(gotchas=[f"gotcha {n}" for n in range(50)]))
-    assert opened.capture("issue", "late", critical=True).waiting == 1
-    path = project / FOLDER / "patterns.md"
-    path.write_text(path.read_text().replace("- gotcha 7\n", ""))
-    opened.update(MemoryUpdate())
-    assert gotchas()[-1] == "late"
