@@ -25,7 +25,7 @@ from holdfast_app.message_formats import summaries
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.flush.handoff import Work
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Source of an instruction in the client's summary, if no message has it.
 _SOURCE: Final = "the client's summary"

@@ -239,7 +239,7 @@ class _Call:
         if broken is not None:
             return self._failure(broken)
         if event.kind == events.STOP:
-            from holdfast.journal import background
+            from holdfast_app import background
 
             background.after_turn(root)
             return Reply(notice=self._held_back(event))
@@ -278,7 +278,9 @@ class _Call:
                     self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
-                return NO_REPLY if again else restore.start(memory, event)
+                reply = NO_REPLY if again else restore.start(memory, event)
+                memory.services.later(flushed=False)
+                return reply
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
@@ -288,7 +290,7 @@ class _Call:
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), NO_REPLY)
             if event.kind == events.STOP:
-                from holdfast.journal import background
+                from holdfast_app import background
 
                 gated.turn_ended(memory, event)
                 background.after_turn(root)

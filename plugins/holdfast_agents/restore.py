@@ -23,8 +23,8 @@ from holdfast_agents.records.hooklog import log
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.session.services import Services
     from holdfast_agents.records.memo import Memo
+    from holdfast_app.base import Services
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000

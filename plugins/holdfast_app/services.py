@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.session import services
+from holdfast.config.layout import Surface
 from holdfast.storage import Capability
+from holdfast_app import base
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.config.values import StorageConfig
     from holdfast.flush.interfaces import Authorship, Dreams, Losses
     from holdfast.session.provenance import Provenance
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast_app.spool.spooled import Spooled
 
 
-class Services(services.Services):
+class Services(base.Services):
     """Services for a project opened with the application."""
 
     @classmethod
@@ -38,6 +41,16 @@ class Services(services.Services):
         if Capability.LOCAL_FILES in backend.capabilities:
             return Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
         return Provenance(root, state)
+
+    @property
+    def curated_limit(self) -> int:
+        return min((self.config.dream.max_items, *self.validator_limits))
+
+    def is_expired(self, surface: str, at: datetime) -> bool:
+        """Whether retention removes documents of that day."""
+        rules = self.config.retention
+        days = {Surface.DAILY: rules.daily, Surface.TRAIL: rules.trail}.get(Surface(surface), 0)
+        return bool(days) and (self.now().date() - at.astimezone(self.config.tz).date()).days >= days
 
     @property
     def facts(self) -> FlushedFacts:
@@ -74,6 +87,18 @@ class Services(services.Services):
         from holdfast_app.authorship.flushing import Authorship
 
         return Authorship(self)
+
+    def later(self, *, flushed: bool = True) -> None:
+        """Begin what is due: extraction by a model, and the dream. ``flushed``: a note has just been written."""
+        from holdfast_app import upkeep
+
+        upkeep.begin(self, flushed=flushed)
+
+    def said(self, role: str, tool: str) -> None:
+        """Extract the turn that an answer ends, if it is to be at once."""
+        from holdfast_app import background
+
+        background.said(self, role, tool)
 
     def with_surroundings(self, summary: str) -> str:
         """The summary with the project's uncommitted files below it."""

@@ -20,7 +20,7 @@ DAY = datetime(2026, 11, 1, tzinfo=UTC)
 @pytest.fixture
 def full(project, payload):
     """``full(n)``: a project with the default plugins and n lines in MEMORY.md; line 7 was confirmed last."""
-    from holdfast.config.values import Config
+    from holdfast_app.config import Config
 
     def make(count: int, surface: str = "MEMORY.md") -> Holdfast:
         folder = project / ".holdfast"
@@ -78,7 +78,7 @@ def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(ful
         with pytest.raises(KeyboardInterrupt):
             memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
     memory.close()
-    from holdfast.config.values import Config
+    from holdfast_app.config import Config
 
     again = Holdfast.open(project, config=Config(zone="UTC"))
     again.session("s").flush()

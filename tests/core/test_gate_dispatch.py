@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, Refused
 from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
@@ -20,6 +20,7 @@ from holdfast.plugin.manager import PluginManager
 from holdfast.storage import Document
 from holdfast.text.plain import clean
 from holdfast.validation import Chunks, ValidationRequest, mask
+from holdfast_app.config import Config
 
 SUBJECT = ValidationRequest("daily", "n.md", "text")
 

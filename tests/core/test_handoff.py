@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import Corrupt, FlushRefused
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, parse, put, render, shortened
 from holdfast.plugin import discovery
 from holdfast.text.plain import clean, first_line
+from holdfast_app.config import Config
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")

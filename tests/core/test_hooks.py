@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig, StorageConfig
+from holdfast.config.values import PluginConfig, StorageConfig
 from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app.config import Config
 from holdfast_file.backend import FileBackend
 
 SOURCES = DreamSources(memory="", notes=[])

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.fs import private
 from holdfast_agents.records import heartbeat
+from holdfast_app.config import Config
 
 HERE = Path(__file__).parents[2]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2

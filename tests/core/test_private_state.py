@@ -14,13 +14,14 @@ import pytest
 from tests.support import processes
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, Unavailable
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.capture import capture
 from holdfast.journal.journal import Journal
 from holdfast_app.checkup import adoption
+from holdfast_app.config import Config
 from holdfast_app.sessions.status import apart
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")

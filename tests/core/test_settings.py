@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.serde import structure, unstructure
-from holdfast.config.values import Config
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedDecision, CuratedEntry, HandoffFields, Payload, Receipt, Written
+from holdfast_app.config import Config
 
 # reading
 

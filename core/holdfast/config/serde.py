@@ -97,12 +97,12 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
-    from holdfast.config.values import Config
+    from holdfast.config.values import config_type
 
     if not data:  # most projects; importing cattrs would slow each start
-        return Config()
+        return config_type()()
     _refuse_keys(data)
-    return structure(data, Config, what=source)
+    return structure(data, config_type(), what=source)
 
 
 def _refuse_keys(data: Mapping[str, object]) -> None:

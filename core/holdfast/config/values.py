@@ -1,4 +1,4 @@
-"""The settings: each key's default, check and meaning, and the values that a project may set.
+"""The kernel's settings: each key's default, check and meaning, and the values that a project may set.
 
 Reading them from files is :mod:`holdfast.config.settings`. docs/configuration.md lists them; after a change
 ``python -m tests.support.settings_page`` writes its table.
@@ -28,11 +28,6 @@ from holdfast.config.fields import (
     stricter,
 )
 from holdfast.config.layout import PRESETS, Layout
-from holdfast.config.memory_values import DreamConfig as DreamConfig
-from holdfast.config.memory_values import ExtractConfig as ExtractConfig
-from holdfast.config.memory_values import FactsConfig as FactsConfig
-from holdfast.config.memory_values import PromptConfig as PromptConfig
-from holdfast.config.memory_values import RetentionConfig as RetentionConfig
 from holdfast.plugin import discovery
 
 #: Backends that write only in the folder that the layout names.
@@ -218,7 +213,7 @@ def _check_zone(value: str) -> None:
 
 @frozen(kw_only=True)
 class Config:
-    """All settings of holdfast.toml."""
+    """The kernel's settings. An application extends the class, see :func:`config_type`."""
 
     zone: str = setting(
         "local",
@@ -231,11 +226,6 @@ class Config:
     plugins: Mapping[str, PluginConfig] = field(factory=dict)
     flush: FlushConfig = FlushConfig()
     session: SessionConfig = SessionConfig()
-    facts: FactsConfig = FactsConfig()
-    extract: ExtractConfig = ExtractConfig()
-    prompt: PromptConfig = PromptConfig()
-    dream: DreamConfig = DreamConfig()
-    retention: RetentionConfig = RetentionConfig()
     identity: IdentityConfig = IdentityConfig()
     trust: TrustConfig = TrustConfig()
 
@@ -259,11 +249,16 @@ class Config:
         return zoneinfo.ZoneInfo(self.zone)
 
 
+def config_type() -> type[Config]:
+    """The class of all settings in holdfast.toml: the application's, otherwise the kernel's own."""
+    return discovery.declared("Config") or Config
+
+
 @cache
 def table() -> Mapping[str, About]:
     """Every dotted key outside of ``[plugins]``, in order, with its description. A table passed on as a whole
     (``layout.documents``) is one key."""
-    return described(Config)
+    return described(config_type())
 
 
 def allows(key: str, value: object, users: Users) -> bool | None:

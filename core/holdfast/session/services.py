@@ -5,6 +5,7 @@ an application (:mod:`holdfast.flush.interfaces`), which gives its own answers i
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -125,6 +126,12 @@ class Services:
 
         return AllOwn()
 
+    def later(self) -> None:
+        """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
+
+    def said(self, role: str, tool: str) -> None:
+        """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""
+
     def with_surroundings(self, summary: str) -> str:
         """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
         return summary
@@ -148,8 +155,13 @@ class Services:
 
     @property
     def curated_limit(self) -> int:
-        """Maximum items in a curated document, which is the lowest limit of the dream and the validators."""
-        return min((self.config.dream.max_items, *self.validator_limits))
+        """Maximum items in a curated document, which is the lowest limit of the validators."""
+        return min(self.validator_limits, default=sys.maxsize)
+
+    def is_expired(self, surface: str, at: datetime) -> bool:
+        """Whether the surface's document of that day may be gone, because data is not kept for so long. The kernel
+        keeps everything."""
+        return False
 
     def waits(self, name: str) -> bool:
         """Whether a list of what waits, a file in the private folder, has lines."""

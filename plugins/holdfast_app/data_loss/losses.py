@@ -27,7 +27,7 @@ from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
     from holdfast.models import Receipt, Written
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 FORGOTTEN = "forgotten.json"
 #: Number of journals whose last receipt a quick look checks, the newest first.

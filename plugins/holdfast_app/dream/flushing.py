@@ -11,7 +11,7 @@ from holdfast_app.dream.dreamlog import Status, entries
 from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 class Dreams:

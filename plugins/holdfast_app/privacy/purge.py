@@ -27,7 +27,7 @@ from holdfast_app.privacy.text_search import fold
 from holdfast_app.privacy.transforms import Edit, Report
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from holdfast_app.report.report import SECTIONS, Line, Report, report
 from holdfast_app.validation.validation import unsupported
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.outbox.forge import Activity
 
 FORGE: Final = "On the forge"

@@ -21,7 +21,7 @@ from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.models import Written
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The questions, in the doctrine's order. Source: R110-R114.
 SECTIONS = ("What happened", "What changed", "What is blocked", "What is needed from you", "Where the proof lives")

@@ -20,7 +20,7 @@ from holdfast.text import untrusted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 _FILE: Final = "last-brief.json"
 _MOST: Final = 1 << 20  # bytes that are read

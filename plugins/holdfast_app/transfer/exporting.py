@@ -26,7 +26,7 @@ from holdfast_app.transfer.belongings import private_rows
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.gate import Gate
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 Progress = Callable[[int, int], object]
 _HEX = frozenset("0123456789abcdef-")

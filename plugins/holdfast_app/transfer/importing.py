@@ -21,7 +21,7 @@ from holdfast_app.transfer.exporting import edited, masked
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.transfer.archive import Archive
     from holdfast_app.transfer.database import Database
 

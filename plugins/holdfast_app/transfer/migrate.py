@@ -21,7 +21,7 @@ from holdfast.storage import ABSENT, Add, StorageBackend, sha256
 from holdfast.text.factrules import duplicate_key
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Facts made durable together, where the target supports that.
 BATCH: Final = 1000

@@ -32,7 +32,7 @@ from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast_app.workflow.update import Loaded, Updated
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 _FOLDER = "workflows"
 

@@ -11,10 +11,11 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import FlushRefused, StorageError, Unavailable
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
+from holdfast_app.config import Config
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.wire import transport
 from holdfast_gitea.wire.faults import Absent, Closed

@@ -10,11 +10,12 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt, Unsupported
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
+from holdfast_app.config import Config
 from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks

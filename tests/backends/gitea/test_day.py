@@ -10,8 +10,9 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
+from holdfast_app.config import Config
 from holdfast_gitea import trail
 
 REPO, OTHER = "acme/shop", "acme/tools"

@@ -16,12 +16,13 @@ from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import HoldfastError
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
 from holdfast.plugin import discovery
+from holdfast_app.config import Config
 from holdfast_app.outbox.forge import Forge
 from holdfast_cli import main
 from holdfast_gitea import marker, trail

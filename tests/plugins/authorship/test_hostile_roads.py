@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import DreamConfig
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, Extraction, Payload, Profile, turns_of
 from holdfast_app.authorship import hostile
+from holdfast_app.config import DreamConfig
 from holdfast_app.dream import review
 from holdfast_app.dream.dreamlog import Status
 
@@ -164,7 +164,7 @@ def test_dream__a_note_holds_a_line_of_a_tool__no_dreamer_brings_it_into_memory(
 
 
 def test_dream__offline__copies_no_such_line(project: Path, clock):
-    from holdfast.config.values import Config
+    from holdfast_app.config import Config
 
     with Holdfast.open(project, config=Config(zone="UTC"), clock=clock) as memory:
         session = read_page(memory, HOSTILE[0])

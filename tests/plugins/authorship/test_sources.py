@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config
 from holdfast.flush import handoff
 from holdfast.models import Message, Payload
 from holdfast_app.authorship import sources
+from holdfast_app.config import Config
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -58,7 +58,7 @@ def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same
         path.unlink()
     code = (
         "import sys\nfrom datetime import datetime, timezone\nfrom holdfast import Holdfast\n"
-        "from holdfast.config.values import Config, PluginConfig\n"
+        "from holdfast.config.values import PluginConfig; from holdfast_app.config import Config\n"
         "off = {n: PluginConfig(enabled=False) for n in ('curated', 'offline')}\n"
         "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
         "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"
@@ -215,6 +215,7 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
     resume, user, memory, facts, today, yesterday, turns = texts
     known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
     parts = [
+        Part(name="rules of the user", text=user, rank=0),
         Part(name="", text=resume, rank=0, share=0.6),
         Part(name="facts", text=known.text(), rank=1),
         Part(name="USER.md", text=user, rank=4),
@@ -471,6 +472,18 @@ def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_sessio
     assert "\n- agent (" in text
     for absent in ("another session", "output 87", "pytest -q", "AKIAIOSFODNN7EXAMPLE", "Question 0 "):
         assert absent not in text
+
+
+def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened):
+    session = opened().session("s")
+    for number in range(40):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"Answer {number} is that the shelf is painted in colour {number * 13}.")
+    session.add("user", "Give me the command alone.")
+    session.add("assistant", "```\nmake paint SHELF=273\n```")
+    session.flush()
+    text = str(opened().load(max_chars=2_000, session="s"))
+    assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
 
 
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):

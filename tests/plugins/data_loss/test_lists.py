@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.plugins.outbox.test_outbox import Board
 
-from holdfast.config.values import FactsConfig, RetentionConfig
 from holdfast.fs import private
 from holdfast_app.checkup import mending
+from holdfast_app.config import FactsConfig, RetentionConfig
 from holdfast_app.data_loss import audit, losses
 from holdfast_app.dream import dreamlog
 from holdfast_app.dream.dreamlog import DreamResult, Status

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, FactsConfig, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import Unavailable
 from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact
+from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store.audit_log import Departure
 
 HERE = Path(__file__).parents[3]

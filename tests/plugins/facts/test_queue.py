@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config.values import ExtractConfig
 from holdfast.errors import Unavailable
 from holdfast.models import Message, Turn
+from holdfast_app.config import ExtractConfig
 from holdfast_app.facts.extraction.queue import MAX_ITEMS, GivenUp, Queue
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -124,7 +124,7 @@ def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path: P
     state = str(tmp_path / "state")
     put(Queue(state, ExtractConfig()), "a", error="")
     script = (
-        "import os, signal, sys; from datetime import datetime, UTC; from holdfast.config.values import ExtractConfig\n"
+        "import os, signal, sys; from datetime import datetime, UTC; from holdfast_app.config import ExtractConfig\n"
         "from holdfast_app.facts.extraction.queue import Queue\n"
         "assert Queue(sys.argv[1], ExtractConfig()).claim(datetime(2026, 11, 21, 12, tzinfo=UTC), limit=1)\n"
         "os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, 'SIGKILL') else signal.SIGTERM)\n"

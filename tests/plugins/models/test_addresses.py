@@ -15,7 +15,8 @@ from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
+from holdfast_app.config import Config
 from holdfast_keys import origins, secrets
 
 PROVIDERS = ("openai", "anthropic")

@@ -15,9 +15,10 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, DreamConfig, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
+from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import DreamResult, Status
 
 PROVIDERS = ("openai", "anthropic")

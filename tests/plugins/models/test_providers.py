@@ -12,9 +12,10 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config.values import Config, ExtractConfig, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import PluginLoadFailed
 from holdfast.models import AddOutcome
+from holdfast_app.config import Config, ExtractConfig
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(

@@ -233,7 +233,7 @@ def test_process__killed_while_it_sends__the_next_one_completes_it_once(project,
     script = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
         "from tests.core.conftest import NO_PLUGINS, WHOLE; from tests.plugins.outbox.test_outbox import Board\n"
-        "from holdfast import Holdfast, Payload; from holdfast.config.values import Config\n"
+        "from holdfast import Holdfast, Payload; from holdfast_app.config import Config\n"
         "board = Board(Path(sys.argv[2])); kill = lambda item: os.kill(os.getpid(), signal.SIGKILL)\n"
         "setattr(board, sys.argv[3], kill)\n"
         "config = Config(zone='UTC', plugins=NO_PLUGINS)\n"

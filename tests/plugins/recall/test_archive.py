@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.support.forget import holding
 
-from holdfast.config.values import RetentionConfig
 from holdfast.errors import Corrupt
+from holdfast_app.config import RetentionConfig
 from holdfast_app.sessions import archive
 
 FOREVER = RetentionConfig(turns="forever")

@@ -17,7 +17,7 @@ from tests.plugins.agents.hooking import Client
 from tests.support import lived_in
 
 from holdfast import Holdfast
-from holdfast.config.values import Config
+from holdfast_app.config import Config
 from holdfast_cli import main
 
 __all__ = ["run"]

@@ -14,7 +14,7 @@ from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
 
 from holdfast import FlushRefused, Holdfast
-from holdfast.config.values import Config
+from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_app.view.memory_lines import lines_of
 

@@ -21,7 +21,7 @@ from holdfast_app.facts.store.checks import SURFACE, check_category, check_confi
 from holdfast_app.facts.store.writer import Value
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.store.writer import FactWriter
 
 logger = log("holdfast.facts")

@@ -1,5 +1,4 @@
-"""The settings of facts, extraction, the prompt block, retention and dreams; :mod:`holdfast.config.values` has the
-others."""
+"""The settings of the application's features, beside the kernel's (:mod:`holdfast.config.values`)."""
 
 from __future__ import annotations
 
@@ -7,6 +6,7 @@ from datetime import time
 
 from attrs import frozen
 
+from holdfast.config import values
 from holdfast.config.fields import (
     ANYTHING,
     Allowed,
@@ -93,6 +93,12 @@ class ExtractConfig:
     max_wait_hours: float = setting(
         72.0, "Time after which a turn is given up.", check=more_than(0), project=between(1, 720)
     )
+    calls_a_day: int = setting(
+        50,
+        "Maximum extraction calls to models in a day by processes in the background.",
+        check=at_least(0),
+        project=between(0, 50),
+    )
 
 
 @frozen(kw_only=True)
@@ -164,6 +170,13 @@ class DreamConfig:
         check=at_least(0),
         project=between(0, 31),
     )
+    when: str = setting(
+        "auto",
+        "`auto`: when a dream is due, the start or end of a client's session begins it in the background. `manual`: "
+        "only `holdfast dream` dreams.",
+        check=one_of("auto", "manual"),
+        project=stricter("dream.when", "manual", "auto"),
+    )
     every_hours: float = setting(
         24.0,
         "Hours after the last dream until the next one is due.",
@@ -222,3 +235,14 @@ class DreamConfig:
         check=at_least(1),
         project=not_below_users("dream.backups", 30, 1_000),
     )
+
+
+@frozen(kw_only=True)
+class Config(values.Config):
+    """All settings of holdfast.toml."""
+
+    facts: FactsConfig = FactsConfig()
+    extract: ExtractConfig = ExtractConfig()
+    prompt: PromptConfig = PromptConfig()
+    dream: DreamConfig = DreamConfig()
+    retention: RetentionConfig = RetentionConfig()
