@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -159,10 +160,8 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
     (project / ".holdfast").mkdir()
     warm = tmp_path / "warm"
     warm.mkdir()
-    for folder in (
-        project / ".holdfast",
-        *(p for p in project.parents if str(p).startswith("/tmp/") and p != Path("/tmp")),
-    ):
+    base = Path(tempfile.gettempdir())
+    for folder in (project / ".holdfast", *(p for p in project.parents if p.is_relative_to(base) and p != base)):
         os.chmod(folder, 0o777)
     said: dict[str, list[str]] = {"23456": [], "34567": []}
     for uid in ("23456", "34567", "23456", "34567"):
