@@ -12,6 +12,7 @@ from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.text import recall
 from holdfast.text.plain import cut
+from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.authorship.witness import message
 
@@ -63,6 +64,6 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
 def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:
     """Each message with words of the user or the agent: its beginning as a line, and its text."""
     for one in said:
-        text = recall.strip(one.text).strip()
+        text = own_words(one.text) if one.role == "user" else recall.strip(one.text).strip()
         if text and one.role in _WHO and not one.tool:
             yield f"- {_WHO[one.role]} ({short_id(one.id)}): ", text
