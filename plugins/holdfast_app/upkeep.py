@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"
+#: The file with a proposal, see :mod:`holdfast_app.dream.state_files`.
+_INBOX: Final = "dream.inbox.json"
 #: Clients that can serve as the model -> their program.
 CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
 
@@ -68,15 +70,25 @@ def sentence(services: Services) -> str:
             parts.append(run.problem)
     if dreamt is not None:
         parts.append(f"The last dream was {ago(dreamt, now)}.")
-    return " ".join(parts)
+    return " ".join(filter(None, [*parts, proposed(services)]))
 
 
-def lacks_model(services: Services) -> str:
-    """A sentence that memory is empty for want of a model, otherwise an empty string. :func:`model_step` is next."""
+def proposed(services: Services) -> str:
+    """A sentence that a proposal waits for a person; empty without one."""
+    return "A proposal for MEMORY.md waits for the user: `holdfast dream review`." if services.waits(_INBOX) else ""
+
+
+def lacks_model(services: Services, memory: str | None = None) -> str:
+    """A sentence that memory is empty for want of a model, otherwise an empty string. :func:`model_step` is next.
+    ``memory`` is MEMORY.md's text, if the caller has read it and found no fact."""
     if has_model(services) or not any(journal.session_files(services.state)):
         return ""
-    document = services.store.read(services.layout.name(Surface.MEMORY))
-    if (document is not None and "\n- " in document.text) or next(iter(services.store.backend.facts()), None):
+    if memory is None:
+        document = services.store.read(services.layout.name(Surface.MEMORY))
+        memory = document.text if document is not None else ""
+        if next(iter(services.store.backend.facts()), None):
+            return ""
+    if "\n- " in f"\n{memory}":
         return ""
     return "Long-term memory is empty: nothing was stated that lasts, and no model reads the conversations."
 
