@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
+from holdfast_app.progress import watched
 from holdfast_app.transfer.exporting import export
 from holdfast_app.transfer.importing import Imported, import_archive
 from holdfast_cli import main
@@ -219,12 +220,12 @@ def test_import__after_an_interruption__is_completed_by_the_next(
 
     for reached in range(1, 7):
 
-        def stop(done: int, total: int, last: int = reached) -> None:
+        def stop(done: int, total: int, activity: str, last: int = reached) -> None:
             if done == last:
                 raise KeyboardInterrupt
 
-        with Holdfast.open(other) as memory, pytest.raises(KeyboardInterrupt):
-            import_archive(memory, str(packed), progress=stop)
+        with Holdfast.open(other) as memory, watched(stop), pytest.raises(KeyboardInterrupt):
+            import_archive(memory, str(packed))
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
 
@@ -236,11 +237,12 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
         import os, signal, sys
         from holdfast import Holdfast
         from holdfast_app.transfer.importing import import_archive
-        def kill(done, total):
+        from holdfast_app.progress import watched
+        def kill(done, total, activity):
             if done == int(sys.argv[3]):
                 os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory:
-            import_archive(memory, sys.argv[2], progress=kill)
+        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+            import_archive(memory, sys.argv[2])
     """
     for kill_at in (2, 6, 8):
         done = subprocess.run(
@@ -325,10 +327,11 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
         import os, signal, sys
         from holdfast import Holdfast
         from holdfast_app.transfer.exporting import export
-        def kill(done, total):
+        from holdfast_app.progress import watched
+        def kill(done, total, activity):
             os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory:
-            export(memory, sys.argv[2], force=True, progress=kill)
+        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+            export(memory, sys.argv[2], force=True)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), root, target / "memory.zip"],
