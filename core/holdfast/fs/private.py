@@ -15,10 +15,12 @@ from stat import S_IMODE, S_ISDIR, S_ISREG
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
+from holdfast.text import untrusted
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 #: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
@@ -33,6 +35,7 @@ MARK = ownership_mark.FILE
 #: Suffix after a put-aside folder's name.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
+_MOST_TABLE = 16 << 20  # bytes
 _ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
 
 
@@ -66,6 +69,14 @@ def read(path: str) -> bytes | None:
     with durable.reporting(path, "read"), suppress(FileNotFoundError, NotADirectoryError):
         return safeopen.read(path)
     return None
+
+
+def table(path: str) -> dict[str, Any]:
+    """A private file's JSON object, for records whose loss does no harm: empty when it is missing or unreadable."""
+    with suppress(OSError, ValueError):
+        found = untrusted.from_json(safeopen.read(path, _MOST_TABLE))
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def names(folder: str) -> list[str]:
