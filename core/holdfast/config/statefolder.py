@@ -57,18 +57,16 @@ def take_along(root: str, preset: str) -> bool:
     old, new = path(root, before), path(root, preset)
     private.check(new)
     durable.make_private_dir(os.path.dirname(new))
-    try:
-        with (
-            Folder(os.path.dirname(old), syncable=True) as source,
-            Folder(os.path.dirname(new), syncable=True) as target,
-        ):
-            if os.path.lexists(new):
-                private.discard(new)
-            target.take(os.path.basename(new), source, os.path.basename(old))
-            target.sync()
-            source.sync()
-    except OSError as error:
-        raise durable.unavailable(error, old, "move") from error
+    with (
+        durable.reporting(old, "move"),
+        Folder(os.path.dirname(old), syncable=True) as source,
+        Folder(os.path.dirname(new), syncable=True) as target,
+    ):
+        if os.path.lexists(new):
+            private.discard(new)
+        target.take(os.path.basename(new), source, os.path.basename(old))
+        target.sync()
+        source.sync()
     return True
 
 

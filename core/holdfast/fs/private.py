@@ -90,7 +90,7 @@ def rows(path: str) -> Iterator[Any]:
 
 def names(folder: str) -> list[str]:
     """Everything in a folder of the private folder, sorted; empty when it is missing. Raises: Unavailable."""
-    with durable.reporting(folder, "list"), suppress(FileNotFoundError):
+    with durable.reporting(folder, "list"), suppress(FileNotFoundError, NotADirectoryError):
         return safeopen.names(folder)
     return []
 
