@@ -70,6 +70,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("holdfast_app.background.start", lambda *_: None)  # no process that outlives its test
     before = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
     yield
     monkeypatch.undo()

@@ -278,7 +278,9 @@ class _Call:
                     self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
-                return NO_REPLY if again else restore.start(memory, event)
+                reply = NO_REPLY if again else restore.start(memory, event)
+                memory.services.later(flushed=False)
+                return reply
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:

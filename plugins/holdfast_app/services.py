@@ -88,11 +88,11 @@ class Services(base.Services):
 
         return Authorship(self)
 
-    def later(self) -> None:
-        """Leave extraction to a new process, or to a later call."""
-        from holdfast_app import background
+    def later(self, *, flushed: bool = True) -> None:
+        """Begin what is due: extraction by a model, and the dream. ``flushed``: a note has just been written."""
+        from holdfast_app import upkeep
 
-        background.takes_over(self)
+        upkeep.begin(self, flushed=flushed)
 
     def said(self, role: str, tool: str) -> None:
         """Extract the turn that an answer ends, if it is to be at once."""

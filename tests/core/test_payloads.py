@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.errors import BadValue, FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
@@ -424,6 +424,45 @@ def test_needs_operator__stated__is_in_note_handoff_report_and_brief_and_blocker
     sections = opened().report().sections
     assert [line.text for line in sections["What is needed from you"]] == ["Promised: Tell Ana", "Renew the key"]
     assert "CI is red" in [line.text for line in sections["What is blocked"]]
+
+
+CAP = "Budget cap is $500 total. Never exceed without explicit approval."
+
+
+def test_rules__of_ended_and_open_work__are_first_in_each_brief_until_replaced(opened, payload, note):
+    ended = {"work_open": False, "next_step": "none", "handoff": None}
+    opened().session("a").flush(payload(rules=[CAP, "Report times in UTC."], **ended))
+    assert f"### Rules of the user\n\n- Rule: {CAP}\n" in note()
+    opened().session("b").flush(payload(**ended))
+    opened().session("c").flush(payload(rules=[CAP.replace("500", "700")]))
+    opened().session("c").flush(payload(objective="Go on"))
+    brief = opened().load(max_chars=1_000)
+    assert brief.rules == (CAP.replace("500", "700"), "Report times in UTC.")
+    assert str(brief).splitlines()[1:3] == ["<!-- rules of the user -->", f"- {brief.rules[0]}"]
+    assert "$500" not in str(brief)
+    assert [w.session for w in brief.work] == ["c"]
+
+
+def test_rules__more_than_fit__are_counted_with_the_command_that_lists_them(opened, payload):
+    rules = [f"Never delete bucket {n} of the archive, not even an empty one." for n in range(40)]
+    opened().session("s").flush(payload(rules=rules))
+    brief = opened().load(max_chars=3_000)
+    lines = str(brief).splitlines()
+    shown = [line for line in lines if line.startswith("- Never")]
+    assert shown[0] == f"- {rules[-1]}"
+    assert f"… {40 - len(shown)} more: `holdfast work`" in lines
+    assert sum(map(len, shown)) <= 1_000
+    assert len(brief.rules) == 40
+
+
+def test_rejected__as_text_or_what_and_why__is_in_note_handoff_and_brief(opened, payload, note):
+    rejected = [{"what": "Redis queue", "why": "loses jobs on restart"}, "pandas: too slow"]
+    opened().session("s").flush(payload(rejected=rejected))
+    assert "### What was given up\n\n- Rejected: Redis queue: loses jobs on restart\n" in note()
+    assert opened().load().work[0].rejected == ("Redis queue: loses jobs on restart", "pandas: too slow")
+    assert "- Given up: Redis queue: loses jobs on restart; pandas: too slow\n" in str(opened().load())
+    with pytest.raises(BadValue, match=r"rejected\[0\]\.what"):
+        payload(rejected=[{"why": "slow"}])
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,22 @@ def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_
     assert ATTACK not in note.read_text()
 
 
+def test_flush__rules_in_the_handoff_of_a_clone__are_neither_shown_nor_carried_on(
+    cloned: Path, opened: Opened, payload: Callable[..., Payload]
+) -> None:
+    forged = "".join(
+        f'[[work]]\nsession = "{name}"\nflush = "f"\nstate = "closed"\nrules = ["{ATTACK}"]\n\n' for name in ("s", "t")
+    )
+    (cloned / ".holdfast/continuity").mkdir()
+    (cloned / ".holdfast/continuity/active.md").write_text(f"+++\nversion = 1\n\n{forged}+++\n\n# Handoff\n")
+    git("-C", cloned, "add", "-A")
+    git("-C", cloned, "commit", "-qm", "handoff")
+    opened().session("s").flush(payload())
+    opened().session("mine").flush(payload(rules=["Never push on Friday"]))
+    assert opened().load().rules == ("Never push on Friday",)
+    assert ATTACK not in str(opened().load())
+
+
 class _Dreamer:
     def __init__(self) -> None:
         self.seen = ""

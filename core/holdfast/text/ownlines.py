@@ -50,6 +50,9 @@ WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF =
     "What should happen next",
     "Where the proof lives",
 )
+#: Parts that are left out when they are empty.
+RULES: Final = "Rules of the user"
+GIVEN_UP: Final = "What was given up"
 PART: Final = "### {part}"
 #: A label without content, and the replacement for a missing label.
 NONE: Final = "- {label}: none"
@@ -85,7 +88,7 @@ HANDOFF: Final = "# Handoff"
 FIELD: Final = "- **{field}:**"
 FIELDS: Final = (
     "Next action", "Branch or review", "Blocker", "Objective", "Facts that changed", "Artifacts", "Promised",
-    "Needed from the operator",
+    "Needed from the operator", "Given up", RULES,
 )  # fmt: skip
 QUOTES: Final = "- **Quoted from messages:** {any}"
 STORY: Final = "- **Whole story:** {any}, block {word}"
@@ -151,7 +154,7 @@ _FIELDS: Final = {
     "number": r"[\d,]+",
     "document": r"(?:\S+\.md|no note)",
     "title": "|".join(map(re.escape, _TITLES)),
-    "part": "|".join(map(re.escape, (*QUESTIONS, *DIARY))),
+    "part": "|".join(map(re.escape, (*QUESTIONS, RULES, GIVEN_UP, *DIARY))),
     "label": "|".join(map(re.escape, LABELS)),
     "section": "|".join(PROFILE_SECTIONS),
     "quoting": "|".join(map(re.escape, QUOTING)),

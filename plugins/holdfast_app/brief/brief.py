@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from holdfast.models import Fact, Receipt
     from holdfast_app.services import Services
 
-#: Note lines that a brief can omit.
+#: Note lines that a brief can omit. Rules that still hold are above.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
+    r"|- Rule: |curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
-    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+    r"- (?:Fact|Rejected|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 #: Lines about the state of work, which a later block of the same session replaces.
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
@@ -86,6 +86,8 @@ class Brief:
     spooled: str = ""
     #: Lines for the facts that fit, corrections first.
     facts: tuple[str, ...] = ()
+    #: The user's standing rules, newest first.
+    rules: tuple[str, ...] = ()
 
     @property
     def damaged(self) -> tuple[Loss, ...]:
@@ -123,7 +125,9 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
-    work, closed = _open_and_closed(kept.work(entries) if kept else entries, days, session)
+    entries = kept.work(entries) if kept else entries
+    rules = tuple(rule for one in entries for rule in one.rules[::-1])
+    work, closed = _open_and_closed(entries, days, session)
     unsafe = tuple(safety.all_unsafe(services.state))
     withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     standing = ((user_name, user), (memory_name, memory), *files)
@@ -145,6 +149,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
     parts = [
+        Part(name=recall.RULES, text=known.ruled(rules, max_chars), rank=-1),
         Part(name="", text=first, rank=0, share=0.6),
         Part(name=handoff_name, text=torn, rank=4),
         Part(name=recall.FACTS, text=facts.text(), rank=1),
@@ -179,6 +184,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         lost=lost,
         spooled=waiting,
         facts=tuple(facts.lines.values()),
+        rules=rules,
     )
 
 

@@ -114,7 +114,11 @@ def _cut(body: str, part: Part, room: int) -> str:
     """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
     useful."""
     total = body.count("\n") + 1
-    places = {"": "`holdfast work`, `holdfast status`", recall.FACTS: "`holdfast facts`"}
+    places = {
+        "": "`holdfast work`, `holdfast status`",
+        recall.FACTS: "`holdfast facts`",
+        recall.RULES: "`holdfast work`",
+    }
     where = places.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:
         room -= len(f"… {_lines(total)} not shown: {where}") + 1

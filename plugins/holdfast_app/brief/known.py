@@ -1,4 +1,5 @@
-"""A brief's facts: corrections first, then the most confident, of equals the newest. The others are counted."""
+"""A brief's rules, newest first, and its facts: corrections first, then the most confident, of equals the newest.
+The others are counted."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.models import Category
 from holdfast.text.factrules import duplicate_key
+from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +21,24 @@ if TYPE_CHECKING:
 
 #: The facts' share of the total space.
 SHARE: Final = 0.2
+#: The same for the rules. A small brief has a larger share for them, up to so many characters.
+RULES_SHARE: Final = 1 / 3
+_SMALL_SHARE: Final = 1 / 2
+_FEW_RULES: Final = 900
 _MORE: Final = "… {count:,} more: `holdfast facts`"
+_MORE_RULES: Final = "… {count} more: `holdfast work`"
+
+
+def ruled(rules: Sequence[str], max_chars: int | None) -> str:
+    """The newest rules that fit into their share of ``max_chars``, as list items, and the number of the others."""
+    lines = [f"- {one_line(rule)}" for rule in rules]
+    room = sys.maxsize
+    if max_chars is not None:
+        room = int(max(max_chars * RULES_SHARE, min(max_chars * _SMALL_SHARE, _FEW_RULES)))
+    if sum(map(len, lines)) + len(lines) > room:
+        room -= len(_MORE_RULES) + 2
+    fit = [line for line in lines if (room := room - len(line) - 1) >= 0]
+    return "\n".join([*fit, *([_MORE_RULES.format(count=len(lines) - len(fit))] if len(fit) < len(lines) else [])])
 
 
 @frozen(kw_only=True)

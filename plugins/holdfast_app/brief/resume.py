@@ -109,6 +109,7 @@ def _entry(work: handoff.Work, *, own: bool = False, named: bool = False) -> lis
             lines.append(f"- {label}: {one_line(value)}")
     for label, values in (
         ("Facts that changed", work.facts if work.is_open else ()),
+        ("Given up", work.rejected),
         ("Other blockers", tuple(b for b in work.blockers if b != work.blocker)),
         ("Promised", work.follow_ups),
         ("Needed from the operator", work.needs_operator),

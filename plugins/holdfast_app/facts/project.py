@@ -86,15 +86,8 @@ class RemembersFacts(project.Project):
 
         return extract_now(self.services, turns_given(messages), source=source)
 
-    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
-        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
-
-        ``due`` limits this to that many items, and only to those due for their next try.
-        """
-        if due is not None:
-            from holdfast_app.facts.extraction.backlog import work_off
-
-            return work_off(self.services, limit=due)
+    def extract_queued(self) -> ExtractResult:
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""
         from holdfast_app.facts.extraction.turnwise import everything
 
         return everything(self.services)

@@ -145,7 +145,7 @@ class _Job:
         for work in handoff.parse(document.text) if document else ():
             if work.is_open:
                 named = [work.note, work.next_action, work.blocker, *work.artifacts, *work.facts]
-                named += [*work.follow_ups, *work.needs_operator]
+                named += [*work.follow_ups, *work.needs_operator, *work.rejected]
                 self.pointers[work.session] = "\n".join(named)
 
     def _document(self, surface: Surface, name: str, days: int) -> None:

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (
+    ("rules", "Rules"),
     ("objective", "Objective"),
     ("facts", "Facts"),
     ("decisions", "Decisions"),
+    ("rejected", "Given up"),
     ("blockers", "Blockers"),
     ("next_step", "Next step"),
     ("follow_ups", "Promised"),

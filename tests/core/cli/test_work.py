@@ -48,6 +48,23 @@ def test_work__long_ids__are_cut_to_what_close_accepts(worked):
     assert [run("work", "close", one).code for one in ids] == [0, 0]
 
 
+def test_work__rules_of_the_user__are_listed_and_closing_one_removes_it(run):
+    closed = {**PAYLOAD, "next_step": "none", "work_open": False, "handoff": None, "rules": ["Never push on Friday."]}
+    given = ("--rejected", "Redis: loses jobs", "--rule", "Use UTC.", "--payload", "-")
+    run("flush", "--session", "s1", *given, stdin=json.dumps(PAYLOAD))
+    assert run("flush", "--session", "s2", stdin=json.dumps(closed)).code == 0
+    rules = run("work", "--json").json["rules"]
+    assert [rule["text"] for rule in rules] == ["Never push on Friday.", "Use UTC."]
+    assert f"{rules[0]['id']}  Never push on Friday." in run("work").out
+    assert "given up:\n    - Redis: loses jobs" in run("work", "show", "s1").out
+    assert run("work", "close", rules[0]["id"]).out.endswith("removed the rule: Never push on Friday.\n")
+    assert [rule["text"] for rule in run("work", "--json").json["rules"]] == ["Use UTC."]
+    assert run("work", "close", rules[0]["id"]).code != 0
+    assert "Never push" not in run("load").out
+    run("work", "close", "s1")
+    assert "- Use UTC." in run("load").out
+
+
 def test_work__close_show_and_reopen__tell_and_change_the_state(worked):
     run = worked("s1", "s2")
     assert "the work of s1 is closed; the daily note says so" in run("work", "close", "s1", "--because", "done").out

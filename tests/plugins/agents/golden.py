@@ -7,6 +7,7 @@ had written by that time, and lags behind where the client's file does.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import tempfile
@@ -84,6 +85,7 @@ def main() -> None:
     told: dict[str, list[list[Any]]] = {}
     for scenario in SCENARIOS:
         with tempfile.TemporaryDirectory() as folder:
+            os.environ["HOME"] = folder  # where earlier runs left no transcripts
             told[scenario] = [[event, *normal(answer)] for event, answer, _ in replay(scenario, Path(folder))]
     GOLDEN.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.stdout.write(f"{GOLDEN.name}: {sum(map(len, told.values()))} answers\n")

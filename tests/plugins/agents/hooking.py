@@ -76,7 +76,7 @@ class Client:
         process = subprocess.Popen(
             [sys.executable, "-m", "holdfast_memory", "hook", self.name, *words],
             cwd=self.project,
-            env={**environment(), **env},
+            env={k: v for k, v in {**environment(), **env}.items() if v},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -156,4 +156,4 @@ def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more
 def environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX", "HOLDFAST_"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start compiles anew
-    return kept
+    return {**kept, "HOLDFAST_DREAM__WHEN": "manual"}  # no process in the background, unless a test asks for one

@@ -71,7 +71,7 @@ HEAVY = {
 
 def imports(client: Client, event: str, **more: object) -> list[str]:
     """The modules that a hook's process imports, in order."""
-    process = client.start(client.payload(event, **more), PYTHONVERBOSE="1")
+    process = client.start(client.payload(event, **more), PYTHONVERBOSE="1", HOLDFAST_DREAM__WHEN="")
     _, told = process.communicate(timeout=60)
     assert process.returncode == 0
     return re.findall(r"^import '([\w.]+)' #", told.decode(), re.MULTILINE)
