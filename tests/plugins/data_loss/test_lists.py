@@ -118,7 +118,7 @@ def test_mark__older_or_damaged__shows_less_and_never_more(filled, opened):
 
 
 def test_replace__killed_before_the_mark_is_noted__is_no_loss(filled, opened, monkeypatch):
-    monkeypatch.setattr(tally, "_note", lambda *a: os._exit(9))
+    monkeypatch.setattr("holdfast.fs.durable.write_sealed", lambda *_: os._exit(9))
     if not (child := os.fork()):
         Outbox(str(filled)).remove("b")
         os._exit(0)
