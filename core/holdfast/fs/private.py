@@ -125,12 +125,25 @@ def is_used(state: str) -> bool:
 
 
 def discard(state: str) -> None:
-    """Remove a folder in which only its own mark is. Raises: OSError."""
-    with Folder(state) as folder:
-        for name in folder.names():
-            if name in _ITS_OWN:
-                folder.unlink(name)
-    os.rmdir(state)
+    """Remove a folder in which only its own mark is. Raises: Unavailable."""
+    with durable.reporting(state, "remove"):
+        with Folder(state) as folder:
+            for name in folder.names():
+                if name in _ITS_OWN:
+                    folder.unlink(name)
+        os.rmdir(state)
+
+
+def move(source: str, target: str) -> None:
+    """Move a file or folder to another folder, durably. Raises: Unavailable."""
+    with (
+        durable.reporting(source, "move"),
+        Folder(os.path.dirname(source), syncable=True) as old,
+        Folder(os.path.dirname(target), syncable=True) as new,
+    ):
+        new.take(os.path.basename(target), old, os.path.basename(source))
+        new.sync()
+        old.sync()
 
 
 def ignore(state: str) -> None:
