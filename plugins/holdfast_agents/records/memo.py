@@ -79,10 +79,10 @@ def newest(state: str) -> Iterator[Memo]:
 
 
 def _read(path: str) -> Memo | None:
+    told = private.table(path)
     try:
-        told = private.table(path)
         memo = Memo(**{a.name: told[a.name] for a in fields(Memo) if a.name in told})
     except (ValueError, TypeError):
         return None
-    whole = isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
+    whole = bool(told) and isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
     return memo if whole and all(isinstance(getattr(memo, n), str) for n in ("session", "transcript")) else None
