@@ -360,6 +360,8 @@ def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bi
     brief = second.hook("SessionStart", source="startup").context
     assert "Always uses pytest -q" in brief
     assert "Agreed on pytest." in brief
+    assert "- Decision: Tests run with pytest -q" in brief
+    assert "- Rejected: nose: it is not maintained" in brief
 
 
 def _gone(pid: int) -> bool:
