@@ -76,7 +76,7 @@ def _in_context(text: str, before: Payload) -> str:
 def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload) -> str:
     """The next step according to the last messages, or the step stated earlier. Without news about the work the earlier
     step is kept, and a stated one also until the user has said something and the work goes on; news is added to it."""
-    known = before.next_step if before.work_open else ""
+    known = (before.next_step or "") if before.work_open else ""
     if before.work_open and end.open is None:
         return known or "not stated"
     if not is_none(known) and not before.derived and not (end.open and _spoke(messages)):
