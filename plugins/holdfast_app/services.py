@@ -75,7 +75,7 @@ class Services(base.Services):
 
     @property
     def dreams(self) -> Dreams:
-        from holdfast_app.dream.flushing import Dreams
+        from holdfast_app.dream.confirmed import Dreams
 
         return Dreams(self)
 

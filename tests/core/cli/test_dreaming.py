@@ -96,6 +96,35 @@ def test_dream__wrong_words__are_a_usage_error(noted, words):
     assert noted("dream", *words).code == 2
 
 
+@pytest.mark.req("R103", "R104")
+def test_dream__said_in_three_sessions__is_proposed_and_only_a_person_puts_it_into_memory(run, project):
+    asked = "Please keep functions under 40 lines"
+    for number in range(3):
+        run("add", "user", f"{asked}. Add page {number}.", "--session", f"s{number}")
+        run("end", "--session", f"s{number}")
+        run("dream", "--force")
+        assert not (project / ".holdfast" / "MEMORY.md").exists()
+        assert ("holdfast dream review" in run("load").out) is (number == 2)
+    assert "waits for the user" in " ".join(run("status").out.split())
+    assert f"+- {asked}." in run("dream", "review").out
+    assert run("dream", "review", "accept").code == 0
+    assert f"- {asked}.\n" in memory(project)
+    run("dream", "--force")
+    assert "dream review" not in run("load").out
+
+
+@pytest.mark.req("R104")
+def test_dream__proposal_of_a_repetition_is_rejected__is_not_proposed_again(run, project):
+    for number in range(3):
+        run("add", "user", "Please keep functions under 40 lines", "--session", f"s{number}")
+        run("end", "--session", f"s{number}")
+    run("dream")
+    assert run("dream", "review", "reject").code == 0
+    run("dream", "--force")
+    assert run("dream", "review").code == 1
+    assert not (project / ".holdfast" / "MEMORY.md").exists()
+
+
 # review
 
 
