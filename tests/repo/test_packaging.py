@@ -168,7 +168,7 @@ with Holdfast.open() as memory:
         receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
-    print(memory.services.recalled('USER.md').text)
+    print(memory.store.sifted(memory.store.read('USER.md')).text)
 """
 
 

@@ -196,7 +196,7 @@ def test_schedule__print__shows_everything_and_does_nothing(run, project, progra
 
 def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
-    from holdfast_cli.dream import schedulers
+    from holdfast_app.settings import schedulers
 
     cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
     assert cron.line.startswith("7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # ")

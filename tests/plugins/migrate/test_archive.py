@@ -176,11 +176,12 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
         import os, signal, sys
         from holdfast import Holdfast
         from holdfast_app.transfer.importing import import_archive
-        def kill(done, total):
+        from holdfast_app.progress import watched
+        def kill(done, total, activity):
             if done == int(sys.argv[3]):
                 os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory:
-            import_archive(memory, sys.argv[2], progress=kill)
+        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+            import_archive(memory, sys.argv[2])
     """
     for kill_at in (2, 6, 8):
         done = subprocess.run(
@@ -254,10 +255,11 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
         import os, signal, sys
         from holdfast import Holdfast
         from holdfast_app.transfer.exporting import export
-        def kill(done, total):
+        from holdfast_app.progress import watched
+        def kill(done, total, activity):
             os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory:
-            export(memory, sys.argv[2], force=True, progress=kill)
+        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+            export(memory, sys.argv[2], force=True)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), root, target / "memory.zip"],

@@ -20,6 +20,7 @@ from holdfast.errors import ConfigError, Conflict, PluginNotFound
 from holdfast.models import Fact
 from holdfast.storage import Add, StorageBackend
 from holdfast.testing.base import make_block, make_fact
+from holdfast_app.progress import watched
 from holdfast_app.transfer.migrate import Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
@@ -72,7 +73,8 @@ def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> 
     before = files(first[1])
     told: list[tuple[int, int]] = []
     with opened(*first) as source, opened(*middle) as target:
-        there = migrate(source, target, progress=lambda *p: told.append(p))
+        with watched(lambda done, total, _: told.append((done, total))):
+            there = migrate(source, target)
         assert contents(target) == wanted
         assert target.append(DAY, make_block("two"), "", "two") == source.append(DAY, make_block("two"), "", "two")
     assert files(first[1]) == before
@@ -114,14 +116,15 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Pat
         with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
             left = number
 
-            def stop(done: int, total: int) -> None:
+            def stop(done: int, total: int, activity: str) -> None:
                 nonlocal left
                 left -= 1
                 if left < 0:
                     raise Interrupted
 
             try:
-                migrate(source, target, progress=stop)
+                with watched(stop):
+                    migrate(source, target)
             except Interrupted:
                 source.append(DAY, make_block(f"n{number}"), "", f"n{number}")
                 continue
