@@ -58,6 +58,9 @@ _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
 _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 _UNCOMMITTED = re.compile(rf"^{re.escape(uncommitted.TITLE)}\n(?:- .*\n)*", re.MULTILINE)
+#: A block's commits, and how many of them the resume point shows.
+_COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
+_LAST_COMMITS = 3
 #: A heading without text.
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
@@ -143,6 +146,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         unsafe,
         withheld,
         lost,
+        commits=_commits(days, next((one.flush for one in (*work, closed) if one), "")),
         facts=facts.lines,
         spooled=waiting,
         session=session,
@@ -151,6 +155,8 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
         lacks = upkeep.lacks_model(services, memory)
         first += f"\n\n{lacks} {upkeep.model_step()}" if lacks else ""
+    if waits := upkeep.proposed(services):
+        first += f"\n\n{waits}"
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
@@ -206,6 +212,13 @@ def _open_and_closed(
         return (), None
     done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
     return (), handoff.closed(evolve(done, artifacts=last.items("Artifact")))
+
+
+def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:
+    """The last commits that the note of ``flush`` lists."""
+    block = next((one for _, text in days for one in notes.blocks(text) if one.id == flush), None)
+    found = _COMMITS.search(block.text) if block else None
+    return [line.removeprefix("- ") for line in found[1].splitlines()[-_LAST_COMMITS:]] if found else []
 
 
 def _losses(

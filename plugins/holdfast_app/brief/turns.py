@@ -27,11 +27,13 @@ _WHO: Final = {"user": "user", "assistant": "agent"}
 #: The end of a journal that is read, in bytes, and the characters of one message that are shown.
 _BYTES: Final = 1_000_000
 _CHARS: Final = 1_500
+#: Share of the last message that ``shown`` lacks, from which on it is shown before the notes.
+_UNQUOTED: Final = 0.75
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？:])\s+|\n+")
 
 
 def newest(services: Services, session: str, room: int, shown: Iterable[str]) -> tuple[str, str]:
-    """What the user and the agent said last in ``session``, masked: the last message if ``shown`` has no sentence of
+    """What the user and the agent said last in ``session``, masked: the last message if ``shown`` has little of
     it, and other messages that ``shown`` does not have whole, newest first, in about ``room`` characters.
 
     Both are empty without a journal on this machine.
@@ -42,12 +44,13 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
         journal = Journal(services.state, session)
         said = [message(entry.record) for entry in journal.of_kinds("message", last=_BYTES)] if room else []
         for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
-            quoted = [one in known for part in _SENTENCE.split(text) if (one := plain(part))]
-            if all(quoted):
+            parts = [plain(part) for part in _SENTENCE.split(text)]
+            unquoted = sum(len(part) for part in parts if part not in known)
+            if not unquoted:
                 continue
             line = head + cut(services.gate.outgoing(text[: 4 * _CHARS], surface=Surface.JOURNAL), _CHARS)
             room -= len(line)
-            if at == 0 and not any(quoted):
+            if at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)):
                 last = line
             else:
                 others.append(line)

@@ -495,6 +495,20 @@ def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened)
     assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
 
 
+def test_load__session_made_commits__the_last_three_are_in_the_first_lines(project, clock):
+    with Holdfast.open(project, clock=clock) as memory:
+        session = memory.session("s")
+        session.add("user", "Repair the login and commit each step.")
+        for number in range(5):
+            session.add("assistant", f"git commit -m 'Repair step {number}'", tool="Bash")
+            session.add("tool", f"[main 813a32{number}] Repair step {number}\n 1 file changed", tool="Bash")
+        session.add("assistant", "The login is repaired.")
+        session.flush()
+        first = str(memory.load()).partition("<!-- ")[0]
+    steps = "; ".join(f"813a32{number} Repair step {number}" for number in (2, 3, 4))
+    assert f"- Last commits: {steps}\n" in first
+
+
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
     memory = opened()
     memory.session("s").flush(payload(objective="Rename the tool", work_open=False, handoff=None, artifacts=["a.py"]))
