@@ -71,12 +71,17 @@ def sentence(services: Services) -> str:
     return " ".join(parts)
 
 
-def lacks_model(services: Services) -> str:
-    """A sentence that memory is empty for want of a model, otherwise an empty string. :func:`model_step` is next."""
+def lacks_model(services: Services, memory: str | None = None) -> str:
+    """A sentence that memory is empty for want of a model, otherwise an empty string. :func:`model_step` is next.
+    ``memory`` is MEMORY.md's text, if the caller has read it and found no fact."""
     if has_model(services) or not any(journal.session_files(services.state)):
         return ""
-    document = services.store.read(services.layout.name(Surface.MEMORY))
-    if (document is not None and "\n- " in document.text) or next(iter(services.store.backend.facts()), None):
+    if memory is None:
+        document = services.store.read(services.layout.name(Surface.MEMORY))
+        memory = document.text if document is not None else ""
+        if next(iter(services.store.backend.facts()), None):
+            return ""
+    if "\n- " in f"\n{memory}":
         return ""
     return "Long-term memory is empty: nothing was stated that lasts, and no model reads the conversations."
 

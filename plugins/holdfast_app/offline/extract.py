@@ -33,11 +33,12 @@ MAX_SUMMARY_CHARS: Final = 5_000
 _LEAST_SUMMARY_CHARS: Final = 3_000
 _SAID_LAST_CHARS: Final = 2_000
 _SAID_EARLIER_CHARS: Final = 700
-_USER_CHARS: Final = 1_300
+_USER_CHARS: Final = 1_000
 _CLIENT_CHARS: Final = 8_000
 _HEADLINE_CHARS: Final = 300
-#: A request before the last one is done, unless it also says how.
-_TELLING_BYTES: Final = 60
+#: Minimum length of an earlier message of the user, in bytes because scripts differ. A shorter one is mostly a request
+#: that is done.
+_TELLING_BYTES: Final = 72
 _MAX_LISTED: Final = 8
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
@@ -167,10 +168,8 @@ def _user_lines(message: Message, own: str, *, is_last: bool = True) -> list[Quo
         return []
     if len(own) > _MAX_QUOTED_CHARS:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
-    found = quotes.lines(message, user=True)
-    if is_last:
-        return found
-    return [q for q in found if len(q.text.encode()) >= _TELLING_BYTES and not q.text.endswith(("?", "？"))]
+    found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []
+    return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]
 
 
 def _task_lines(listed: tasks.Tasks) -> list[Quote]:

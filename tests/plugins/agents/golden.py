@@ -25,6 +25,7 @@ _VARIES = (
     (re.compile(r"T\d\d:\d\d:\d\d\.\d+Z"), "TTIMEZ"),
     (re.compile(r"\(\d\d:\d\d\)"), "(TIME)"),
     (re.compile(r"\bat \d\d:\d\d\b"), "at TIME"),
+    (re.compile(r"\S+ -P -m holdfast_memory"), "PROGRAM"),
 )
 
 

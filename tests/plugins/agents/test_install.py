@@ -649,10 +649,12 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
     plugin = project / "made/plugin"
     manifest = json.loads((plugin / ".claude-plugin/plugin.json").read_text())
     assert manifest["name"] == "holdfast"
-    hooks = (plugin / "hooks/hooks.json").read_text()
-    assert json.loads(hooks.replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")) == json.loads(
-        (project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks")
+    hooks = json.loads(
+        (plugin / "hooks/hooks.json").read_text().replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")
     )
+    settings = json.loads((project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks"))
+    # A plugin cannot allow commands.
+    assert {**hooks, "permissions": {"allow": ["Bash(holdfast-memory flush:*)"]}} == settings
     assert "claude plugin uninstall holdfast" in (plugin / "hooks/holdfast-guard.sh").read_text()
     assert (plugin / "commands/memory-update.md").exists()
     (entry,) = json.loads((plugin / ".claude-plugin/marketplace.json").read_text())["plugins"]

@@ -439,6 +439,15 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "holdfast flush" in text
 
 
+def test_load__memory_is_empty_for_want_of_a_model__a_new_session_learns_the_command(opened):
+    memory = opened()
+    memory.session("s").add("user", "Fix the login")
+    assert "`holdfast install " in str(memory.load(session="new"))
+    assert "`holdfast install " not in str(memory.load(session="s"))
+    memory.facts.remember("Prefers tabs")
+    assert "`holdfast install " not in str(memory.load(session="new"))
+
+
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     memory = flushed()
     read = []
@@ -472,6 +481,32 @@ def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_sessio
     assert "\n- agent (" in text
     for absent in ("another session", "output 87", "pytest -q", "AKIAIOSFODNN7EXAMPLE", "Question 0 "):
         assert absent not in text
+
+
+def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened):
+    session = opened().session("s")
+    for number in range(40):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"Answer {number} is that the shelf is painted in colour {number * 13}.")
+    session.add("user", "Give me the command alone.")
+    session.add("assistant", "```\nmake paint SHELF=273\n```")
+    session.flush()
+    text = str(opened().load(max_chars=2_000, session="s"))
+    assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
+
+
+def test_load__session_made_commits__the_last_three_are_in_the_first_lines(project, clock):
+    with Holdfast.open(project, clock=clock) as memory:
+        session = memory.session("s")
+        session.add("user", "Repair the login and commit each step.")
+        for number in range(5):
+            session.add("assistant", f"git commit -m 'Repair step {number}'", tool="Bash")
+            session.add("tool", f"[main 813a32{number}] Repair step {number}\n 1 file changed", tool="Bash")
+        session.add("assistant", "The login is repaired.")
+        session.flush()
+        first = str(memory.load()).partition("<!-- ")[0]
+    steps = "; ".join(f"813a32{number} Repair step {number}" for number in (2, 3, 4))
+    assert f"- Last commits: {steps}\n" in first
 
 
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):

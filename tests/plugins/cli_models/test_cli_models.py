@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client
 from tests.plugins.cli_models import standin
+from tests.plugins.models.test_background import until
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
@@ -298,6 +299,69 @@ def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_
     assert f"{plugin} runs {bin_folder / started}" in lines[0].message
     assert "1 call" in lines[1].message
     assert "over its quota" in lines[1].message
+
+
+def on_terminal(project: Path, answers: str, *words: str) -> str:
+    """What `holdfast install claude-code` shows on a terminal, where a person types ``answers``."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    command = [sys.executable, "-m", "holdfast_memory", "install", "claude-code", *words]
+    done = subprocess.run(
+        command, cwd=project, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stdout
+    return " ".join(done.stdout.split())
+
+
+def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_typed_name(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude")
+    settings = Path(userdir.path(userdir.CONFIG_FILE))
+    assert "Y/n" not in on_terminal(project, "", "--no-model")
+    shown = on_terminal(project, "n\n")
+    assert "to the provider that has them already" in shown
+    assert "at most 50 a day" in shown
+    assert "holdfast install claude-code --model" in shown
+    assert not settings.exists()
+    standin.make(bin_folder, "codex")
+    assert "or type another: codex" in on_terminal(project, "gemini\ncodex\n")  # gemini is not on PATH
+    assert "[plugins.codex_cli]\nenabled = true\n" in settings.read_text()
+    assert "Y/n" not in on_terminal(project, "")
+    settings.unlink()
+    assert "Claude Code is the model in all your projects" in on_terminal(project, "\n")
+    assert "[plugins.claude_cli]\nenabled = true\n" in settings.read_text()
+
+
+def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "claude")
+    command = [sys.executable, "-m", "holdfast_memory", "install"]
+    run = {"cwd": project, "capture_output": True, "text": True, "timeout": 60, "stdin": subprocess.DEVNULL}
+    done = subprocess.run([*command, "claude-code"], check=True, **run)
+    assert "`holdfast install claude-code --model`" in " ".join(done.stdout.split())
+    assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
+    assert subprocess.run([*command, "claude-code", "--model", "acme"], check=False, **run).returncode == 2
+    subprocess.run([*command, "--model", "claude-code"], check=True, **run)
+    assert "[plugins.claude_cli]" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
+
+
+def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "claude")
+    on_terminal(project, "\n")
+    first, second = Client(project), Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e99")
+    first.say("Which test command do we use?", "pytest -q, as always.")
+    first.hook("SessionEnd", reason="exit")
+    record = project / ".holdfast" / "state" / "upkeep.json"
+    until(lambda: record.exists() and json.loads(record.read_text())["ended"])
+    brief = second.hook("SessionStart", source="startup").context
+    assert "Always uses pytest -q" in brief
+    assert "Agreed on pytest." in brief
+    assert "- Decision: Tests run with pytest -q" in brief
+    assert "- Rejected: nose: it is not maintained" in brief
 
 
 def _gone(pid: int) -> bool:

@@ -81,6 +81,17 @@ def test_ending__words_before_a_filler__are_kept() -> None:
     assert end(*said, ("assistant", filler), ("assistant", "Grep: x", "Grep")) == (True, f"{moving} {filler}")
 
 
+def test_ending__few_words_of_progress__are_followed_by_the_request() -> None:
+    said = (ASK, ("assistant", "Checking in."), ("assistant", "Bash: pytest", "Bash"))
+    assert end(*said) == (True, "Checking in. (after: Fix the login test)")
+
+
+def test_objective__pasted_error__is_quoted_with_the_words_before_it() -> None:
+    error = "[plugin:vite] /app/a.tsx: Expected a closing tag (320:14)"
+    said = messages(("user", f"The error still remains on the page of the images:\n\n{error}\n  323 | {{a}}"))
+    assert asked.objective(said, 200).startswith(f"The error still remains on the page of the images: {error}")
+
+
 @pytest.mark.parametrize("text", ["yes, go on", "3"])
 def test_ending__go_on_or_a_pick__means_what_the_agent_proposed(text: str) -> None:
     said = (ASK, ("assistant", "The fixture is stale. 3. I can regenerate it if you like."), ("user", text))

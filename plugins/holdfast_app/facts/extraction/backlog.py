@@ -13,6 +13,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
+from holdfast.flush import notes
 from holdfast.fs import paths, private
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
@@ -124,9 +125,10 @@ def _note(
 
 
 def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) -> str:
-    """The summary of ``turns`` as it may be stored, lines that instruct an agent marked with their source; empty when a
-    validator refuses it."""
+    """The summary of ``turns`` as it may be stored, with the decisions and the rejected approaches; lines that instruct
+    an agent are marked with their source. Empty when a validator refuses it."""
     text = hostile.marked(extraction.summary, lambda line: _source(line, turns))
+    text = "\n\n".join(filter(None, (text, notes.late(hostile.cleared(extraction.draft, turns)))))
     text = paths.rewrite(text, services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
@@ -232,7 +234,6 @@ def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *
     """Put an admitted summary into the daily note of the time ``at``, which is the flush's, and into the journal of the
     session ``source``. False when it was refused or the session was purged. Raises: PluginError; Unavailable."""
     from holdfast.config.serde import stamp
-    from holdfast.flush import notes
     from holdfast.journal import summaries
     from holdfast.storage import block_marker
 

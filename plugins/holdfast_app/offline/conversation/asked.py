@@ -21,7 +21,7 @@ _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
-    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/"
+    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
     r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
@@ -29,14 +29,14 @@ _PASTED: Final = Lazy(
 #: Beginnings of requests that correct the previous request or answer the agent's question.
 _REPLIES: Final = Lazy(
     r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-]|\Z)"
-    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b",
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because)\b",
     re.IGNORECASE,
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
 #: Maximum lengths of a request that is not clear on its own and of one that cannot explain another, in bytes, because
 #: scripts differ; and of a reply or question about the work at hand, in characters.
-_UNCLEAR: Final = 60
-_SHORT: Final = 20
+_UNCLEAR: Final = 80
+_SHORT: Final = 8
 _ABOUT: Final = 130
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
@@ -152,7 +152,7 @@ def headline(own: str, limit: int) -> str:
     text.
     """
     prose = paragraphs(own)
-    if not prose:
+    if not prose or (len(prose) == 1 and prose[0].endswith(":")):  # "The error is still there:"
         prose = [" ".join(own.split())]
     whole = " ".join(prose)
     if len(whole) <= limit:

@@ -142,17 +142,19 @@ def of(messages: Sequence[Message]) -> Ending:
     request = next(iter(asked.newest_requests(said, 1)), None)
     since = takewhile(lambda m: request is None or m is not request[0], reversed(said))
     step = tail(_spoke(since))
-    task = ""
+    task, is_working = "", bool(last.tool) or last.role == "tool"
     if last.role != "user":
         listed = tasks.of(said)
-        is_working = last.tool or last.role == "tool"
         task = listed.doing_now if is_working else listed.waiting
         if not (is_working or task or (not courtesy and waits(last.text, request[1] if request else ""))):
             return Ending(open=False, next_step=NONE)
     if task and task not in step:
         step = f"{task}: {step}" if step and len(task) + len(step) + 2 <= MAX_NEXT else task
-    step = cut(step, MAX_NEXT) or (_asked(said, *request) if request else "")
-    return Ending(open=True, next_step=step, goes_on=last.role == "user" and not step)
+    elif request and not step:
+        step = _asked(said, *request)
+    elif request and is_working and len(step) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
+        step = f"{step}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
+    return Ending(open=True, next_step=cut(step, MAX_NEXT), goes_on=last.role == "user" and not step)
 
 
 def _spoke(messages: Iterable[Message]) -> Iterable[str]:
