@@ -17,7 +17,6 @@ from holdfast.config.serde import moment
 from holdfast.fs import private
 from holdfast.journal import journal, refusals
 from holdfast.journal.refusals import Refusal
-from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -59,8 +58,8 @@ class Cost:
 def cost(services: Services) -> Cost:
     """What the records show. Unreadable ones are left out. Raises: Unavailable."""
     folder = services.private("heartbeats")
-    beats = [(name, private.read(os.path.join(folder, name)) or b"") for name in private.names(folder)]
-    found = [(name.removesuffix(".json"), _read(data)) for name, data in beats if name.endswith(".json")]
+    names = (name for name in private.names(folder) if name.endswith(".json"))
+    found = [(name.removesuffix(".json"), private.table(os.path.join(folder, name))) for name in names]
     events = sorted((one for client, row in found for one in _events(client, row)), key=lambda one: -one.seconds)
     since = min((at for _, row in found if (at := _moment(row.get("since")))), default=None)
     refused: list[Refusal] = []
@@ -77,14 +76,6 @@ def cost(services: Services) -> Cost:
         said=chars // _CHARS_PER_TOKEN,
         calls=0,
     )
-
-
-def _read(data: bytes) -> dict[str, object]:
-    try:
-        row = untrusted.from_json(data)
-    except ValueError:
-        return {}
-    return row if isinstance(row, dict) else {}
 
 
 def _moment(value: object) -> datetime | None:
