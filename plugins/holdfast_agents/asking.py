@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TAIL_BYTES = 262_144
 #: Share of the context window above which holdfast asks, see ``[session] ask_at``. Below LEAST_AT the settings are
 #: not read.
-DEFAULT_AT, LEAST_AT = 0.7, 0.3
+DEFAULT_AT, LEAST_AT = 0.6, 0.3
 #: Share of the window by which the context must have grown since the last question or statement. After a prompt there
 #: is a new request, so less is enough.
 _GROWN = {events.PROMPT: 0.05, events.TOOL: 0.15, events.STOP: 0.05}
@@ -95,6 +95,10 @@ def _question(event: Event, root: str, state: str) -> str:
     if is_certain:
         about = f"{min(99, 100 * used / window):.0f} % of the context window is used"
     from shlex import quote
+
+    from holdfast_app import background
+
+    background.after_turn(root, is_full=True)
 
     goal = "stop" if event.kind == events.STOP else "continue"
     return (

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"
+#: The file with a proposal, see :mod:`holdfast_app.dream.state_files`.
+_INBOX: Final = "dream.inbox.json"
 #: Clients that can serve as the model -> their program.
 CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
 
@@ -68,7 +70,12 @@ def sentence(services: Services) -> str:
             parts.append(run.problem)
     if dreamt is not None:
         parts.append(f"The last dream was {ago(dreamt, now)}.")
-    return " ".join(parts)
+    return " ".join(filter(None, [*parts, proposed(services)]))
+
+
+def proposed(services: Services) -> str:
+    """A sentence that a proposal waits for a person; empty without one."""
+    return "A proposal for MEMORY.md waits for the user: `holdfast dream review`." if services.waits(_INBOX) else ""
 
 
 def lacks_model(services: Services, memory: str | None = None) -> str:

@@ -182,7 +182,7 @@ class SessionConfig:
         project=between(5, 10_080),
     )
     ask_at: float = setting(
-        0.7,
+        0.6,
         "Share of the context window above which a client's hooks ask the agent to flush, after a prompt or a tool's "
         "result, and again when the context has grown; from 0.3 to 1, or 0 for never.",
         check=_check_share,

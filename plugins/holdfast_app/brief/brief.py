@@ -155,6 +155,8 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
         lacks = upkeep.lacks_model(services, memory)
         first += f"\n\n{lacks} {upkeep.model_step()}" if lacks else ""
+    if waits := upkeep.proposed(services):
+        first += f"\n\n{waits}"
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])

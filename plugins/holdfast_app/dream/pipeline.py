@@ -25,7 +25,7 @@ from holdfast.storage import ABSENT
 from holdfast.text import humanize, ownlines
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
-from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, state_files, when
+from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, state_files, when
 from holdfast_app.dream.checking import Check, NotApplied, NothingLasting
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.consolidate import Statement
@@ -85,6 +85,8 @@ def deep_dream(
             run.end(Status.SKIPPED, f"Another run is under way: {error.message}", error.next_step)
         else:
             run.go()
+            if not dry_run and when.mark(services.state).id == run.result.id:
+                repeated.propose(services)
     dreamlog.record(services.state, run.result)
     if not dry_run and run.result.ok:
         _keep_newest(services)

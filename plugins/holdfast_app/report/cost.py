@@ -15,7 +15,6 @@ from attrs import frozen
 from holdfast.config.serde import moment
 from holdfast.fs import private
 from holdfast.journal import journal, refusals
-from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from holdfast.journal.refusals import Refusal
@@ -55,8 +54,8 @@ def cost(services: Services) -> Cost:
     since: list[datetime] = []
     events: list[Event] = []
     for name in private.names(folder):
+        row = private.table(os.path.join(folder, name))
         try:
-            row = untrusted.from_json(private.read(os.path.join(folder, name)) or b"")
             since.append(moment(str(row["since"])))
             for event, (times, seconds, chars) in row["spent"].items():
                 tokens = int(chars) // _CHARS_PER_TOKEN

@@ -65,16 +65,21 @@ def test_event__context_is_rather_full__agent_is_asked_once(
     assert used(client) == ask(client) == ""
 
 
-def test_question__its_command_is_run_as_it_is__states_the_payload(project: Path) -> None:
+def test_question__its_command_is_run_as_it_is__states_the_payload_and_later_work_is_added(project: Path) -> None:
     client = Client(project)
     client.say("Repair the login test", "Done.")
     client.write(answered(150_000))
     command = used(client).partition("\n")[2].replace("objective: ...", "objective: It's the $CLOCK, `date`")
+    command = command.replace("next step: ...", "next step: delete the sleep")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**environment(), "PATH": path}
     done = subprocess.run(["sh", "-c", command], cwd=project, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "**Objective:** It's the $CLOCK, `date`\n" in client.notes()
+    client.hook("Stop", last_assistant_message="The sleep is gone. Now I'll update the changelog.", prompt_id="2")
+    client.compact()
+    handoff = (project / ".holdfast/continuity/active.md").read_text(encoding="utf-8")
+    assert "delete the sleep. Since then: The sleep is gone. Now I'll update the changelog." in handoff
 
 
 def test_question__more_work_since_the_last_one__comes_again_and_sooner_after_a_request(project: Path) -> None:
