@@ -118,19 +118,22 @@ def _summary(
         groups = (quotes.lines(m, echoed=repeated) for m in reversed(texts))
         return quotes.newest(groups, min(limit, room), each, known)
 
-    start = _place(said, messages, compacted)
+    overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
+    start = _place(said, messages, compacted) if overview else 0
+    if not any(m.role == "assistant" and not m.tool for m in said[start:]):
+        start = 0
     at = max(_place(said, said, last[0] if last else None), start)
     add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
-        rest = [quote for quote in _user_lines(*last) if quote.text not in shown]
+        rest = [quote for quote in _user_lines(last[0]) if quote.text not in shown]
         add(ownlines.REQUEST, quotes.newest([rest], room, _USER_CHARS, known))
-    others = (_user_lines(m, own_words(m.text), is_last=False) for m in reversed(said) if not last or m is not last[0])
+    others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
     add(ownlines.USER_SAID, quotes.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
-    if compacted is not None:
-        title = f"{ownlines.COMPACTED} ({short_id(compacted.id)}):"
-        parts.append("\n".join([title, *quotes.client_summary(compacted, _CLIENT_CHARS)]))
+    if compacted and overview:
+        title = ownlines.COMPACTED_BEFORE if start else ownlines.COMPACTED
+        parts.append("\n".join([f"{title} ({short_id(compacted.id)}):", *overview]))
     add(ownlines.SAID_EARLIER, agents(said[start:at], room - 60, _SAID_EARLIER_CHARS))
     add(ownlines.COMMITS, [Quote(text, "") for text in done.commits[-_MAX_LISTED:]])
     if not parts:
@@ -160,12 +163,13 @@ def _part(title: str, found: Sequence[Quote]) -> str:
     return "\n".join(lines)
 
 
-def _user_lines(message: Message, own: str, *, is_last: bool = True) -> list[Quote]:
+def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
     """The user's lines in a message; of a request before the last one, those that may still hold."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
         return []
+    own = own_words(message.text)
     if len(own) > _MAX_QUOTED_CHARS:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
     found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []

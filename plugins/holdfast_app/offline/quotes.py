@@ -22,6 +22,8 @@ _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
+#: Minimum number of lines of a client's summary.
+_LEAST_LINES: Final = 3
 #: A path, a number, code, or words of a script that counts fewer characters.
 _NAMES: Final = Lazy(r"[`\d/_]|[^\x00-\x7f]{3}")
 #: The agent's announcements, which the next step has, and its offers.
@@ -86,7 +88,7 @@ def _says_little(plain: str) -> bool:
 
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
-    come first. Lines beyond ``room`` characters are counted."""
+    come first. Lines beyond ``room`` characters are counted. Empty for a notice that there is no summary."""
     sections = [list(own_lines(part)) for part in _SECTION.split(summaries.own(message.text)) if part.strip()]
     found: list[str] = []
     left = 0
@@ -99,7 +101,8 @@ def client_summary(message: Message, room: int) -> list[str]:
                 room -= len(shown) + 1
             else:
                 left += bool(text)
-    return [*found, ownlines.line(ownlines.MORE, str(left))] if left else found
+    found += [ownlines.line(ownlines.MORE, str(left))] if left else []
+    return found if len(found) >= _LEAST_LINES else []
 
 
 def newest(groups: Iterable[Sequence[Quote]], room: int, each: int, known: set[str]) -> list[Quote]:

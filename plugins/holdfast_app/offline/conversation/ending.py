@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from holdfast.models import Message
 
 #: Limits in characters: of a next step, of an answer's end that is searched for a label, of an end that says little
-#: alone, of a short request, and of one that only answers or picks.
+#: alone, and of a request that only answers or picks.
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 _FEW: Final = 60
-_SHORT: Final = 30
 _PICK: Final = 16
 #: Number of last sentences to read.
 _UNITS: Final = 40
@@ -68,25 +67,15 @@ _NO_STEP: Final = Lazy(
 )
 #: Announcements that depend on the user, or that mean nothing is left to do.
 _CONDITIONAL: Final = Lazy(
-    r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
+    r"^\W*if\b|\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
     r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
-    r"|just (?:say|let me know|ask)|(?:say|tell me|let me know) (?:if|when|which|whether|what|and)|feel free"
+    r"|just (?:say|ask)|let me know|(?:say|tell me) (?:if|when|which|whether|what|and)|feel free"
     r"|happy to|you can (?:now|also)|should you)\b",
     re.IGNORECASE,
 )
 _OFFER: Final = Lazy(
-    r"\b(?:(?:would|do|did) you (?:like|want|prefer)(?: me)?|want me to|shall i|should i|may i|can i|could i|shall we"
+    r"\b(?:would you like|(?:do|did) you (?:want|prefer) (?:me|to)|want me to|(?:shall|should|may|can|could) i|shall we"
     r"|interested in)\b",
-    re.IGNORECASE,
-)
-_MORE: Final = Lazy(
-    r"\b(?:also|another|further|next|more|additional(?:ly)?|as well|too|else|extend|add|commit|push|open a (?:pr|pull"
-    r" request)|help|deeper|turn this into|follow[- ]?up|while i['’]m (?:here|at it))\b",
-    re.IGNORECASE,
-)
-#: A choice between two named ways.
-_CHOICE: Final = Lazy(
-    r"\bdo you (?:want|prefer)\b(?! me to).{3,120},? or (?!not\b|is\b|are\b|leave\b|skip\b|anything|something)\S+ \S+",
     re.IGNORECASE,
 )
 _APPROVAL: Final = Lazy(
@@ -146,7 +135,7 @@ def of(messages: Sequence[Message]) -> Ending:
     if last.role != "user":
         listed = tasks.of(said)
         task = listed.doing_now if is_working else listed.waiting
-        if not (is_working or task or (not courtesy and waits(last.text, request[1] if request else ""))):
+        if not (is_working or task or (not courtesy and waits(last.text))):
             return Ending(open=False, next_step=NONE)
     if task and task not in step:
         step = f"{task}: {step}" if step and len(task) + len(step) + 2 <= MAX_NEXT else task
@@ -203,11 +192,8 @@ def _with_code(unit: str, text: str) -> str:
     return f"{unit} {below[1].strip()}" if below else unit
 
 
-def waits(text: str, request: str = "") -> bool:
-    """Whether an answer announces an action or asks the user for something, rather than offering more.
-
-    A question whether to do a short ``request`` ("commit") is not an offer of more.
-    """
+def waits(text: str) -> bool:
+    """Whether an answer announces an action or asks the user for something, rather than offering more."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
         return True
@@ -222,12 +208,7 @@ def waits(text: str, request: str = "") -> bool:
             continue
         if _WHAT_NEXT.search(sentence):
             return False
-        if not (_OFFER.search(sentence) or _CONDITIONAL.search(sentence)) or _APPROVAL.search(sentence):
+        offered = _OFFER.search(sentence) is not None or _CONDITIONAL.search(sentence) is not None
+        if not offered or _APPROVAL.search(sentence) or not _DONE.search(text[:600]):
             return True
-        more = _MORE.search(sentence)
-        if more and len(request) < _SHORT and more[0].casefold() in request.casefold():
-            return True
-        if not more and (_CHOICE.search(sentence) or not _DONE.search(text[:600])):
-            return True
-        offered = True
     return False
