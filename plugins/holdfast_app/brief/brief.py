@@ -30,7 +30,6 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
-from holdfast_app.brief.shortened import shortened
 from holdfast_app.data_loss import losses
 from holdfast_app.sessions.status import apart
 from holdfast_app.trust import provenance
@@ -172,7 +171,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
             text=memory,
             rank=3,
             share=0.7,
-            shortened=lambda room: shortened(memory, memory_name, room, services.state),
+            shortened=lambda room: _shortened(memory, memory_name, room, services.state),
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
@@ -194,6 +193,12 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         facts=tuple(facts.lines.values()),
         rules=rules,
     )
+
+
+def _shortened(memory: str, name: str, room: int, state: str) -> str:
+    from holdfast_app.brief.shortened import shortened  # here, because few memories are so long
+
+    return shortened(memory, name, room, state)
 
 
 def _open_and_closed(
