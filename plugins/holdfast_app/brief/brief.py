@@ -196,7 +196,9 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
 
 
 def _shortened(memory: str, name: str, room: int, state: str) -> str:
-    from holdfast_app.brief.shortened import shortened  # here, because few memories are so long
+    if len(memory) <= room:
+        return memory
+    from holdfast_app.brief.shortened import shortened  # few memories are so long
 
     return shortened(memory, name, room, state)
 
