@@ -88,14 +88,14 @@ def final_answers(messages: Sequence[Message]) -> Iterator[Message]:
         yield waiting
 
 
-def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:
+def _follow_ups(found: Statements, listed: Sequence[tasks.Task]) -> list[str]:
     """Promises, and task list entries except the next one."""
-    waiting = [*listed.doing, *listed.pending][1:] if listed.waiting else []
+    waiting = [text for text, _ in _open(listed)][1:]
     return [*found.follow_ups.strings(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
 
 def _summary(
-    messages: Sequence[Message], said: Sequence[Message], draft: Payload, done: Changes, listed: tasks.Tasks
+    messages: Sequence[Message], said: Sequence[Message], draft: Payload, done: Changes, listed: Sequence[tasks.Task]
 ) -> str:
     """The quotations, the newest first, and the client's own summary."""
     known = {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
@@ -176,10 +176,15 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
     return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]
 
 
-def _task_lines(listed: tasks.Tasks) -> list[Quote]:
-    """The list's open entries, unless later requests did not touch it."""
-    if not listed.waiting:
+def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:
+    """The list's open entries, those in progress first, with their labels; none of a stale list."""
+    if not tasks.current(listed, tasks.DOING, tasks.PENDING):
         return []
-    found = [f"in progress: {clip(text, 200)}" for text in listed.doing[:_MAX_LISTED]]
-    found += [f"pending: {clip(text, 200)}" for text in listed.pending[:_MAX_LISTED]]
-    return [Quote(text, "") for text in [*found, *([f"done: {len(listed.done)}"] if listed.done else [])]]
+    labels = {tasks.DOING: "in progress", tasks.PENDING: "pending"}
+    return [(task.text, label) for state, label in labels.items() for task in listed if task.state == state]
+
+
+def _task_lines(listed: Sequence[tasks.Task]) -> list[Quote]:
+    found = [f"{label}: {clip(text, 200)}" for text, label in _open(listed)][: 2 * _MAX_LISTED]
+    done = sum(task.state == tasks.DONE for task in listed)
+    return [Quote(text, "") for text in [*found, *([f"done: {done}"] if found and done else [])]]

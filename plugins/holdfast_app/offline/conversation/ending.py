@@ -39,14 +39,10 @@ _WHAT_NEXT: Final = Lazy(
     re.IGNORECASE,
 )
 _ANNOUNCES: Final = Lazy(
-    r"(?:^|[\s>*_(:;,。–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
-    r"(?:let me(?! know)|i['’]?ll(?! (?:leave|stop|wait|be (?:here|happy|glad)|need|stay|remember|keep that))"
-    r"|i will(?! (?:need|not))|i['’]?m (?:now |going to |about to |starting|(?:add|runn|check|updat|apply|fix|mov|look"
-    r"|read|writ|verify|test|do|switch|trac|commit|creat|implement|patch|mak|finish|remov)ing)"
-    r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
-    r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
-    r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
-    r"|let['’]?s (?!go\b|see if you))"
+    r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
+    r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
+    r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
+    r"|next step(?: is|:)|now (?:to|for|i|we) |let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
     r"|als nächstes\b|ich werde (?:jetzt|nun|gleich|noch)\b|(?:jetzt|nun|danach) (?:werde|\w+e) ich\b"
     r"|a continuación\b|(?:ahora|luego|después) (?:voy|vamos) a\b|je vais (?:maintenant|ensuite)\b|ensuite,? je\b"
     r"|em seguida\b|agora vou\b|次に|続いて|接下来|далее я\b|теперь я\b)",
@@ -134,7 +130,7 @@ def of(messages: Sequence[Message]) -> Ending:
     task, is_working = "", bool(last.tool) or last.role == "tool"
     if last.role != "user":
         listed = tasks.of(said)
-        task = listed.doing_now if is_working else listed.waiting
+        task = tasks.current(listed, tasks.DOING, *([] if is_working else [tasks.PENDING]))
         if not (is_working or task or (not courtesy and waits(last.text))):
             return Ending(open=False, next_step=NONE)
     if task and task not in step:
