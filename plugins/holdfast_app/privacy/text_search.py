@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
+from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
 from holdfast.text.plain import normalized
 from holdfast_app.sessions import archive
-
-if TYPE_CHECKING:
-    from gzip import GzipFile
 
 _CHUNK: Final = 1 << 20  # bytes read at a time
 _OVERLAP: Final = 1 << 16
@@ -119,7 +117,7 @@ def unescape(text: str) -> str:
 
 def in_file(path: str, needles: Iterable[Needle]) -> bool:
     """Whether the file, or the decompressed archive of turns, holds any of ``needles``; false for a missing file.
-    Memory stays flat. Raises: Unavailable."""
+    Raises: Unavailable."""
     needles = tuple(needles)
     if not needles:
         return False
@@ -130,22 +128,17 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
                 return True
             if not path.endswith(archive.SUFFIX):
                 return False
-            import gzip
-            import zlib
-
             file.seek(0)
-            try:
-                with gzip.open(file) as plain:
-                    return _in_stream(plain, needles, overlap)
-            except (gzip.BadGzipFile, EOFError, zlib.error):
-                return False  # its bytes were searched, and the walk reports it
+            return any_in_bytes(needles, archive.unpacked(path, file.read()))
+    except Corrupt:
+        return False  # its bytes were searched, and the walk reports it
     except FileNotFoundError:
         return False
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
 
 
-def _in_stream(file: IO[bytes] | GzipFile, needles: tuple[Needle, ...], overlap: int) -> bool:
+def _in_stream(file: IO[bytes], needles: tuple[Needle, ...], overlap: int) -> bool:
     tail = b""
     while chunk := file.read(_CHUNK):
         data = tail + chunk
