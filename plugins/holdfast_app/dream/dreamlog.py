@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve, field, fields, frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
 from holdfast_app.durable_queue import tally
 
 LOG: Final = "dreams.jsonl"
@@ -133,7 +131,7 @@ def entries(state: str) -> list[DreamResult]:
     Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable.
     """
     found: dict[str, DreamResult] = {}
-    for row in _rows(os.path.join(state, LOG)):
+    for row in tally.rows(os.path.join(state, LOG)):
         try:
             result = structure(row, DreamResult, what="A record of a dream", error=Corrupt)
         except Corrupt:
@@ -143,17 +141,3 @@ def entries(state: str) -> list[DreamResult]:
     return [
         evolve(r, status=Status.FAILED, reason=INTERRUPTED) if r.status is Status.BEGUN else r for r in found.values()
     ]
-
-
-def _rows(path: str) -> Iterable[Any]:
-    try:
-        with safeopen.reader(path) as file:
-            for line in file:
-                try:
-                    yield untrusted.from_json(line)
-                except ValueError:
-                    continue
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error

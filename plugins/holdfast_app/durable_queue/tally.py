@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 import zlib
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from holdfast.fs import durable, private, safeopen
+from holdfast.text import untrusted
 
 _LONGEST = 1 << 16  # size of the file's end that a quick check reads
 _FORM = b"%012d %08x %012d %012d"
@@ -30,6 +33,19 @@ class Mark(NamedTuple):
 
 def path_of(path: str) -> str:
     return os.path.splitext(path)[0] + ".mark"
+
+
+def rows(path: str) -> Iterator[Any]:
+    """The list's JSON lines. Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable."""
+    try:
+        with safeopen.reader(path) as file:
+            for line in file:
+                with suppress(ValueError):
+                    yield untrusted.from_json(line)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
 
 
 def append(path: str, data: bytes, *, flush: bool = True) -> None:
