@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,12 +10,11 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
-from holdfast.errors import Corrupt, Unsupported
+from holdfast.errors import Corrupt
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config
-from holdfast_gitea import marker, replay
+from holdfast_gitea import replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks
 
@@ -133,36 +131,6 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
     gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     with pytest.raises(Corrupt, match="newest entry"):
         len(list(store.facts()))
-
-
-@pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
-def test_store__of_a_newer_form__unsupported(
-    gitea: FakeServer, machine: Callable[[], GiteaBackend], said: dict[str, object]
-) -> None:
-    body = marker.frame("A store.", json.dumps(said), language="json", kind="store")
-    gitea.make_issue(REPO, "holdfast:store", body)
-    store = machine()
-    for touch in (lambda: store.read("MEMORY.md"), store.names, lambda: store.write("MEMORY.md", "x", ABSENT)):
-        with pytest.raises(Unsupported):
-            touch()
-    assert len(gitea.titles(REPO)) == 1
-
-
-@pytest.mark.parametrize(
-    "spoilt", [b"", b"{", b"[]", b'{"format": 4}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
-)
-def test_index__file_of_no_use__made_anew(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
-) -> None:
-    three_blocks(store)
-    path = tmp_path / "machine0" / ".holdfast" / "state" / "gitea-index.json"
-    assert b"step" not in path.read_bytes()
-    path.write_bytes(spoilt)
-    again = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository=REPO, token=gitea.token)
-    assert text_of(again, DAY) == text_of(store, DAY)
-    again.append(DAY, make_block("four"), HEADER, "four")
-    again.close()
-    assert json.loads(path.read_bytes())["format"] == 4
 
 
 def test_doctor__store_that_people_edited__says_what_and_where(
