@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +11,12 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, Unsupported
 from holdfast.plugin.checks import Outcome
+from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config
-from holdfast_gitea import replay
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks
 
@@ -131,6 +133,19 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
     gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     with pytest.raises(Corrupt, match="newest entry"):
         len(list(store.facts()))
+
+
+@pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
+def test_store__of_a_newer_form__unsupported(
+    gitea: FakeServer, machine: Callable[[], GiteaBackend], said: dict[str, object]
+) -> None:
+    body = marker.frame("A store.", json.dumps(said), language="json", kind="store")
+    gitea.make_issue(REPO, "holdfast:store", body)
+    store = machine()
+    for touch in (lambda: store.read("MEMORY.md"), store.names, lambda: store.write("MEMORY.md", "x", ABSENT)):
+        with pytest.raises(Unsupported):
+            touch()
+    assert len(gitea.titles(REPO)) == 1
 
 
 def test_doctor__store_that_people_edited__says_what_and_where(

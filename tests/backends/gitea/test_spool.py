@@ -184,6 +184,15 @@ with Holdfast.open(sys.argv[1]) as memory:
     dying.arm(int(sys.argv[2]))
     session.flush(STATED)
 """
+_SHIP = """
+import sys
+from tests.support import dying, processes
+from holdfast import Holdfast
+from holdfast_app.spool import shipping
+with Holdfast.open(sys.argv[1]) as memory:
+    dying.arm(int(sys.argv[2]))
+    shipping.ship(memory.services, limit_s=30)
+"""
 
 
 def _dies(away: Away, script: str, n: int) -> bool:
@@ -207,6 +216,19 @@ def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away: Aw
     assert away.notes().count("**Objective:** ") == 1
 
 
+@pytest.mark.parametrize("n", [1, 4, 8, 12, 16])
+def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: int) -> None:
+    away.take_away()
+    receipt = away.flush("one", "The port is 8443")
+    away.give_back()
+    _dies(away, _SHIP, n)
+    assert away.ship() == 0
+    assert away.waiting() == []
+    assert away.notes().count(block_marker(receipt.flush_id)) == 1
+    with Holdfast.open(away.project) as memory:
+        assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
+
+
 @pytest.mark.parametrize("damage", ["line", "file"])
 def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away: Away, damage: str) -> None:
     away.flush("zero", "The disk is sdb")  # its receipt is checked on the server, which is away
@@ -225,6 +247,17 @@ def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away
     assert away.ship() == 0
     assert away.notes().count(block_marker(receipt.flush_id)) == 1
     assert "8443" in away.notes()
+
+
+def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> None:
+    away.flush("kept", "Other words")
+    away.take_away()
+    away.flush("one", "The port is 8443")
+    away.give_back()
+    with Holdfast.open(away.project) as memory:
+        memory.purge(session="one")
+    assert away.waiting() == []
+    assert "8443" not in away.notes()
 
 
 def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away: Away) -> None:

@@ -113,6 +113,31 @@ def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea: 
         assert text_of(view, "memory/2026-02-27.md") == HEADER + make_block("one") + make_block("two")
 
 
+@pytest.mark.parametrize("again", ["write", "append"])
+@pytest.mark.parametrize("done", [1, 2])
+def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(
+    gitea: FakeServer, machine: Machine, done: int, again: str
+) -> None:
+    """The body is marked first, then the deletion is written."""
+    store = machine()
+    store.append(DAY, make_block("one"), HEADER, "one")
+    view = store.log.load(f"holdfast:doc:{DAY}")
+    store.log.mark_deleted(view)
+    if done == 2:
+        store.log.post(view, "del", "", "It was deleted.")
+    for view in (store, machine()):
+        assert view.names() == ([DAY] if done == 1 else [])
+        assert (view.read(DAY) is not None) == (done == 1)
+    if again == "write":
+        store.write(DAY, "new\n")
+    else:
+        store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.names() == machine().names() == [DAY]
+    store.delete(DAY)
+    assert store.names() == machine().names() == []
+    assert "deleted" in gitea.body(REPO, numbers(gitea, f"holdfast:doc:{DAY}")[0])
+
+
 @pytest.mark.usefixtures("small")
 def test_snapshot__killed_between_its_parts__facts_come_from_the_older_issue(
     gitea: FakeServer, machine: Machine, monkeypatch: pytest.MonkeyPatch

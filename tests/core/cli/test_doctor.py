@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 
@@ -28,6 +30,17 @@ def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(t
     assert path.read_bytes().splitlines(keepends=True)[1:] == lines[1:]
     assert damaged in [p.read_bytes() for p in path.parent.iterdir()]
     assert talked("doctor").code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")
+def test_doctor__private_file_open_to_others__closed_by_repair(talked, project):
+    talked("init")
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    path.chmod(0o644)
+    assert outcomes(talked("doctor", "--json"))["privacy"] == {"warn"}
+    assert talked("doctor", "--repair").code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert outcomes(talked("doctor", "--json"))["privacy"] == {"ok"}
 
 
 def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_the_name_tells_the_session(talked, project):

@@ -181,6 +181,20 @@ def test_config__other_settings_without_holdfast_switch_compaction_off__it_stays
     assert kept == ({} if lifted else {"disable": True})
 
 
+# the brief
+
+
+def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: Play) -> None:
+    script = 'case "$3" in start) echo "Where to resume";; message) echo "You lost the next step";; esac'
+    played = play(SYSTEM, TURN, SYSTEM, SYSTEM, script=script)
+    assert [r["output"]["system"] for r in (played.results[0], *played.results[2:])] == [
+        [],
+        ["Where to resume", "You lost the next step"],
+        ["Where to resume", "You lost the next step"],
+    ]
+    assert played.started[0][1]["source"] == "resume"
+
+
 # what is journalled
 
 

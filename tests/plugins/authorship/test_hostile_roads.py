@@ -11,7 +11,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft, Extraction, Payload, turns_of
+from holdfast.models import DreamDraft, Extraction, Payload, Profile, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.config import DreamConfig
 from holdfast_app.dream import review
@@ -247,6 +247,30 @@ def test_review__a_proposal_was_changed_on_disk__a_hostile_line_is_refused(opene
     path.write_text(path.read_text().replace("The build runs on Linux", HOSTILE[0]))
     with pytest.raises(Exception, match="instructs an agent"):
         review.accept(memory.services)
+
+
+# --- facts, profile, three files -----------------------------------------------------------------------------
+
+
+def test_import__rows_instruct__are_left_out_with_the_reason(opened):
+    memory = opened()
+    rows = [{"content": text, "category": "context", "confidence": 0.9} for text in (*HOSTILE, "Lunch is at noon")]
+    report = memory.facts.import_(rows)
+    assert [f.content for f in memory.facts.list()] == ["Lunch is at noon"]
+    assert [row.number for row in report.bad] == [1, 2, 3]
+    assert all("instructs an agent" in row.why for row in report.bad)
+
+
+def test_extract__a_model_puts_it_into_the_profile__the_profile_has_the_rest(opened):
+    class Fooled:
+        @hookimpl
+        def on_extract(self, turns):
+            return Extraction(profile=Profile(work=HOSTILE[0], recent="Fixes the build"))
+
+    memory = opened(Fooled())
+    memory.extract([{"role": "user", "content": "look at the page"}, {"role": "tool", "content": HOSTILE[0]}])
+    assert "previous instructions" not in core_memory(memory)
+    assert "Fixes the build" in core_memory(memory)
 
 
 # --- the brief -----------------------------------------------------------------------------------------------

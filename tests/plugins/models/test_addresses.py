@@ -17,7 +17,7 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import PluginConfig
 from holdfast_app.config import Config
-from holdfast_keys import secrets
+from holdfast_keys import origins, secrets
 
 PROVIDERS = ("openai", "anthropic")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
@@ -111,3 +111,14 @@ def test_ask__address_that_only_the_project_names__gets_neither_key_nor_conversa
     monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
     assert ask() == ""
     assert key_in(model.requests[0].headers)
+
+
+def test_ask__stored_key__goes_to_its_origin_and_elsewhere_a_stand_in(
+    ask: Ask, provider: str, model: ModelServer
+) -> None:
+    secrets.store(provider, "k-123")
+    assert ask(model.url) == ""
+    assert not key_in(model.requests[0].headers)
+    secrets.store(provider, "k-123 for this", origins.of(model.url))
+    assert ask(model.url) == ""
+    assert key_in(model.requests[1].headers)

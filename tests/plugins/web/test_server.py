@@ -72,6 +72,14 @@ def test_page__without_the_token__shows_nothing_of_the_project(opened: Callable[
             assert (refused.status, client.prefix in refused.text) == (403, False)
 
 
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", ""])
+def test_host_header__of_another_name__is_refused(serve: Callable[..., Client], host: str) -> None:
+    client = serve()
+    assert client.raw("GET", client.prefix, Host=host).status == 421
+    assert client.raw("GET", f"{client.prefix}?{client.token}", Host=host).status == 421
+    assert client.raw("GET", client.prefix, Host=f"LOCALHOST:{client.port}").status == 200
+
+
 def test_response__of_every_kind__has_the_headers_that_protect_it(serve: Callable[..., Client]) -> None:
     client = serve()
     kinds = [client.get(), client.get("nothing"), client.raw("POST", "/"), client.raw("GET", "/static/page.css")]
