@@ -14,6 +14,9 @@ import pytest
 
 #: ``--hypothesis-profile thorough``: as many examples as a change to a backend is worth, see CONTRIBUTING.md.
 hypothesis.settings.register_profile("thorough", max_examples=2_000, deadline=None)
+#: Without that option: half of Hypothesis's own number.
+hypothesis.settings.register_profile("few", hypothesis.settings(), max_examples=50)
+hypothesis.settings.load_profile("few")
 
 #: What the fixture itself sets and undoes.
 RESTORED = {"HOME", "USERPROFILE", "TZ", "COLUMNS", "PYTEST_CURRENT_TEST"}

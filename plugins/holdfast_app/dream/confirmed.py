@@ -17,8 +17,7 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
+from holdfast.fs import durable, private
 from holdfast_app.dream.dreamlog import Status, entries
 from holdfast_app.facts.rejected import key_of
 
@@ -57,9 +56,9 @@ class Confirmation:
 def load(state: str) -> dict[str, Confirmation]:
     """The record; empty when it is missing or cannot be read."""
     try:
-        rows = untrusted.from_json(safeopen.read(os.path.join(state, NAME)))
+        rows = private.table(os.path.join(state, NAME))
         return {str(key): structure(row, Confirmation, what=NAME, error=Corrupt) for key, row in rows.items()}
-    except (OSError, ValueError, AttributeError, HoldfastError):
+    except HoldfastError:
         return {}
 
 

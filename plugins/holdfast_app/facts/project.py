@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
     from holdfast_app.services import Services
+    from holdfast_app.trust.store import Store
 
     #: An item in a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
     Said: TypeAlias = Turn | Message | Mapping[str, object]
@@ -30,6 +31,10 @@ class RemembersFacts(project.Project):
     @property
     def config(self) -> Config:
         return self.services.config
+
+    @property
+    def store(self) -> Store:
+        return self.services.store
 
     @cached_property
     def facts(self) -> Facts:

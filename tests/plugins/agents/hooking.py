@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support import processes
+
 from holdfast.journal.journal import Journal
 from holdfast_agents import events
 
@@ -89,9 +91,10 @@ class Client:
 
     def send(self, payload: Mapping[str, Any] | bytes, *words: str, **env: str) -> Answered:
         """The answer to a payload."""
-        process = self.start(payload, *words, **env)
-        stdout, stderr = process.communicate(timeout=60)
-        return Answered(process.returncode, stdout.decode(), stderr.decode())
+        data = payload if isinstance(payload, bytes) else json.dumps(payload)
+        env = {**environment(), **env}
+        done = processes.run("hook", self.name, *words, cwd=self.project, env=env, data=data, timeout=60)
+        return Answered(done.returncode, done.stdout, done.stderr)
 
     def hook(self, event: str, *words: str, **more: Any) -> Answered:
         """The answer to an event of this conversation."""

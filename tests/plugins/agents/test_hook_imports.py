@@ -90,12 +90,3 @@ def test_hook__at_an_event_of_every_turn__imports_exactly_these_modules(project:
     ours = {name for name in found if name.startswith(("holdfast", "pluggy"))}
     assert ours - {"holdfast.__main__"} == {*HOT, *also}
     assert heads(found) & (NEVER | HEAVY) == set()
-
-
-def test_hook__at_a_start_with_nothing_to_save__imports_no_model_of_a_flush(project: Path) -> None:
-    client = Client(project)
-    imports(client, "SessionStart", source="startup")
-    found = imports(client, "SessionStart", source="resume")
-    assert "holdfast_app.brief.brief" in found, "no brief is made"
-    assert heads(found) & {*NEVER, "concurrent", "hashlib", "logging", "random"} == set()
-    assert {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.flush.pipeline"} & set(found) == set()

@@ -11,7 +11,6 @@ from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import wording
 from holdfast_agents.setup.clients import CLIENTS, needed
-from holdfast_agents.setup.parts import MARK, Whole
 from holdfast_agents.setup.where import Where
 from holdfast_cli import table
 from holdfast_cli.usage import parser_for
@@ -45,13 +44,6 @@ def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
         help_text = parser_for(command).format_help()
         for option in re.findall(r"--[a-z-]+", rest):
             assert option in help_text, f"holdfast {command} {option}"
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_texts__files_that_are_ours__say_so(client: str) -> None:
-    for place in needed(client, Where(root="/project", scope="project", program=("holdfast",))).places:
-        if isinstance(place.part, Whole):
-            assert MARK in place.part.body, place.shown
 
 
 @pytest.mark.req("R188")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crow
 from holdfast.hooks import hookimpl
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
+from holdfast_app.facts.rejected import key_of
 from holdfast_app.report.report import SECTIONS
 
 
@@ -515,6 +517,22 @@ def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload
     text = str(memory.load())
     assert "No work is open.\n\n## Rename the tool\n\n- Work is closed.\n- Artifacts: a.py\n" in text
     assert text.count("Rename the tool") == 1
+
+
+def test_load__memory_longer_than_its_share__confirmed_items_stay_and_the_others_are_counted(opened, project):
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir(parents=True)
+    lines = [f"- Rack {number} holds {number * 7} servers" for number in range(90)]
+    path.write_text("# Memory\n\n" + "\n".join(lines) + "\n")
+    seen(project)
+    opened().session("s").add("user", "hello")  # makes the private folder
+    told = {"first": "2026-11-20T10:00:00Z", "last": "2026-11-20T10:00:00Z", "by": "memory/2026-11-20.md"}
+    record = {key_of(f"Rack {number} holds {number * 7} servers"): told for number in (81, 77)}
+    (project / ".holdfast" / "state" / "dream.confirmed.json").write_text(json.dumps(record))
+    text = str(opened().load(max_chars=1_200))
+    assert text.index("Rack 0 holds") < text.index("Rack 77 holds") < text.index("Rack 81 holds")
+    shown = sum(line.startswith("- Rack") for line in text.splitlines())
+    assert f"… {90 - shown} of 90 lines not shown, the least confirmed and oldest: `holdfast show MEMORY.md`" in text
 
 
 # stored facts

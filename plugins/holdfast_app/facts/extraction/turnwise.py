@@ -108,9 +108,14 @@ def _save(services: Services, run: Run) -> None:
 
 def _begun(services: Services) -> Run:
     """The record of a run that begins now, with the calls that earlier ones made today."""
-    now, last = services.now(), last_run(services)
-    is_today = last is not None and last.at.astimezone(services.config.tz).date() == now.date()
-    return Run(at=now, calls=last.calls if last is not None and is_today else 0)
+    return Run(at=services.now(), calls=calls_today(services))
+
+
+def calls_today(services: Services) -> int:
+    """The calls to a model that extraction made today."""
+    last = last_run(services)
+    is_today = last is not None and last.at.astimezone(services.config.tz).date() == services.now().date()
+    return last.calls if last is not None and is_today else 0
 
 
 def everything(services: Services) -> extract.ExtractResult:
