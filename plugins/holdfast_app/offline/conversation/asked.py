@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.offline import cues
 from holdfast_app.offline.conversation import courtesy
 
 if TYPE_CHECKING:
@@ -60,12 +61,6 @@ class Kind(Enum):
 _PARTS: Final = Lazy(
     r"(?<=[.!?;])\s+|\n+|,\s+(?=(?:i |we )?(?:gotta|got to|have to|see you|bis |hasta |until |that['’]?s (?:all|it)))"
 )
-_LABELLED: Final = Lazy(
-    r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
-    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
-    r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
-    re.IGNORECASE,
-)
 #: Questions about the current status, and requests to go on from it.
 _STATUS: Final = Lazy(
     r"\W*(?:(?:so|ok(?:ay)?|and|please|now|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|great|alright)"
@@ -114,7 +109,7 @@ def _part_kind(part: str) -> Kind:
     first = _WORD.search(part)
     if first is None:
         return Kind.NOTHING
-    if _LABELLED.match(part):
+    if cues.is_statement(part):
         return Kind.STATEMENT
     if _STATUS.match(part):
         return Kind.ASSENT
