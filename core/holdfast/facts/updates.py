@@ -1,8 +1,8 @@
 """The older statement that a newer one brings up to date in other words.
 
 :mod:`holdfast.facts.relation` compares two statements word for word. Here the newer one says that something changed
-("now", "from now on", "moved", "instead"), and has a value of the same kind as the older one: an amount, a date, a name.
-Of several such statements the one with most words in common is meant. A time zone or system of units needs no such word,
+("now", "from now on", "moved"), and has a value of the same kind as the older one: an amount, a date, a name. Of
+several such statements the one with most words in common is meant. A time zone or system of units needs no such word,
 because there is one at a time.
 
     The budget cap is $800 total            From now on keep the budget under five hundred dollars
@@ -18,8 +18,8 @@ from typing import Final
 from holdfast.text.lazy import Lazy
 
 _CHANGE: Final = Lazy(
-    r"(?<=\w )now\b|\b(?:from now on|no longer|instead|updated?(?=:)|new|change[ds]?|moved|switched|rota\w+|rebased|renamed|replaced"
-    r"|rather|actually|correction|wrong|previous)\b"
+    r"(?<=\w )now\b|\b(?:from now on|no longer|instead|updated?(?=:)|new|change[ds]?|moved|switched|rotated|rebased"
+    r"|renamed|replaced|rather|actually|correction|wrong|previous)\b"
 )
 _MONTHS: Final = (
     "january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday"
@@ -40,7 +40,9 @@ _PERSON: Final = Lazy(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 _WORD: Final = Lazy(r"[a-z0-9]+")
 #: Words compare by so many characters: "internal" and "internally", "own" and "owns".
 _STEM: Final = 5
-_EMPTY: Final = frozenset("the and for are was with from this that now new not has have all use never must".split())
+_EMPTY: Final = frozenset(
+    {"the", "and", "for", "are", "was", "with", "from", "this", "that", "not", "has", "have", "all", "use"}
+)
 
 
 def updated(new: str, known: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.models import Category
 from holdfast.text.factrules import duplicate_key
+from holdfast.text.lazy import Lazy
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ RULES_SHARE: Final = 1 / 3
 _SMALL_SHARE: Final = 1 / 2
 _FEW_FACTS: Final = 700
 _FEW_RULES: Final = 900
+#: The category and the confidence, by which the facts are in order.
+_KIND: Final = Lazy(r"^- \[[^\[\]]*\] ")
 _MORE: Final = "… {count:,} more: `holdfast facts`"
 _MORE_RULES: Final = "… {count} more: `holdfast work`"
 
@@ -69,12 +72,12 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
     fit: list[Fact] = []
     newest_first = list(stored)[::-1]
     for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):
-        size = len(factlines.fact_line(fact)) + 1
+        size = len(_KIND.sub("- ", factlines.fact_line(fact))) + 1
         if size <= room:
             room -= size
             fit.append(fact)
     lines = services.gate.outgoing_all(factlines.stated(fit), surface=Surface.FACT) if fit else []
     return Known(
-        lines={duplicate_key(fact.content): line for fact, line in zip(fit, lines, strict=True) if line},
+        lines={duplicate_key(f.content): _KIND.sub("- ", line) for f, line in zip(fit, lines, strict=True) if line},
         more=len(stored) - len(fit),
     )

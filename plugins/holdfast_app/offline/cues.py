@@ -45,6 +45,8 @@ class Cue(NamedTuple):
         return self.kind in (Kind.DECISION, Kind.REJECTED) and not self.whole
 
 
+#: Longer sentences have no form without a label.
+MAX_CHARS: Final = 500
 EXPLICIT: Final = 0.9
 DECIDED: Final = 0.8
 STATED: Final = 0.7
@@ -58,7 +60,8 @@ _FOLLOW_UP: Final = Cue(Kind.FOLLOW_UP)
 #: The first or last word of a label -> its cue.
 _LABELS: Final = {
     **dict.fromkeys(("rule", "constraint", "policy", "requirement", "limit", "preference", "convention"), _RULE),
-    **dict.fromkeys(("fact", "note", "remember", "fyi"), _FACT),
+    **dict.fromkeys(("fact", "remember"), _FACT),
+    **dict.fromkeys(("note", "fyi"), _FACT._replace(confidence=STATED)),
     "goal": _FACT._replace(category=Category.GOAL),
     "correction": _FACT._replace(category=Category.CORRECTION),
     **dict.fromkeys(("decision", "decided", "agreed"), _DECISION),
@@ -81,8 +84,8 @@ _LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|he
 _MORE: Final = r"(?=\W*\w+\W+\w+)"
 #: Words that make an order a rule.
 _GENERAL: Final = (
-    r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no|please"
-    r"|without|unless|until|except|before (?:you|any|every|each|\w+ing)|for|in|as|under|at most|at least)\b)"
+    r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no"
+    r"|please|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
 )
 #: Subjects that say what the sentence is about.
 _SUBJECT: Final = (
@@ -100,6 +103,11 @@ _CALM: Final = (
     r"(?!.*\b(?:fail\w*|errors?|broken?|crash\w*|wrong|bugs?|flaky|missing|empty|doesn['’]t|isn['’]t|should|can['’]t"
     r"|please|need to|i['’]d|i['’]ll|make)\b)"
 )
+_TOPIC: Final = r"(?=(?:the|our|my|all)\b|(?-i:[A-Z]))"
+_BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
+_WE_DO: Final = (
+    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|are on)"
+)
 _STATES: Final = (
     r"(?:is|are|runs?|lives?|uses?|owns?|maintains?|belongs?|hosts?|points?|listens?|handles?|expires?|sits?|deploys?|goes"
     r"|ships?|starts?|ends?|call(?:ed|ing)|needs?|wants?|requires?|targets?|supports?|stores?|switched|rebased"
@@ -111,30 +119,33 @@ _FORMS: Final = (
     (
         Cue(Kind.REJECTED, whole=True),
         rf"{_WE}(?:tried(?! to\b)|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
-        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too \w+)\b"
-        r".*\b(?:because|since|due to|so we|for us)\b|.*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
+        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too \w+)\b{_BECAUSE}",
+        r".*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
     ),
     (
         RULE,
         rf"(?:from now on|going forward|in (?:the )?future|as a rule|under no circumstances)\b,?(?! i am\b){_MORE}",
         # Not a report: "never worked", "always fails".
-        rf"(?:(?:we|i(?= always)) )?(?:always|never) (?!(?:mind|be?en|had|has|was|is|the|an?)\b|\w+(?:ed|(?<!s)s)\b)\w+{_MORE}",
+        rf"(?:(?:we|i(?= always)) )?(?:always|never) (?!(?:mind|ha[ds]|was|is|the|an?|\w+(?:ed|(?<!s)s))\b)\w+ \w",
         rf"(?:do not|don['’]?t) (?!worry|forget|know|think|see|need|want|care|get|have|remember|mind|you\b){_LASTING}",
-        rf"no (?!one\b|idea|problem|need|longer|way\b|matter|doubt){_LASTING}(?!.*\b(?:was|were|is|are|\w+(?<!allow)ed\W*$)\b)",
+        rf"no (?!one\b|idea|problem|need|longer|way\b|doubt){_LASTING}(?!.*\b(?:was|were|is|are|\w+(?<!allow)ed\W*$))",
         rf"only (?!the\b|one\b|when|if\b|an?\b|thing|problem|because|then){_LASTING}",
         rf"(?:whenever|every time|each time|(?:before|after) (?:each|every|any|you|\w+ing)\b)(?=.*, ){_LASTING}",
         r"if .{4,120}, (?:then )?(?:stop|ask|do not|don['’]t|never|always|use|run|tell|escalate|say|skip)\b",
-        rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume|follow|respect|(?:ask|tell|call|warn|address) (?:me|us))"
-        rf" (?!going|work|try|in mind){_LASTING}",
+        rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
+        rf"(?:ask|tell|call|warn|address) (?:me|us) {_LASTING}",
         rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
+        rf"(?:use|write|answer|reply|report) (?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}",
         rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
-        rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}|i want (?:no|only|all|every|each|short|\w+ answers|.* before){_LASTING}",
+        rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
+        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* before)\b{_LASTING}",
         rf"(?:(?:we|i)(?:['’]d| would) (?:rather|prefer)|(?:the )?users? (?:wants?|prefers?))\b{_MORE}",
         rf"{_SUBJECT}{_MUST} (?!have\b|be (?:an?|the|some\w*|wrong)\b){_MORE}",
         rf"(?:every|each|all|any|everything|nothing|nobody)\b.* (?:needs?|goes|gets|may|can|is|are) {_LASTING}",
         rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b|you (?:can|may) .*\b(?:except|but not|only)\b",
-        r"(?:max(?:imum)?|min(?:imum)?|at most|at least|no more than|we can(?:not|['’]t)? (?:spend|afford|exceed))\b.*\w",
-        rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}|(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
+        r"(?:max(?:imum)?|min(?:imum)?|at most|at least|no more than|we can(?:not|['’]t)? (?:spend|exceed))\b.*\w",
+        rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
+        r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
         r"it(?:['’]s| is) (?:important|crucial|essential|critical|mandatory|forbidden)\b.* (?:that|to|for)\b",
         rf"(?-i:[A-Z])\w+(?: \w+)? (?:alone )?(?:approves|signs off)\b{_MORE}",
         rf"{_SUBJECT}(?:is|are) (?:not allowed|forbidden|banned|prohibited|off[- ]limits|capped at|limited to)\b",
@@ -156,16 +167,17 @@ _FORMS: Final = (
     ),
     (
         STATED_FACT,
-        rf"(?=(?:the|our|my|all)\b|(?-i:[A-Z])){_CALM}(?:{_VALUE}{_SUBJECT}{_STATES} |{_SUBJECT}(?:owns|is called|is named)\b)"
-        r".*\w",
-        rf"we (?:now |only |do not |don['’]t )?(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased"
-        rf"|target|promised|are on)\b{_LASTING}|(?:the goal is|we want) to {_LASTING}",
+        rf"{_TOPIC}{_CALM}{_VALUE}{_SUBJECT}{_STATES} \S",
+        rf"{_TOPIC}{_CALM}{_SUBJECT}(?:owns|is called|is named) \S",
+        rf"we (?:now |only |do not |don['’]t )?{_WE_DO}\b{_LASTING}",
+        rf"(?:the goal is|we want) to {_LASTING}",
     ),
 )
 #: A sentence that only says what is so, which is worth keeping when the message has no other.
 _TOLD: Final = Lazy(
-    rf"{_LEAD}(?=(?:the|our|my|all)\b|(?-i:[A-Z])){_CALM}{_LASTING}(?!.*\b(?:not|still|too|slow\w*|would|could|weird|looks?|seems?"
-    rf"|shows?|when i|if i)\b)(?:i (?:work|live)|{_SUBJECT}(?:are|is|has|have|go|come|\w+(?<!s)s)) \w",
+    rf"{_LEAD}{_TOPIC}{_CALM}{_LASTING}(?!.*\b(?:not|still|too|slow\w*|would|could|weird|looks?|seems?"
+    rf"|shows?|when i|if i)\b)(?:i (?:work|live)|(?:the|our|my|all) {_SUBJECT}(?:are|is|has|have|\w{{3,}}(?<!s)s)"
+    r"|\w+ (?:\w+ )?(?:are|is|has|have|go|comes?)) \w",
     re.IGNORECASE,
 )
 #: Beginnings that are left out of the statement.
@@ -189,7 +201,7 @@ def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] 
     """The cue that opens ``sentence``, and the offset of the statement's text, or None. ``alone`` is the user's only
     sentence."""
     found = _labelled(sentence)
-    if found is None and user and not sentence.rstrip("\"')* ").endswith("?"):
+    if found is None and user and len(sentence) <= MAX_CHARS and not sentence.rstrip("\"')* ").endswith("?"):
         matches = ((cue, pattern.match(sentence)) for cue, pattern in _forms())
         found = next(((cue, 0 if cue.whole else hit.end()) for cue, hit in matches if hit), None)
         if found is None and alone and _TOLD.match(sentence):
@@ -210,7 +222,8 @@ def is_statement(sentence: str) -> bool:
 def _labelled(sentence: str) -> tuple[Cue, int] | None:
     label = _LABEL.match(sentence)
     words = [word.removesuffix("s") for word in label["words"].lower().split()] if label else []
-    cues = (_LABELS.get(one) for one in (" ".join(words[:2]), *words[:1], *words[-1:]))
+    named = (" ".join(words[:2]), *words[:1], *(word for word in words[-1:] if word != "note"))
+    cues = (_LABELS.get(one) for one in named)
     cue = next(filter(None, cues), None)
     return (cue, label.end()) if cue and label else None
 

@@ -135,20 +135,22 @@ class Statements:
         text, which introduces the next lines."""
         found: list[tuple[Cue, str]] = []
         last: Cue | None = None  # of the sentence before
-        spoken = list(sentences(line))
-        for sentence in spoken:
+        spoken: list[str] = []
+        for sentence in sentences(line):
             hit = self._cue(sentence, message, is_item=is_item)
             if last and _goes_on(last, hit, sentence):
                 found[-1] = (last, f"{found[-1][1]} {sentence}")
+                spoken.append(sentence)
                 continue
             last = hit[0] if hit else None
             if hit:
                 found.append((hit[0], sentence[hit[1] :]))
+                spoken.append(sentence)
         for cue, text in found:
             if text.strip(" .!*_"):
                 self._take(cue, text, message)
         if found and message.role == "user":
-            self.told |= {same_key(text.strip(" *_")) for text in (line, listed(line) or "", *spoken)}
+            self.told |= {same_key((listed(text) or text).strip(" *_")) for text in spoken}
         return found
 
     def _cue(self, sentence: str, message: Message, *, is_item: bool) -> tuple[Cue, int] | None:
