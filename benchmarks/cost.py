@@ -3,8 +3,9 @@
 Each transcript (Claude Code, Codex, opencode) is replayed in a new project with the defaults, event by event as its
 client would have sent it: the start, prompts, tool results, the ends of turns, and each recorded compaction with its
 start after it. The figures are those of ``holdfast status --cost``: flushes refused although nothing was wrong, tokens
-given to the model, and the share of all tokens of the session's messages (a quarter of the characters; prompts of the
-client itself and repeated requests do not count, so the share of what was paid for is lower). Aims: no refusal, 2 %.
+given to the model, and their share of the session's contexts: the tokens that the client recorded as sent with the
+last request before each compaction, or a quarter of the messages' characters where it records none. Repeated requests
+do not count, so the share of what was paid for is lower. Aims: no refusal, 2 %.
 Each event is a fork of this process, so its seconds lack the start of Python; ``benchmarks/hooks.py`` has those.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -26,6 +28,11 @@ from holdfast_app.message_formats.reading import Transcript
 from holdfast_app.transcripts import read
 
 AIM = 0.02
+#: One request's tokens, as Claude Code and Codex record them.
+_USAGE = re.compile(
+    r'"usage":\s*\{"input_tokens":\s*\d+,\s*"cache_creation_input_tokens":\s*\d+,\s*"cache_read_input_tokens":\s*\d+'
+    r'|"last_token_usage":\s*\{"input_tokens":\s*\d+'
+)
 Payload = dict[str, Any]
 
 
@@ -54,6 +61,18 @@ def events(said: Transcript, common: Payload) -> Iterator[Payload]:
     if answer:
         yield {"hook_event_name": "Stop", "last_assistant_message": answer}
     yield {"hook_event_name": "SessionEnd", "reason": "exit"}
+
+
+def contexts(path: Path) -> int:
+    """The recorded tokens of the session's contexts; 0 when the client records none. A context that shrank to half was
+    compacted."""
+    total = most = 0
+    for found in _USAGE.finditer(path.read_text(encoding="utf-8", errors="replace")):
+        tokens = sum(map(int, re.findall(r":\s*(\d+)", found[0])))
+        if tokens * 2 < most:
+            total, most = total + most, 0
+        most = max(most, tokens)
+    return total + most
 
 
 def send(payload: Payload, project: Path) -> None:
@@ -93,13 +112,13 @@ def main() -> None:
     for path in parser.parse_args().files:
         with tempfile.TemporaryDirectory() as folder:
             spent = replay(path, Path(folder))
-        tokens = sum(one["tokens"] for one in spent["events"])
-        added, said, refusals = added + tokens, said + spent["said"], refusals + len(spent["refusals"])
-        shares.append(tokens / max(1, spent["said"]))
+        tokens, whole = sum(one["tokens"] for one in spent["events"]), contexts(path) or spent["said"]
+        added, said, refusals = added + tokens, said + whole, refusals + len(spent["refusals"])
+        shares.append(tokens / max(1, whole))
         for one in spent["events"]:
             total = by_event.setdefault(one["event"], [0, 0, 0])
             by_event[one["event"]] = [a + one[k] for a, k in zip(total, ("times", "seconds", "tokens"), strict=True)]
-        print(f"{path.name:40} {spent['said']:>9,} tokens {shares[-1]:7.1%}", flush=True)
+        print(f"{path.name:40} {whole:>9,} tokens {shares[-1]:7.1%}", flush=True)
     print(f"\n{'event':20}{'times':>8}{'seconds each':>14}{'tokens':>10}")
     for event, (times, seconds, tokens) in by_event.items():
         print(f"{event:20}{times:8,.0f}{seconds / times:14.3f}{tokens:10,.0f}")

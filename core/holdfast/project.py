@@ -271,7 +271,7 @@ def _opened(
         state=state,
         config=settled,
         plugins=manager,
-        store=Store(backend, settled.layout, state, kind.provenance(folder, state, settled.storage, backend)),
+        store=kind.store_of(folder, state, settled, backend),
         clock=clock or _system_clock,
         notices=notices,
     )

@@ -234,15 +234,17 @@ class _Call:
         from holdfast_agents import turns
 
         self.state, broken = turns.journal(event, root)
+        from holdfast_agents import asking
+
         if event.kind == events.TOOL:
-            return NO_REPLY
+            return Reply(context=asking.question(event, root, self.state) if broken is None else "")
         if broken is not None:
             return self._failure(broken)
         if event.kind == events.STOP:
             from holdfast_app import background
 
             background.after_turn(root)
-            return Reply(notice=self._held_back(event))
+            return Reply(block=asking.question(event, root, self.state), notice=self._held_back(event))
         if turns.has_lost(self.state, event.session):
             from holdfast import Holdfast
             from holdfast_agents import restore
@@ -250,9 +252,7 @@ class _Call:
             with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
         else:
-            from holdfast_agents import asking
-
-            context = asking.sentence(event, root, self.state)
+            context = asking.question(event, root, self.state)
         return Reply(context=context, notice=self._held_back(event))
 
     def _with_store(self, event: Event, root: str) -> Reply:
@@ -278,7 +278,9 @@ class _Call:
                     self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
-                return NO_REPLY if again else restore.start(memory, event)
+                reply = NO_REPLY if again else restore.start(memory, event)
+                memory.services.later(flushed=False)
+                return reply
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:

@@ -93,6 +93,12 @@ class ExtractConfig:
     max_wait_hours: float = setting(
         72.0, "Time after which a turn is given up.", check=more_than(0), project=between(1, 720)
     )
+    calls_a_day: int = setting(
+        50,
+        "Maximum extraction calls to models in a day by processes in the background.",
+        check=at_least(0),
+        project=between(0, 50),
+    )
 
 
 @frozen(kw_only=True)
@@ -163,6 +169,13 @@ class DreamConfig:
         "Calendar days of notes that a dream reads, today included; `0`: none, so it is skipped.",
         check=at_least(0),
         project=between(0, 31),
+    )
+    when: str = setting(
+        "auto",
+        "`auto`: when a dream is due, the start or end of a client's session begins it in the background. `manual`: "
+        "only `holdfast dream` dreams.",
+        check=one_of("auto", "manual"),
+        project=stricter("dream.when", "manual", "auto"),
     )
     every_hours: float = setting(
         24.0,

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.session import provenance
 from holdfast.storage import Capability
 from holdfast_app import base
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.config.values import StorageConfig
+    from holdfast.config.values import Config
     from holdfast.flush.interfaces import Authorship, Dreams, Losses
-    from holdfast.session.provenance import Provenance
     from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool.spooled import Spooled
+    from holdfast_app.trust.store import Store
 
 
 class Services(base.Services):
@@ -31,16 +32,18 @@ class Services(base.Services):
         tracked.check(root, state)
 
     @classmethod
-    def provenance(cls, root: str, state: str, storage: StorageConfig, backend: StorageBackend) -> Provenance:
+    def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
         """Withholds what this machine did not write. A store on a server is trusted, because the user named the
         server."""
-        if Capability.REMOTE in backend.capabilities:
-            return super().provenance(root, state, storage, backend)
         from holdfast_app.trust.provenance import Provenance
+        from holdfast_app.trust.store import Store
 
+        storage, judge = config.storage, provenance.Provenance()
         if Capability.LOCAL_FILES in backend.capabilities:
-            return Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
-        return Provenance(root, state)
+            judge = Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
+        elif Capability.REMOTE not in backend.capabilities:
+            judge = Provenance(root, state)
+        return Store(backend, config.layout, state, judge)
 
     @property
     def curated_limit(self) -> int:
@@ -72,7 +75,7 @@ class Services(base.Services):
 
     @property
     def dreams(self) -> Dreams:
-        from holdfast_app.dream.flushing import Dreams
+        from holdfast_app.dream.confirmed import Dreams
 
         return Dreams(self)
 
@@ -88,11 +91,11 @@ class Services(base.Services):
 
         return Authorship(self)
 
-    def later(self) -> None:
-        """Leave extraction to a new process, or to a later call."""
-        from holdfast_app import background
+    def later(self, *, flushed: bool = True) -> None:
+        """Begin what is due: extraction by a model, and the dream. ``flushed``: a note has just been written."""
+        from holdfast_app import upkeep
 
-        background.takes_over(self)
+        upkeep.begin(self, flushed=flushed)
 
     def said(self, role: str, tool: str) -> None:
         """Extract the turn that an answer ends, if it is to be at once."""

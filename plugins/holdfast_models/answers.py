@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.errors import AnswerUnusable
 
 if TYPE_CHECKING:
-    from holdfast.models import Extraction, FactCandidate, Profile
+    from holdfast.models import Extraction, FactCandidate, Payload, Profile
 
 #: Maximum length of an answer; longer ones are not read.
 MAX_CHARS: Final = 400_000
@@ -66,6 +66,7 @@ def extraction(content: object) -> Extraction:
     return Extraction(
         summary=summary.strip() if isinstance(summary, str) else "",
         facts=[_candidate(row) for row in found["facts"]],
+        draft=_draft(found),
         profile=_profile(found.get("profile")),
         retire=_ids(found.get("retire")),
     )
@@ -140,6 +141,23 @@ def _answer(value: object, key: str) -> Mapping[str, Any] | None:
     return next((one for one in reversed(found) if one), None)
 
 
+def _draft(found: Mapping[str, Any]) -> Payload:
+    from holdfast.models import Payload
+
+    decisions = [text for text in _list(found.get("decisions")) if isinstance(text, str)]
+    rejected = [_attempt(row) for row in _list(found.get("rejected"))]
+    return Payload(decisions=[*filter(str.strip, decisions)] or None, rejected=[*filter(None, rejected)] or None)
+
+
+def _attempt(row: Any) -> str:
+    values = [row.get("what"), row.get("why")] if isinstance(row, Mapping) else [row]
+    return ": ".join(text.strip() for text in values if isinstance(text, str) and text.strip())
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _candidate(row: Any) -> FactCandidate:
     from holdfast.models import FactCandidate
 
@@ -162,8 +180,7 @@ def _profile(value: object) -> Profile:
 
 def _ids(value: object) -> list[str]:
     """Ids given as strings, or as objects with an id; other values are left out."""
-    rows = value if isinstance(value, list) else []
-    found = [row.get("id") if isinstance(row, Mapping) else row for row in rows]
+    found = [row.get("id") if isinstance(row, Mapping) else row for row in _list(value)]
     return [one for one in found if isinstance(one, str)]
 
 

@@ -46,7 +46,7 @@ Answer with one JSON object and nothing else:
 
 {"facts": [{"content": "...", "category": "...", "confidence": 0.0}],
  "profile": {"work": "", "personal": "", "topOfMind": "", "recent": "", "earlier": "", "background": ""},
- "summary": "",
+ "summary": "", "decisions": [], "rejected": [{"what": "", "why": ""}],
  "retire": []}
 
 facts: things that will still matter in another session, each one short sentence that can be understood by itself.
@@ -61,7 +61,9 @@ facts: things that will still matter in another session, each one short sentence
   confidence, a number from 0.0 to 1.0: 0.9 and more when it was said outright, 0.7 when it clearly follows, 0.5 when
   it is likely. Leave out what is less likely than that.
 profile: for each part one short sentence with what is new about the user, empty when nothing is.
-summary: what was asked, done, decided and left open, in at most five short sentences.
+summary: what was asked, done, decided and left open, in at most five short sentences, with the names of files.
+decisions: what the user and the assistant settled on, each one short sentence with its reason.
+rejected: approaches, packages, commands or values that were tried or proposed and given up, and why.
 retire: before the conversation there may be a list of stored facts, each with its id. Name the ids of those that the
   conversation shows to be out of date or wrong, and put what holds now among the facts. A stored fact that the
   conversation does not speak of stays. Do not repeat a stored fact that still holds.

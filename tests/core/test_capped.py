@@ -71,16 +71,6 @@ def test_flush__line_was_archived_since__is_not_written_again(full, payload):
     assert memory.session("old").flush().repeated
 
 
-def test_flush__more_lines_than_the_limit_at_once__the_last_ones_stay(full, payload):
-    memory = full(10)
-    lines = [f"The service {n} listens on the port {9000 + n}" for n in range(230)]
-    memory.session("s").flush(decided(payload, *lines))
-    document = memory.store.read("MEMORY.md")
-    assert document is not None
-    assert bullets(document.text)[-1] == lines[-1]
-    assert len(bullets(document.text)) == 190
-
-
 def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(full, payload, monkeypatch, project):
     memory = full(200)
     with monkeypatch.context() as patched:
@@ -109,13 +99,3 @@ def _dies_on_the_second_call():
         return apply(*args)
 
     return dying
-
-
-@pytest.mark.parametrize(("count", "warned"), [(170, False), (180, True)])
-def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, payload, count, warned):
-    from holdfast_app.checkup.examine import _curated
-
-    memory = full(count)
-    receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
-    assert any(f"MEMORY.md has {count + 1} items of 200" in w for w in receipt.warnings) is warned
-    assert [c.message for c in _curated(memory)] == [w for w in receipt.warnings if "items of 200" in w]

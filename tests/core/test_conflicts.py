@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.text import conflicts
 from holdfast_app.checkup import examine as doctor
@@ -71,12 +70,6 @@ def test_load__conflicts__goes_on_with_both_sides_and_names_them(conflicted, ope
     assert {"ours", "theirs"} <= {w.session for w in brief.work}
     assert "**CONFLICT:** MEMORY.md has git conflict markers in lines 2-6." in str(brief)
     assert "- b" in str(brief)
-
-
-def test_facts__conflicts__lines_and_next_step_are_told(conflicted, opened):
-    with pytest.raises(Corrupt, match=r"Line 3 of 'facts\.jsonl'") as caught:
-        list(opened().facts.list())
-    assert "holdfast doctor --fix" in caught.value.next_step
 
 
 def test_doctor__conflicts__named_and_fix_keeps_both_sides_once_and_a_copy(conflicted, opened, project):

@@ -8,8 +8,7 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
-from holdfast.flush.curated import apply, bullets
-from holdfast.models import CuratedEntry
+from holdfast.flush.curated import bullets
 
 WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}
 
@@ -95,14 +94,6 @@ def test_compact__decision_is_none__files_stay_and_the_line_is_in_the_note(sessi
     assert "\ncurated memory changes: none\n" in note()
 
 
-def test_compact__person_wrote_a_diary_line_by_hand__does_not_keep_the_flush_from_being_saved(
-    session, payload, memory_file
-):
-    memory_file.write_text("# Memory\n\n- 2026-11-01: met Ana\n")
-    session.compact(0, payload(curated={"memory": ["Never force-push to main"]}))
-    assert memory_file.read_text() == "# Memory\n\n- 2026-11-01: met Ana\n- Never force-push to main\n"
-
-
 def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_the_archive(opened, payload, project):
     memory = opened()
     for value, flush in (("2.2.0", "a"), ("2.3.0", "b")):
@@ -131,11 +122,3 @@ def test_flush__curated_line_on_something_else__older_ones_stay(opened, payload,
     for session, line in (("a", old), ("b", new)):
         memory.session(session).flush(payload(curated={"memory": [line]}, state_mutations=[]))
     assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == [old, new]
-
-
-@pytest.mark.parametrize(
-    "before", ["- tabs\n- spaces\n", "# Memory\n\n- spaces\n- tabs\n", "# Memory\n\n- tabs\n- spaces\n- other\n"]
-)
-def test_apply__the_new_line_is_there_and_the_replaced_one_too__only_the_replaced_one_goes(before):
-    entry = CuratedEntry(text="spaces", replaces="tabs")
-    assert apply(before, [entry], "memory") == before.replace("- tabs\n", "")

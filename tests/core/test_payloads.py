@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.support import processes
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import PluginConfig
@@ -327,10 +327,7 @@ def test_flush__cannot_begin__refusal_and_marker_name_the_state_and_the_payload_
 @pytest.mark.parametrize("broken", ["zone = 5\n", "this is no TOML\n"])
 def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_refused_afterwards(project, broken):
     def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "holdfast", "--root", str(project), *words]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
-        )
+        return processes.run("--root", str(project), *words)
 
     assert holdfast("add", "user", "hello").returncode == 0
     assert holdfast("flush").returncode == 0
@@ -350,11 +347,10 @@ def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_r
 
 
 def test_flush__session_is_empty__exit_code_is_not_zero_and_nothing_is_unsafe(project):
-    command = [sys.executable, "-m", "holdfast", "--root", str(project)]
-    done = subprocess.run([*command, "flush"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = processes.run("--root", str(project), "flush")
     assert done.returncode == 1
     assert "There is nothing to flush" in done.stderr
-    assert subprocess.run([*command, "status"], capture_output=True, timeout=60).returncode == 0
+    assert processes.run("--root", str(project), "status").returncode == 0
 
 
 def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):

@@ -40,23 +40,6 @@ def test_make__new_folder__closed_to_others_and_ignored(state: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("parts", [(), ("sessions",)], ids=["itself", "a folder in it"])
-def test_make__folder_of_somebody_else__ignores_itself_from_the_next_write_on(
-    state: Path, parts: tuple[str, ...]
-) -> None:
-    state.joinpath(*parts).mkdir(parents=True)
-    (state / "redaction.key").write_bytes(b"k" * 32)
-    private.make(str(state), *parts)
-    assert (state / ".gitignore").read_text() == "*\n"
-
-
-def test_make__ignore_file_of_the_user__left_as_it_is(state: Path) -> None:
-    private.make(str(state))
-    (state / ".gitignore").write_text("*\n!kept\n")
-    private.make(str(state), "sessions")
-    assert (state / ".gitignore").read_text() == "*\n!kept\n"
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path: Path) -> None:
     code = (

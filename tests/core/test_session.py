@@ -30,12 +30,6 @@ def talk(session, *texts: str) -> None:
         session.add("assistant" if number % 2 else "user", text)
 
 
-def test_session__id_that_is_not_a_string__is_a_value_error(opened):
-    for given in (5, None, b"s", ["s"]):
-        with pytest.raises(ValueError, match="must be a str"):
-            opened().session(given)
-
-
 # what it holds
 
 
@@ -236,15 +230,6 @@ def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     assert memory.store.names() == []
     assert not [f for f in files(project) if f.endswith(".md")]
     assert session.state is State.SAFE
-
-
-def test_switch_provider__a_conversation__is_flushed_first_and_the_name_survives(opened, note):
-    session = opened().session("s")
-    talk(session, "hello")
-    session.switch_provider("other-model")
-    assert note().count("<!-- holdfast:block id=") == 1
-    assert [m.text for m in session.messages] == ["hello"]
-    assert opened().session("s").provider == "other-model"
 
 
 @pytest.mark.req("R085", "R093")
@@ -532,13 +517,6 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
     assert session.state is State.DIRTY
     assert len(session.compact(keep_last=100, payload=payload())) == 20
     assert "question 19" in note(), "a payload is saved whatever is dropped"
-
-
-def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
-    session, other = opened().session("s"), opened().session("s")
-    talk(other, "one", "two", "three")
-    assert [m.text for m in session.compact(keep_last=1)] == ["three"]
-    assert "one" in note()
 
 
 @pytest.mark.parametrize(

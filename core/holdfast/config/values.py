@@ -182,10 +182,15 @@ class SessionConfig:
         project=between(5, 10_080),
     )
     ask_at: float = setting(
-        0.7,
-        "Share of the context window above which a client's prompt hook asks the agent to flush, once for each "
-        "compaction; from 0.3 to 1, or 0 for never.",
+        0.6,
+        "Share of the context window above which a client's hooks ask the agent to flush, after a prompt or a tool's "
+        "result, and again when the context has grown; from 0.3 to 1, or 0 for never.",
         check=_check_share,
+        project=ANYTHING,
+    )
+    ask_at_stop: bool = setting(
+        False,
+        "Ask at the end of a turn too, once a session: Claude Code and Codex then let the agent go on to flush.",
         project=ANYTHING,
     )
     context_window: int = setting(

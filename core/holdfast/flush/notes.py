@@ -187,6 +187,14 @@ def by_label(payload: Payload) -> dict[str, Sequence[str]]:
     }
 
 
+def late(draft: Payload) -> str:
+    """The decisions and rejected approaches of a draft that comes after its flush, as parts of a block."""
+    stated = by_label(draft)
+    named = [(heading, label, many) for heading, labels in _PARTS for label, many in labels.items() if stated[label]]
+    shown = [one for one in named if one[1] in ("Decision", "Rejected")]
+    return "\n\n".join(_part(heading, stated, {label: many}) for heading, label, many in shown)
+
+
 def _is_shown(stated: Mapping[str, Sequence[str]], labels: Iterable[str]) -> bool:
     return all(stated[label] or label not in ("Needed", "Rejected", "Rule") for label in labels)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from attrs import Factory, define, field
 
-from holdfast.config.layout import Layout, Surface
+from holdfast.config.layout import Layout
 from holdfast.config.values import Config, IdentityConfig
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
@@ -20,11 +20,10 @@ from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import PluginManager
 from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
-from holdfast.storage import Capability, Document, StorageBackend
+from holdfast.storage import Capability, StorageBackend
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
-    from holdfast.config.values import StorageConfig
     from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
     from holdfast.session.transaction import Transaction
 
@@ -55,24 +54,6 @@ class Services:
         made.store = store
         return made
 
-    def recalled(self, name: str) -> Document | None:
-        """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not
-        exist or nothing of it may be shown. Raises: Corrupt; Unavailable; PluginError."""
-        document = self.store.read(name)
-        return self.recalled_from(document) if document else None
-
-    def recalled_from(self, document: Document) -> Document | None:
-        """As :meth:`recalled`, for a document that was read."""
-        text, withheld = self.store.sifted(document)
-        if withheld and not text.strip("+\n"):
-            return None
-        return self.shown(document._replace(text=text))
-
-    def shown(self, document: Document) -> Document:
-        """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
-        surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
-        return document._replace(text=self.gate.outgoing(document.text, surface=surface, name=document.name))
-
     def transaction(self) -> Transaction | None:
         """A store that collects changes and makes them in one step, where the backend can."""
         if Capability.TRANSACTIONS not in self.store.backend.capabilities:
@@ -88,9 +69,9 @@ class Services:
         """Called before anything in the private folder is read. The kernel's own trusts what git brought into it."""
 
     @classmethod
-    def provenance(cls, root: str, state: str, storage: StorageConfig, backend: StorageBackend) -> Provenance:
-        """Which stored passages agents may have. The kernel's own trusts the store."""
-        return Provenance()
+    def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
+        """The project's store, with its answer to which passages agents may have. The kernel trusts all of them."""
+        return Store(backend, config.layout, state, Provenance())
 
     @property
     def facts(self) -> FactService:

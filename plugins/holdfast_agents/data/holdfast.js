@@ -29,6 +29,8 @@ const TOAST_LIMIT_MS = 2_000
 const PAUSE_MS = 60_000
 const MAX_CHARS = 200_000
 const ASKS = "holdfast: about "
+// Share of the context window up to which nothing is asked, so that no tool waits for an answer.
+const ROOM = 0.3
 // A longer conversation is handed over in a file of this user's, which is removed again.
 const MAX_INLINE_CHARS = 8_000_000
 
@@ -40,7 +42,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
 
   const sessionOf = (id) => {
     if (!sessions.has(id)) {
-      const unknown = { id, parent: undefined, started: false, compacting: false, brief: "", lost: "", ask: "" }
+      const unknown = { id, parent: undefined, started: false, compacting: false, full: false, brief: "", lost: "", ask: "" }
       sessions.set(id, { ...unknown, queue: Promise.resolve() })
     }
     return sessions.get(id)
@@ -92,6 +94,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
     if (!last || last.info.summary === true) return {}
     const { input = 0, output = 0, reasoning = 0, cache = {} } = last.info.tokens
     const window = await windowOf(model ?? last.info)
+    session.full = input + (cache.read ?? 0) > ROOM * window
     return window ? { tokens: input + output + reasoning + (cache.read ?? 0) + (cache.write ?? 0), window } : {}
   }
 
@@ -170,8 +173,11 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       const exit = output.metadata?.exit // of the shell; other tools have none
       const failed = Number.isInteger(exit) && exit !== 0
       const told = { tool, callID, args, output: head(String(output.output ?? "")), failed }
-      // Not waited for: the agent goes on, and compaction waits for the queue.
-      queued(sessionID, (session) => note("tool", session, told)).catch(() => {})
+      const asked = queued(sessionID, async (session) => note("tool", session, { ...told, ...(await useOf(session)) }))
+      asked.catch(() => {})
+      // Mostly not waited for: the agent goes on, and compaction waits for the queue.
+      const ask = sessions.get(sessionID).full && (await asked.catch(() => ""))
+      if (ask) output.output = `${output.output ?? ""}\n\n<system-reminder>\n${ask}\n</system-reminder>`
     },
 
     "experimental.chat.system.transform": async (input, output) => {

@@ -1,7 +1,7 @@
 """The last time a client's hooks ran and what they cost: ``state/heartbeats/CLIENT.json``, one small file per client.
 
 Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the only sign. ``holdfast doctor``,
-``status`` and the MCP tools read it, :mod:`holdfast_app.sessions.cost` the cost. Part of the hot path, so without
+``status`` and the MCP tools read it, :mod:`holdfast_app.report.cost` the cost. Part of the hot path, so without
 attrs.
 """
 
@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
 
 _FOLDER = "heartbeats"
-_MOST = 65536  # maximum bytes read from a heartbeat
 
 
 class Beat(NamedTuple):
@@ -36,7 +34,7 @@ def beat(state: str, client: str, event: str, session: str, seconds: float = 0.0
     """
     path = os.path.join(private.make(state, _FOLDER), f"{client}.json")
     now = datetime.now(UTC).isoformat()
-    old = _read(path)
+    old = private.table(path)
     spent = found if isinstance(found := old.get("spent"), dict) else {}
     try:
         times, before, given = spent.get(event, (0, 0.0, 0))
@@ -48,14 +46,6 @@ def beat(state: str, client: str, event: str, session: str, seconds: float = 0.0
     durable.replace(path, json.dumps(told).encode(), flush=False)
 
 
-def _read(path: str) -> dict[str, Any]:
-    try:
-        told = untrusted.from_json(safeopen.read(path, _MOST))
-    except (OSError, ValueError):
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
 def beats(state: str) -> list[Beat]:
     """The last heartbeat of each client, the newest first. Unreadable files are ignored."""
     folder = os.path.join(state, _FOLDER)
@@ -65,7 +55,7 @@ def beats(state: str) -> list[Beat]:
     except OSError:
         return []
     for name in names:
-        told = _read(os.path.join(folder, name))
+        told = private.table(os.path.join(folder, name))
         try:
             at = datetime.fromisoformat(told["at"])
             found.append(Beat(str(told["client"]), str(told["event"]), str(told["session"]), at.astimezone(UTC)))

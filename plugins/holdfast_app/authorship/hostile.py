@@ -11,7 +11,6 @@ import unicodedata
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.models.payload import OPTIONAL
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
 from holdfast_app.authorship.sources import LISTS
@@ -228,6 +227,8 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
         text = getattr(draft, name)
         if text is not None and name not in draft.derived and not may_stay(text, turns):
             changes[name] = None
+    from holdfast.models.payload import OPTIONAL  # a session's start does without
+
     for name in (*LISTS, *OPTIONAL):
         strings = getattr(draft, name) or ()
         kept = [text for text in strings if may_stay(text, turns)]

@@ -20,10 +20,12 @@ from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
+from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
 from holdfast.text import conflicts, recall
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
+from holdfast_app import upkeep
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
@@ -56,6 +58,9 @@ _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
 _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 _UNCOMMITTED = re.compile(rf"^{re.escape(uncommitted.TITLE)}\n(?:- .*\n)*", re.MULTILINE)
+#: A block's commits, and how many of them the resume point shows.
+_COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
+_LAST_COMMITS = 3
 #: A heading without text.
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
@@ -141,16 +146,24 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         unsafe,
         withheld,
         lost,
+        commits=_commits(days, next((one.flush for one in (*work, closed) if one), "")),
         facts=facts.lines,
         spooled=waiting,
         session=session,
         max_chars=max_chars,
     )
+    if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
+        lacks = upkeep.lacks_model(services, memory)
+        first += f"\n\n{lacks} {upkeep.model_step()}" if lacks else ""
+    if waits := upkeep.proposed(services):
+        first += f"\n\n{waits}"
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
+    last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
         Part(name=recall.RULES, text=known.ruled(rules, max_chars), rank=-1),
         Part(name="", text=first, rank=0, share=0.6),
+        Part(name=turns.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
         Part(name=handoff_name, text=torn, rank=4),
         Part(name=recall.FACTS, text=facts.text(), rank=1),
         Part(name=user_name, text=user, rank=4),
@@ -163,12 +176,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
-        Part(
-            name=turns.NAME.format(session=said),
-            text=turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)]),
-            rank=5,
-            optional=True,
-        ),
+        Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
     ]
     read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
     return Brief(
@@ -204,6 +212,13 @@ def _open_and_closed(
         return (), None
     done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
     return (), handoff.closed(evolve(done, artifacts=last.items("Artifact")))
+
+
+def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:
+    """The last commits that the note of ``flush`` lists."""
+    block = next((one for _, text in days for one in notes.blocks(text) if one.id == flush), None)
+    found = _COMMITS.search(block.text) if block else None
+    return [line.removeprefix("- ") for line in found[1].splitlines()[-_LAST_COMMITS:]] if found else []
 
 
 def _losses(

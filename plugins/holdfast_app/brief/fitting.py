@@ -26,8 +26,8 @@ _LEFT_OUT: Final = 160
 class Part:
     """One part of a brief. Parts are printed in the given order; space goes to the lower ``rank`` first. A part takes
     at most ``share`` of the space left to it, or more if the parts after it do not need theirs. ``newest`` keeps the
-    end when it is cut; ``shortened`` returns the text in so many characters. An ``optional`` part gets the space that
-    the others leave, and is not counted when it is left out."""
+    end when it is cut; ``shortened`` returns the text in so many characters. An ``optional`` part takes no space from
+    those before it, and its cut lines are not counted."""
 
     name: str
     text: str

@@ -45,14 +45,15 @@ def resume(
     withheld: str,
     lost: Sequence[Loss],
     *,
+    commits: Sequence[str] = (),
     facts: Collection[str] = (),
     session: str = "",
     max_chars: int | None = None,
     spooled: str = "",
 ) -> tuple[str, frozenset[str]]:
     """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
-    own first, shown without the ``facts`` that have a section of the brief. ``session`` is the reader's session, and
-    ``max_chars`` limits the whole brief."""
+    own first, shown without the ``facts`` that have a section of the brief. ``commits`` are those of the first entry.
+    ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
     lines = [TITLE]
     for notice in services.notices:
         lines += ["", notice]
@@ -68,12 +69,12 @@ def resume(
     if len(lost) > _LOSSES:
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
-        lines += ["", _nothing_open(services), *(_entry(closed) if closed is not None else [])]
+        lines += ["", _nothing_open(services), *(_entry(closed, commits) if closed is not None else [])]
         return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
     work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
     first, *others = work
     own = bool(session) and first.session == session
-    lines += _entry(first, own=own, named=bool(others))
+    lines += _entry(first, commits, own=own, named=bool(others))
     room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
     whole = [first.flush]
     for other in () if session else others[: handoff.MAX_ENTRIES]:  # no reader of its own: in full, as far as they fit
@@ -88,7 +89,7 @@ def resume(
     return "\n".join(lines), frozenset(whole)
 
 
-def _entry(work: handoff.Work, *, own: bool = False, named: bool = False) -> list[str]:
+def _entry(work: handoff.Work, commits: Sequence[str] = (), *, own: bool = False, named: bool = False) -> list[str]:
     """One entry in full. An objective that is the title or the next action is not repeated."""
     how = "" if work.status in (handoff.FINISHED, "open") else f" ({work.status})"
     title = work.active_task or work.objective
@@ -110,6 +111,7 @@ def _entry(work: handoff.Work, *, own: bool = False, named: bool = False) -> lis
     for label, values in (
         ("Facts that changed", work.facts if work.is_open else ()),
         ("Given up", work.rejected),
+        ("Last commits", commits),
         ("Other blockers", tuple(b for b in work.blockers if b != work.blocker)),
         ("Promised", work.follow_ups),
         ("Needed from the operator", work.needs_operator),
@@ -144,10 +146,10 @@ def artifacts(found: Sequence[str]) -> str:
 
 def _nothing_open(services: Services) -> str:
     """Report turns that are in the journals but not in the handoff."""
-    ids = map(journal.session_id_of, journal.session_files(services.state))
+    ids = [journal.session_id_of(path) for path in journal.session_files(services.state)]
     waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
     if not waiting:
-        return "No work is open."
+        return "No work is open." if ids else "No work is open. This memory is new and still empty."
     many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
     return (
         f"The handoff names no open work, but {many} journalled turns that still need a flush. "

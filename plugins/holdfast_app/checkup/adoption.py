@@ -84,10 +84,8 @@ def adopt(state: str, aside: str) -> Adopted:
     private.make(state)
     taken: list[str] = []
     left: list[tuple[str, str]] = []
-    try:
+    with durable.reporting(aside, "read"):
         names = list(_files(aside, ""))
-    except OSError as error:
-        raise durable.unavailable(error, aside, "read") from error
     for name in names:
         is_needed = name not in _OF_ITS_PLACE and not name.endswith(_OF_ITS_PLACE_ENDS)
         try:

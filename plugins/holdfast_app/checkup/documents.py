@@ -94,10 +94,8 @@ def mend(services: Services, name: str) -> str:
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     if Capability.LOCAL_FILES not in services.store.backend.capabilities or not os.path.isfile(path):
         return ""
-    try:
+    with durable.reporting(name, "read"):
         data = safeopen.read(path, private=False)
-    except OSError as error:
-        raise durable.unavailable(error, name, "read") from error
     aside = _keep(services, "damaged", f"{name.replace('/', '~')}.damaged-{crc32(data):08x}", data)
     text = data.decode("utf-8", "replace").replace("\0", "")
     what = "bytes that are not text were replaced"

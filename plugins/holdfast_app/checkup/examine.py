@@ -23,6 +23,7 @@ from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app import upkeep
 from holdfast_app.checkup import documents, mending
 from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import audit
@@ -238,7 +239,10 @@ def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[C
 
 def _facts(memory: Holdfast) -> Iterator[Check]:
     number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
-    yield good(f"{number:,} readable" if number else "none yet")
+    lacks = upkeep.lacks_model(memory.services)
+    yield good(
+        f"none yet. {lacks} {upkeep.model_step()}" if lacks else f"{number:,} readable" if number else "none yet"
+    )
     if disputed := len(memory.facts.conflicts()):
         what = "one thing" if disputed == 1 else f"{disputed:,} things"
         step = "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides."

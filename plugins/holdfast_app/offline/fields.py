@@ -22,6 +22,7 @@ _CLIP: Final = 300
 #: Maximum length in characters of a request that means little alone, and of a reply to a question.
 _FEW: Final = 30
 _REPLY: Final = 80
+_SINCE: Final = ". Since then: "
 
 
 def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Payload:
@@ -74,12 +75,13 @@ def _in_context(text: str, before: Payload) -> str:
 
 def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload) -> str:
     """The next step according to the last messages, or the step stated earlier. Without news about the work the earlier
-    step is kept, and a stated one also until the user has said something and the work goes on."""
-    known = before.next_step if before.work_open else ""
+    step is kept, and a stated one also until the user has said something and the work goes on; news is added to it."""
+    known = (before.next_step or "") if before.work_open else ""
     if before.work_open and end.open is None:
         return known or "not stated"
     if not is_none(known) and not before.derived and not (end.open and _spoke(messages)):
-        return known or "not stated"
+        news = end.next_step if end.open and not is_none(end.next_step) else ""
+        return f"{known.rstrip('. ')}{_SINCE}{news}" if news and news not in known else known or "not stated"
     return end.next_step or known or "not stated"
 
 

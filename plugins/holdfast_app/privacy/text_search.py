@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final
 
 from holdfast.fs import durable, safeopen
@@ -124,25 +125,19 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
     if not needles:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))
-    try:
-        with safeopen.reader(path, private=False) as file:
-            if _in_stream(file, needles, overlap):
-                return True
-            if not path.endswith(archive.SUFFIX):
-                return False
-            import gzip
-            import zlib
+    missing = suppress(FileNotFoundError)
+    with durable.reporting(path, "read"), missing, safeopen.reader(path, private=False) as file:
+        if _in_stream(file, needles, overlap):
+            return True
+        if not path.endswith(archive.SUFFIX):
+            return False
+        import gzip
+        import zlib
 
-            file.seek(0)
-            try:
-                with gzip.open(file) as plain:
-                    return _in_stream(plain, needles, overlap)
-            except (gzip.BadGzipFile, EOFError, zlib.error):
-                return False  # its bytes were searched, and the walk reports it
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+        file.seek(0)
+        with suppress(gzip.BadGzipFile, EOFError, zlib.error), gzip.open(file) as plain:
+            return _in_stream(plain, needles, overlap)
+    return False  # of a damaged archive the bytes were searched, and the walk reports it
 
 
 def _in_stream(file: IO[bytes] | GzipFile, needles: tuple[Needle, ...], overlap: int) -> bool:
@@ -157,13 +152,10 @@ def _in_stream(file: IO[bytes] | GzipFile, needles: tuple[Needle, ...], overlap:
 
 def files(folder: str, *, deep: bool = True) -> Iterator[str]:
     """Paths of the regular files in ``folder``, sorted; symbolic links are not followed. Raises: Unavailable."""
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    entries: list[os.DirEntry[str]] = []
+    missing = suppress(FileNotFoundError, NotADirectoryError)
+    with durable.reporting(folder, "list"), missing, os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             if deep:

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from holdfast.text import untrusted
-from holdfast.text.plain import one_line
+from holdfast.text.plain import cut, one_line
 from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, read_line
 from holdfast_app.markdown.marks import without_boxes
 
@@ -55,9 +55,7 @@ class Entry(NamedTuple):
 def entries(name: str, text: str) -> list[Entry]:
     """Entries from the document ``name``, in its order."""
     shown = _of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text)
-    return [
-        Entry(one[: MAX_CHARS - 1] + "…" if len(one) > MAX_CHARS else one, _level(one)) for one in map(one_line, shown)
-    ]
+    return [Entry(cut(one_line(one), MAX_CHARS), _level(one)) for one in shown]
 
 
 def summary(found: Sequence[Entry]) -> list[str]:
@@ -72,24 +70,23 @@ def summary(found: Sequence[Entry]) -> list[str]:
 
 
 def _of_json(text: str) -> Iterator[str]:
-    try:
-        yield from _of_value(untrusted.from_json(text))
-        return
-    except (ValueError, RecursionError):
-        pass  # then each line is one value
-    for line in filter(str.strip, text.splitlines()):
+    """The values of a JSON document, or of each line."""
+    for part in (text, *filter(str.strip, text.splitlines())):
         try:
-            yield from _of_value(untrusted.from_json(line))
+            yield from _of_value(untrusted.from_json(part))
         except (ValueError, RecursionError):
-            yield f"{line} (not JSON)"
+            if part is not text:
+                yield f"{part} (not JSON)"
+        else:
+            if part is text:
+                return
 
 
 def _of_value(value: Any) -> Iterator[str]:
     """A value as one line. A list, and a table's list of tables, as several."""
-    lists = [one for one in value.values() if isinstance(one, list) and one] if isinstance(value, dict) else []
-    inner = [one for one in lists if isinstance(one[0], dict)] if not isinstance(value, list) else [value]
-    if inner:
-        for one in (item for items in inner for item in items):
+    inner = next((v for v in value.values() if isinstance(v, list)), None) if isinstance(value, dict) else value
+    if isinstance(inner, list) and (inner is value or isinstance(next(iter(inner), None), dict)):
+        for one in inner:
             yield from _of_value(one)
     else:
         yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -101,8 +98,7 @@ def _of_lines(text: str) -> Iterator[str]:
     read = (read_line(line) for line in text.splitlines())
     lines = [line for line in read if line.kind in (HEADING, ITEM, TEXT) and line.text.strip(_RULE)]
     for line in [line for line in lines if line.kind != HEADING or _level(line.text)] or lines:
-        shown = without_boxes(line.text).lstrip("> ")
-        yield " | ".join(cell.strip() for cell in shown.strip("|").split("|")) if "|" in shown else shown
+        yield without_boxes(line.text).strip("|> ")
 
 
 def _level(text: str) -> Level:

@@ -10,7 +10,7 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO, Any, Final, NamedTuple, Self
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -73,17 +73,13 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self._zip.close()
 
-    def check(self, progress: Callable[[int, int], object] | None = None) -> None:
+    def check(self) -> None:
         """Read everything once and compare it with the manifest. Raises: ConfigError for any difference."""
         try:
             self._check_members()
             self._read_manifest()
-            total, done = sum(one.rows for one in self.members.values()), 0
             for name, member in self.members.items():
                 self._check_member(name, member)
-                done += member.rows
-                if progress:
-                    progress(done, total)
         except ConfigError:
             raise
         except (*_BROKEN, KeyError, TypeError, AttributeError, HoldfastError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Self
 
 from holdfast.fs import safeopen
@@ -42,7 +42,7 @@ class Database:
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def check(self, progress: Callable[[int, int], object] | None = None) -> None:
+    def check(self) -> None:
         """Read everything once. Raises: Corrupt for damaged data."""
         for _ in (*self.store.facts(), *self.store.documents()):
             pass

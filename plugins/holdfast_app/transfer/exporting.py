@@ -7,7 +7,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from holdfast.errors import ConfigError, Corrupt
 from holdfast.fs import durable, paths, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast_app import progress
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from holdfast.gate import Gate
     from holdfast_app.base import Services
 
-Progress = Callable[[int, int], object]
 _HEX = frozenset("0123456789abcdef-")
 
 
@@ -48,7 +48,7 @@ class Exported:
     size: int = 0
 
 
-def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progress | None = None) -> Exported:
+def export(memory: Holdfast, path: str, *, force: bool = False) -> Exported:
     """Write the archive ``path`` atomically, mode 0600. Raises: ConfigError when it exists and not ``force``; Corrupt
     for damaged data; Unavailable; PluginError. Then no file is written."""
     path = os.path.realpath(path)
@@ -56,7 +56,7 @@ def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progre
         raise ConfigError(f"{path} exists already.", next_step="Name another file, or add `--force` to replace it.")
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as out:
-        done = _Export(memory, out, progress).run()
+        done = _Export(memory, out).run()
     done.size = len(data.getbuffer())
     durable.replace(path, data.getvalue())
     return done
@@ -66,9 +66,6 @@ def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progre
 class _Export:
     _memory: Holdfast
     _out: zipfile.ZipFile
-    _progress: Progress | None
-    _seen: int = 0
-    _total: int = 0
     _done: Exported = field(factory=Exported)
     _members: dict[str, dict[str, object]] = field(factory=dict)
 
@@ -78,7 +75,6 @@ class _Export:
 
     def run(self) -> Exported:
         names, journals = self._services.store.names(), session_files(self._services.state)
-        self._total = len(names) + self._memory.facts.count() + len(journals)
         self._done.documents = self._write(archive.DOCUMENTS, map(_line, self._documents(names)))
         self._done.facts = self._write(archive.FACTS, map(_line, self._facts()))
         self._done.events = self._write(archive.EVENTS, map(_line, self._events()))
@@ -87,7 +83,6 @@ class _Export:
             if data:
                 self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
                 self._done.journals += 1
-            self._tell()
         self._done.private = self._write(archive.PRIVATE, map(_line, private_rows(self._memory)))
         self._manifest()
         return self._done
@@ -101,7 +96,6 @@ class _Export:
             if shown is not None and stored is not None:
                 self._done.masked += shown.text != self._services.store.sifted(stored).text
                 yield {"name": name, "text": shown.text}
-            self._tell()
 
     def _facts(self) -> Iterator[dict[str, object]]:
         hidden = {fact.id for fact in self._services.store.withheld_facts()}
@@ -111,7 +105,6 @@ class _Export:
         for row in self._memory.facts.export():
             fact = next(stored, None)
             self._done.masked += fact is not None and (fact.content, fact.source) != (row["content"], row["source"])
-            self._tell()
             if row["id"] not in hidden:
                 yield row
 
@@ -148,6 +141,7 @@ class _Export:
                 size += len(line)
                 rows += 1
                 file.write(line)
+                progress.report(rows, 0, f"lines of {name} written")
         self._members[name] = {"rows": rows, "size": size, "sha256": digest.hexdigest()}
         return rows
 
@@ -164,11 +158,6 @@ class _Export:
             "members": self._members,
         }
         self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
-
-    def _tell(self) -> None:
-        self._seen += 1
-        if self._progress:
-            self._progress(self._seen, max(self._total, self._seen))
 
 
 def edited(data: bytes, session: str, change: Change) -> bytes:

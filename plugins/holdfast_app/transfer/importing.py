@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal
 from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
+from holdfast_app import progress
 from holdfast_app.transfer import archive, belongings
 from holdfast_app.transfer.database import opened
 from holdfast_app.transfer.exporting import edited, masked
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from holdfast_app.base import Services
     from holdfast_app.transfer.archive import Archive
     from holdfast_app.transfer.database import Database
-
-Progress = Callable[[int, int], object]
 
 
 @frozen
@@ -61,9 +60,7 @@ class Imported:
     left: list[str] = field(factory=list)
 
 
-def import_archive(
-    memory: Holdfast, path: str, *, replace: bool = False, settings: bool = False, progress: Progress | None = None
-) -> Imported:
+def import_archive(memory: Holdfast, path: str, *, replace: bool = False, settings: bool = False) -> Imported:
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
     settings to a project without a settings file. They still need the user's trust."""
@@ -72,7 +69,7 @@ def import_archive(
         services = memory.services
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            return _Import(memory, given, replace, settings, progress).run()
+            return _Import(memory, given, replace, settings).run()
 
 
 @define
@@ -81,7 +78,6 @@ class _Import:
     _given: Archive | Database
     _replace: bool
     _settings: bool
-    _progress: Progress | None
     _seen: int = 0
     _done: Imported = field(factory=Imported)
 
@@ -179,10 +175,7 @@ class _Import:
 
     def _tell(self) -> None:
         self._seen += 1
-        if self._progress:
-            members = self._given.members.items()
-            total = sum(1 if name.startswith(archive.JOURNALS) else one.rows for name, one in members)
-            self._progress(self._seen, max(total, self._seen))
+        progress.report(self._seen, 0, "items imported")
 
 
 def _is_reserved(name: str) -> bool:

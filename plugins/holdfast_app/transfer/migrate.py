@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
@@ -19,14 +19,13 @@ from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import ABSENT, Add, StorageBackend, sha256
 from holdfast.text.factrules import duplicate_key
+from holdfast_app import progress
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
 
 #: Facts made durable together, where the target supports that.
 BATCH: Final = 1000
-
-Progress = Callable[[int, int], object]
 
 
 @frozen(kw_only=True)
@@ -46,11 +45,11 @@ class Migration:
     skipped: tuple[str, ...] = ()
 
 
-def migrate_project(services: Services, to: str, progress: Progress | None = None) -> Migration:
+def migrate_project(services: Services, to: str) -> Migration:
     """Copy the project's store into the backend ``to``, which takes its settings from ``[storage]`` too.
 
-    The configuration still names the old backend afterwards. ``progress`` receives the number of copied documents and
-    facts, and the total. Raises: ConfigError when ``to`` is already in use; PluginNotFound; errors of :func:`migrate`.
+    The configuration still names the old backend afterwards. Raises: ConfigError when ``to`` is already in use;
+    PluginNotFound; errors of :func:`migrate`.
     """
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import PluginManager
@@ -68,24 +67,18 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
         with durable.lock(services.private("migrate.lock")):
             if services.is_remote:
                 services.store.record_all(Provenance(services.root, services.state))  # it did not come from a clone
-            return migrate(services.store.backend, target, prefixes=services.layout.prefixes(), progress=progress)
+            return migrate(services.store.backend, target, prefixes=services.layout.prefixes())
     finally:
         target.close()
 
 
-def migrate(
-    source: StorageBackend,
-    target: StorageBackend,
-    *,
-    prefixes: Sequence[str] = ("",),
-    progress: Progress | None = None,
-) -> Migration:
+def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequence[str] = ("",)) -> Migration:
     """Copy all facts and the documents under ``prefixes``, then read both and compare. Facts keep ids, times and order.
 
     Raises: Conflict before anything is written when the target holds anything but a beginning of the same
     documents and facts, and when source or target changed meanwhile. Calling it again continues from there.
     """
-    return _Run(source, target, prefixes, progress).run()
+    return _Run(source, target, prefixes).run()
 
 
 @define
@@ -93,7 +86,6 @@ class _Run:
     _source: StorageBackend
     _target: StorageBackend
     _prefixes: Sequence[str]
-    _progress: Progress | None
     _done: int = 0
     _total: int = 0
     _changed: bool = False
@@ -126,8 +118,8 @@ class _Run:
 
     def _tell(self, more: int) -> None:
         self._done += more
-        if self._progress and more:
-            self._progress(self._done, self._total)
+        if more:
+            progress.report(self._done, self._total, "copied")
 
     # --- existing content of the target
 

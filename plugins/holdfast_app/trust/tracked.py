@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import durable, gitrun, private, safeopen
-from holdfast.fs.safeopen import Folder
 
 _TIMEOUT_S = 20.0
 _LINE = 4096  # bytes of a `.git` file
@@ -86,15 +85,4 @@ def _put_aside(state: str, names: list[str]) -> None:
     for name in names:
         target = os.path.join(aside, *name.split("/"))
         durable.make_private_dir(os.path.dirname(target))
-        _move(os.path.join(state, *name.split("/")), target)
-
-
-def _move(source: str, target: str) -> None:
-    with (
-        durable.reporting(source, "put aside"),
-        Folder(os.path.dirname(source), syncable=True) as old,
-        Folder(os.path.dirname(target), syncable=True) as new,
-    ):
-        new.take(os.path.basename(target), old, os.path.basename(source))
-        new.sync()
-        old.sync()
+        private.move(os.path.join(state, *name.split("/")), target)

@@ -69,13 +69,9 @@ class Project:
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
         now = status(self.services)
-        errors = self.masked(*(text for one in now.sessions if one.error for text in (one.error, one.next_step)))
-        pairs = iter(zip(errors[::2], errors[1::2], strict=True))
-        shown = []
-        for one in now.sessions:
-            error, step = next(pairs) if one.error else ("", "")
-            shown.append(evolve(one, error=error, next_step=step) if one.error else one)
-        return evolve(now, sessions=tuple(shown))
+        texts = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
+        pairs = zip(now.sessions, texts[::2], texts[1::2], strict=True)
+        return evolve(now, sessions=tuple(evolve(one, error=error, next_step=step) for one, error, step in pairs))
 
     def alarms(self) -> int:
         """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""

@@ -9,7 +9,8 @@ from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-from holdfast_app.sessions.cost import cost as cost_of
+from holdfast_app import upkeep
+from holdfast_app.report.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
@@ -18,7 +19,9 @@ from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
-    from holdfast_app.sessions.cost import Cost
+    from collections.abc import Sequence
+
+    from holdfast_app.report.cost import Cost
     from holdfast_app.sessions.status import Status
 
 _SHOWN = 20
@@ -67,11 +70,16 @@ def status(call: Call) -> Answer:
         "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
         "notices": now.notices,
         "copy": copy,
+        "background": "",
+        "model": "",
     }
-    return Answer(table, lambda out: _show(out, now, withheld, kept, copy), ok=now.ok)
+    with suppress(HoldfastError):
+        table |= {"background": upkeep.sentence(memory.services), "model": upkeep.lacks_model(memory.services)}
+    told = [str(table["background"]), f"{table['model']} {upkeep.model_step()}" if table["model"] else ""]
+    return Answer(table, lambda out: _show(out, now, withheld, kept, copy, told), ok=now.ok)
 
 
-def _show(out: Term, now: Status, withheld: str, kept: str, copy: str) -> None:
+def _show(out: Term, now: Status, withheld: str, kept: str, copy: str, told: Sequence[str]) -> None:
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
     for notice in [*now.notices, *([f"{withheld} {NEXT_STEP}"] if withheld else [])]:
         out.note("warn", notice)
@@ -97,6 +105,8 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str) -> None:
     if copy:
         out.fill(copy, "\n  ", "  ")
     state.say_pending(out, now.waiting, now.at)
+    for text in filter(None, told):
+        out.fill(text, f"\n{out.mark('dot')} ", "  ")
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
@@ -110,12 +120,13 @@ def _show_cost(out: Term, spent: Cost) -> None:
     ]
     if rows:
         out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
-        share = f", {spent.tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
+        tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
+        share = f", {tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
         since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
-        out.fill(f"In all about {count(spent.tokens, 'token')} added{share}, {spent.seconds:,.1f} s{since}.", "\n", "")
+        out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
     else:
         out.say("No client's hook has run.")
-    out.say(f"Calls to a model: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
+    out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
     for one in spent.refusals[-5:]:
         out.fill(f"{one.at.astimezone():%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from holdfast.config import resolved
+from holdfast_app.settings import schedulers
 from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.dream import schedulers
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:

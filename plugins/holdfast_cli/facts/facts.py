@@ -194,11 +194,11 @@ def _import(call: Call) -> Answer:
     """Store rows from a file. Exit code 1 when rows were skipped."""
     from holdfast_app.facts.store.factfile import read_rows
 
-    name, memory, bar = call.names[0], call.memory, call.bar
+    name, memory = call.names[0], call.memory
     rows = list(read_rows(read_file(name), name))
     before = _ids(memory)
     try:
-        report = memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None)
+        report = memory.facts.import_(rows)
     except KeyboardInterrupt:
         more = len(_ids(memory) - before)
         known = f"{count(more, 'fact')} were imported and will count as known"

@@ -28,6 +28,7 @@ _REASONS = {
     "dream.backups": "deletes older copies of MEMORY.md",
     "dream.plugin": "decides which plugin reads the notes",
     "dream.judge": "sends lines of the notes to a model",
+    "dream.when": "decides when a model is paid",
     "dream.every_hours": "decides how often a model is paid",
     "extract": "decides how often a model is paid",
     "prompt.counter": "may load a vocabulary from a server",

@@ -44,7 +44,7 @@ def migrate(call: Call) -> Answer:
         state = "is up to date" if before == after else state
         return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
     try:
-        done = migrate_project(memory.services, call.args.to, call.bar)
+        done = migrate_project(memory.services, call.args.to)
     except KeyboardInterrupt:
         kept = f"the {name} store is untouched and still in use; copied data is kept"
         raise KeyboardInterrupt(f"{kept}, run the same command again to continue") from None
@@ -78,7 +78,7 @@ def export(call: Call) -> Answer:
     from holdfast_app.transfer.exporting import export
 
     file = call.args.file
-    done = export(call.memory, file, force=call.args.force, progress=call.bar)
+    done = export(call.memory, file, force=call.args.force)
 
     def show(out: Term) -> None:
         what = f"{count(done.documents, 'document')}, {count(done.facts, 'fact')} and {count(done.journals, 'journal')}"
@@ -118,7 +118,7 @@ def import_(call: Call) -> Answer:
     if file != args.file and not call.json:
         out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
     try:
-        done = import_archive(call.memory, file, replace=args.replace, settings=args.settings, progress=call.bar)
+        done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("imported data is kept, run the same command again to continue") from None
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")

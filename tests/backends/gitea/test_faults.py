@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.support.gitea.fake_server import FakeServer, Flavour
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import NotFound, Unavailable
@@ -160,15 +160,6 @@ def test_write__any_fault_at_the_comment__is_there_once(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-@pytest.mark.parametrize("nth", [1, 2], ids=["the store's issue", "the document's issue"])
-def test_write__any_fault_while_its_issue_is_made__is_there_once(
-    nth: int, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
-) -> None:
-    run(WRITES["first block of a day"], fault, ("POST", "/issues$", nth), opened, proxy, model)
-    assert proxy.spoilt == [fault.name]
-
-
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 @pytest.mark.parametrize(
     ("name", "method", "nth"),
     [("block", "GET", 1), ("block", "GET", 2), ("version", "PATCH", 1), ("deletion", "PATCH", 1)],
@@ -180,26 +171,6 @@ def test_write__any_fault_at_its_other_requests__is_there_once(
 ) -> None:  # fmt: skip
     run(WRITES[name], fault, (method, "/issues/", nth), opened, proxy, model)
     assert proxy.spoilt == [fault.name]
-
-
-@pytest.mark.parametrize("version", ["1.25", "forgejo"])
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_write__answer_lost_by_another_kind_of_server__is_there_once(
-    write: Write, version: Flavour, opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy,
-    model: FileBackend,
-) -> None:  # fmt: skip
-    gitea.world.flavour = version
-    run(write, FAULTS["answer lost"], ("POST", "/comments$", 1), opened, proxy, model)
-
-
-@pytest.mark.parametrize("skew_s", [-86_400, -90, 90, 86_400])
-@pytest.mark.parametrize("fault", ["answer lost", "504, written one request later"])
-def test_write__clocks_apart_and_answer_lost__is_there_once(
-    skew_s: float, fault: str, opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy,
-    model: FileBackend,
-) -> None:  # fmt: skip
-    gitea.skew(skew_s)
-    run(WRITES["block"], FAULTS[fault], ("POST", "/comments$", 1), opened, proxy, model)
 
 
 # --- when it gives up ------------------------------------------------------------------------------------------------

@@ -55,16 +55,6 @@ def begun_again(gitea: FakeServer, machine: Machine) -> tuple[int, Issue]:
     return number, old
 
 
-def test_read__a_deleted_issue_still_shows_for_a_moment__is_read_again(gitea: FakeServer, machine: Machine) -> None:
-    number, old = begun_again(gitea, machine)
-    issues(gitea)[number] = old
-    reader = machine()
-    after(reader, "comments", 2, lambda: gitea.delete_issue(REPO, number))
-    document = reader.read("MEMORY.md")
-    assert document is not None
-    assert document.text == "new\n"
-
-
 def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_accept_or_delete(
     gitea: FakeServer, machine: Machine
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.testing import strategies
 from holdfast_gitea import marker
-from holdfast_gitea.replay import BLOCK, DELETED, NEXT, OPERATIONS, VERSION, Segment, replay, starts_whole
+from holdfast_gitea.replay import BLOCK, NEXT, VERSION, Segment, replay, starts_whole
 from holdfast_gitea.wire.models import Comment
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -38,30 +38,6 @@ def test_framed__a_letter_put_anywhere__never_another_text_that_is_intact(text: 
     place %= len(body) + 1
     found = marker.framed(body[:place] + letter + body[place:])
     assert found is None or not found.intact or found.text == text
-
-
-IDS = [f"r{number}" for number in range(6)]
-LINES = st.lists(
-    st.tuples(
-        st.sampled_from(IDS), st.sampled_from([VERSION, BLOCK, DELETED, OPERATIONS]), st.sampled_from(["", *IDS])
-    ),
-    max_size=12,
-)
-
-
-def segment_of(lines: list[tuple[str, str, str]]) -> Segment:
-    return Segment(number=1, comments=tuple(comment(n, record(*line)) for n, line in enumerate(lines, 1)))
-
-
-@given(lines=LINES, cut=st.integers(0, 12))
-def test_fold__more_comes_after_it__what_was_accepted_stays_so(lines: list[tuple[str, str, str]], cut: int) -> None:
-    """So what a writer was told holds for all later readers. (Nothing is said of gaps: they are errors.)"""
-    whole, part = replay([segment_of(lines)]), replay([segment_of(lines[:cut])])
-    if part.gaps:
-        return
-    accepted = [r.id for r in whole.accepted]
-    assert accepted[: len(part.accepted)] == [r.id for r in part.accepted]
-    assert {r.id for r in whole.late} >= {r.id for r in part.late}
 
 
 def test_fold__log_goes_on__nothing_counts_in_the_old_issue_after_that() -> None:

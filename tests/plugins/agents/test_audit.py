@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from tests.support.growth import grows_less_than
 
 from holdfast.flush.handoff import Work
 from holdfast_agents import audit
@@ -34,12 +31,3 @@ def test_lost__handoff_and_summary__names_the_fields(
     given: dict[str, object], summary: str, lost: tuple[str, ...]
 ) -> None:
     assert audit.lost(work(**given), summary) == lost
-
-
-def test_lost__a_summary_made_to_be_slow__takes_time_in_proportion() -> None:
-    def seconds(size: int) -> float:
-        start = time.process_time()
-        audit.lost(work(objective="Fix the login"), "#" * size + " x")
-        return time.process_time() - start
-
-    assert grows_less_than(16, lambda: seconds(4_000), lambda: seconds(32_000), noise_s=0.1)

@@ -269,19 +269,6 @@ def test_start__codex_resumes_and_compacts_before_one_call__the_brief_is_given_o
     assert "Run migrations" in client.hook("SessionStart", source="compact").context
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
-def test_start__earlier_sessions_exist__the_agent_reads_that_it_can_search_before_it_asks(
-    name: str, project: Path
-) -> None:
-    search = "Before you ask the user for something already said, search for it: `holdfast search WORDS`"
-    first = Client(project, name, "first").hook("SessionStart", source="startup").context
-    assert search not in first
-    stated(Client(project, name, "first"))
-    later = Client(project, name, "later").hook("SessionStart", source="startup").context
-    assert later.count(search) == 1
-    assert later.index(search) < later.index("<recalled-memory>")
-
-
 @pytest.mark.req("R171")
 @pytest.mark.parametrize("source", ["startup", "compact"])
 def test_start__file_system_is_read_only__the_brief_is_given_and_the_user_is_told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crow
 from holdfast.hooks import hookimpl
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
+from holdfast_app.facts.rejected import key_of
 from holdfast_app.report.report import SECTIONS
 
 
@@ -439,6 +441,15 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "holdfast flush" in text
 
 
+def test_load__memory_is_empty_for_want_of_a_model__a_new_session_learns_the_command(opened):
+    memory = opened()
+    memory.session("s").add("user", "Fix the login")
+    assert "`holdfast install " in str(memory.load(session="new"))
+    assert "`holdfast install " not in str(memory.load(session="s"))
+    memory.facts.remember("Prefers tabs")
+    assert "`holdfast install " not in str(memory.load(session="new"))
+
+
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     memory = flushed()
     read = []
@@ -474,12 +485,54 @@ def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_sessio
         assert absent not in text
 
 
+def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened):
+    session = opened().session("s")
+    for number in range(40):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"Answer {number} is that the shelf is painted in colour {number * 13}.")
+    session.add("user", "Give me the command alone.")
+    session.add("assistant", "```\nmake paint SHELF=273\n```")
+    session.flush()
+    text = str(opened().load(max_chars=2_000, session="s"))
+    assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
+
+
+def test_load__session_made_commits__the_last_three_are_in_the_first_lines(project, clock):
+    with Holdfast.open(project, clock=clock) as memory:
+        session = memory.session("s")
+        session.add("user", "Repair the login and commit each step.")
+        for number in range(5):
+            session.add("assistant", f"git commit -m 'Repair step {number}'", tool="Bash")
+            session.add("tool", f"[main 813a32{number}] Repair step {number}\n 1 file changed", tool="Bash")
+        session.add("assistant", "The login is repaired.")
+        session.flush()
+        first = str(memory.load()).partition("<!-- ")[0]
+    steps = "; ".join(f"813a32{number} Repair step {number}" for number in (2, 3, 4))
+    assert f"- Last commits: {steps}\n" in first
+
+
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
     memory = opened()
     memory.session("s").flush(payload(objective="Rename the tool", work_open=False, handoff=None, artifacts=["a.py"]))
     text = str(memory.load())
     assert "No work is open.\n\n## Rename the tool\n\n- Work is closed.\n- Artifacts: a.py\n" in text
     assert text.count("Rename the tool") == 1
+
+
+def test_load__memory_longer_than_its_share__confirmed_items_stay_and_the_others_are_counted(opened, project):
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir(parents=True)
+    lines = [f"- Rack {number} holds {number * 7} servers" for number in range(90)]
+    path.write_text("# Memory\n\n" + "\n".join(lines) + "\n")
+    seen(project)
+    opened().session("s").add("user", "hello")  # makes the private folder
+    told = {"first": "2026-11-20T10:00:00Z", "last": "2026-11-20T10:00:00Z", "by": "memory/2026-11-20.md"}
+    record = {key_of(f"Rack {number} holds {number * 7} servers"): told for number in (81, 77)}
+    (project / ".holdfast" / "state" / "dream.confirmed.json").write_text(json.dumps(record))
+    text = str(opened().load(max_chars=1_200))
+    assert text.index("Rack 0 holds") < text.index("Rack 77 holds") < text.index("Rack 81 holds")
+    shown = sum(line.startswith("- Rack") for line in text.splitlines())
+    assert f"… {90 - shown} of 90 lines not shown, the least confirmed and oldest: `holdfast show MEMORY.md`" in text
 
 
 # stored facts

@@ -104,29 +104,6 @@ def test_lines__sent_dropped_cut_purged_and_past_retention__are_no_loss(filled, 
     assert told(opened) == ""
 
 
-def test_mark__older_or_damaged__shows_less_and_never_more(filled, opened):
-    mark = filled / "dreams.mark"
-    old = mark.read_bytes()
-    dreamt(filled, 12)
-    mark.write_bytes(old)
-    assert told(opened) == ""
-    mark.write_bytes(b"0 0")
-    assert told(opened) == ""
-    dreamt(filled, 13)
-    without(filled / "dreams.jsonl", 0)
-    assert "1 line is missing" in told(opened)
-
-
-def test_replace__killed_before_the_mark_is_noted__is_no_loss(filled, opened, monkeypatch):
-    monkeypatch.setattr(tally, "_note", lambda *a: os._exit(9))
-    if not (child := os.fork()):
-        Outbox(str(filled)).remove("b")
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    assert [i.id for i in Outbox(str(filled)).items()] == ["a", "c", "d"]
-    assert told(opened) == ""
-
-
 def test_missing__while_others_change_the_list__is_never_reported(filled):
     path = str(filled / "outbox.jsonl")
     if not (child := os.fork()):

@@ -110,17 +110,6 @@ def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_statu
     assert subprocess.run(status, cwd=two, capture_output=True, check=False).returncode == 1
 
 
-def test_pull__a_teammate_cut_facts_that_only_they_changed__doctor_counts_the_missing(tmp_path: Path) -> None:
-    one, two = _clones(tmp_path)
-    for words in ("The port is 8080", "The owner is Ana", "The queue is Redis"):
-        _remember(two, words)
-    _exchange(one, two)
-    (one / _FACTS).write_bytes(_cut_at_a_line((one / _FACTS).read_bytes()))
-    _commit(one)
-    assert _pull(two, one).returncode == 0
-    assert any("1 stored fact is missing" in check.message for check in examine(str(two)))
-
-
 @pytest.mark.parametrize("compacted", [False, True])
 @pytest.mark.parametrize("changed", [False, True])
 def test_pull__a_removed_fact_and_a_purged_session__stay_removed(

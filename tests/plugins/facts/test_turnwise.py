@@ -43,7 +43,7 @@ class Model:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The projects for which a process would have been started."""
     roots: list[str] = []
-    monkeypatch.setattr(background, "start", roots.append)
+    monkeypatch.setattr(background, "start", lambda root, *words: roots.append(root))
     return roots
 
 

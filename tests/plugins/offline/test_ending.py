@@ -81,6 +81,17 @@ def test_ending__words_before_a_filler__are_kept() -> None:
     assert end(*said, ("assistant", filler), ("assistant", "Grep: x", "Grep")) == (True, f"{moving} {filler}")
 
 
+def test_ending__few_words_of_progress__are_followed_by_the_request() -> None:
+    said = (ASK, ("assistant", "Checking in."), ("assistant", "Bash: pytest", "Bash"))
+    assert end(*said) == (True, "Checking in. (after: Fix the login test)")
+
+
+def test_objective__pasted_error__is_quoted_with_the_words_before_it() -> None:
+    error = "[plugin:vite] /app/a.tsx: Expected a closing tag (320:14)"
+    said = messages(("user", f"The error still remains on the page of the images:\n\n{error}\n  323 | {{a}}"))
+    assert asked.objective(said, 200).startswith(f"The error still remains on the page of the images: {error}")
+
+
 @pytest.mark.parametrize("text", ["yes, go on", "3"])
 def test_ending__go_on_or_a_pick__means_what_the_agent_proposed(text: str) -> None:
     said = (ASK, ("assistant", "The fixture is stale. 3. I can regenerate it if you like."), ("user", text))
@@ -165,7 +176,6 @@ def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> No
         ("Danke, perfekt", Kind.COURTESY),
         ("ありがとうございます！", Kind.COURTESY),
         ("hi there", Kind.COURTESY),
-        ("cheers, gotta go", Kind.COURTESY),
         ("See you tomorrow!", Kind.COURTESY),
         ("great, go", Kind.ASSENT),
         ("the build fails, we have to run it twice", Kind.REQUEST),
@@ -195,7 +205,7 @@ def test_tasks__three_clients__are_read_alike() -> None:
     )
     for text in (claude, codex, opencode):
         found = tasks.of(messages(("assistant", text, text.partition("\n")[0])))
-        assert (found.done, found.doing, found.pending, found.doing_now) == (("A",), ("B",), (), "B")
+        assert found == [("A", "done", True), ("B", "doing", True)]
 
 
 def test_tasks__created_and_updated_one_by_one__keep_their_state() -> None:
@@ -208,7 +218,7 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state() -> None:
             ("assistant", "TaskUpdate: taskId=1, status=completed", "TaskUpdate"),
         )
     )
-    assert (found.done, found.pending) == (("A",), ("B",))
+    assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
 
 
 def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() -> None:

@@ -379,6 +379,9 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
         "- **3. Files**",
         "  - `a.py`",
     ]
+    nothing = ("system", "You've hit your limit, it resets at 5 pm", "summary")
+    assert "- Before `a.py` was read." in extract(*said).summary
+    assert "limit" not in extract(*said[:2], nothing).summary
 
 
 @pytest.mark.parametrize(
@@ -393,6 +396,9 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
         "**Phase 3: Implementation of the queue**",
         "caller.type: external_user_of_the_client",
         "Noted: the API of the shop caps at 100 requests.",
+        "`RUNWARE_API_KEY_OF_SHOP`",
+        "All 3 of them are done now!",
+        "| Task | Result | Time |\n|---|---|---|",
         "Let me look at the settings page of the shop first.",
     ],
 )

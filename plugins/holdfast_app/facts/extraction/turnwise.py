@@ -1,22 +1,29 @@
-"""Turn-by-turn extraction, ``[extract] when = "turn"``: ended turns go from the journals to the queue, then to the
-extractors.
+"""Extraction in the background: ended turns go from the journals to the queue, then to the extractors.
 
-A separate process does this (:mod:`holdfast_app.background`), never an agent's hook. Only one works at a time.
+A separate process does this (:mod:`holdfast_app.upkeep`), never an agent's hook. Only one works at a time, bounded
+in time and in calls a day. Its record is ``state/upkeep.json``.
 """
 
 from __future__ import annotations
 
+import json
+import time
 from contextlib import ExitStack
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from attrs import evolve, frozen
+
 from holdfast import Session
-from holdfast.errors import HoldfastError, Unavailable
-from holdfast.fs import private
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.fs import durable, private
 from holdfast.journal import journal
+from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app import background
 from holdfast_app.facts.extraction import backlog, extract
-from holdfast_app.facts.extraction.queue import MAX_ITEMS
+from holdfast_app.facts.extraction.queue import FILE, MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,27 +34,88 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 _WORK: Final = "extract-work"
+_RECORD: Final = "upkeep.json"
+#: Maximum wait for another process that may be about to end, in seconds.
+_PATIENCE_S: Final = 3.0
+#: Maximum duration of a run, in seconds. The next one continues.
+_LIMIT_S: Final = 600.0
+
+
+@frozen(kw_only=True)
+class Run:
+    """The last process's extraction. ``calls`` were made on the day of ``at``, by all processes; ``pieces`` of
+    conversation were read by this one. ``ended`` is None while it works, or when it was killed."""
+
+    at: datetime
+    ended: datetime | None = None
+    calls: int = 0
+    pieces: int = 0
+    facts: int = 0
+    problem: str = ""
 
 
 def run(services: Services) -> extract.ExtractResult:
     """Extract every ended turn not yet extracted, and everything else due in the queue.
 
-    A failure ends the run, because the next piece would most likely fail too. The rest waits. Returns an empty result
-    while another process works, which looks for new turns after each piece. Raises: Unavailable.
+    A failure ends the run, because the next piece would most likely fail too, and so do the limits of time and of calls
+    a day. The rest waits. Returns an empty result while another process works, which looks for new turns after each
+    piece. Raises: Unavailable.
     """
     private.make(services.state)
-    result = extract.ExtractResult()
     with ExitStack() as working:
         try:
-            working.enter_context(private.lock(services.private(_WORK), timeout_s=0.0))
+            working.enter_context(private.lock(services.private(_WORK), timeout_s=_PATIENCE_S))
         except Unavailable:
-            return result
-        while True:
-            collect(services)
-            step = backlog.work_off(services)
-            result += step
-            if step.failures or not step.retried:
-                return result
+            return extract.ExtractResult()
+        return _worked(services)
+
+
+def _worked(services: Services) -> extract.ExtractResult:
+    result, record = extract.ExtractResult(), _begun(services)
+    most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
+    while True:
+        collect(services)
+        if not services.waits(FILE):
+            break
+        if record.calls >= most or time.monotonic() > until:
+            record = evolve(record, problem=f"The rest waits: at most {most} calls a day, in at most 10 minutes each.")
+            break
+        _save(services, record)
+        step = backlog.work_off(services)
+        result += step
+        calls, pieces = record.calls + step.retried, record.pieces + step.retried
+        record = evolve(record, calls=calls, pieces=pieces, facts=len(result.added), problem=" ".join(step.failures))
+        if step.failures or not step.retried:
+            break
+    if record.pieces or record.problem:
+        _save(services, evolve(record, ended=services.now()))
+    return result
+
+
+def last_run(services: Services) -> Run | None:
+    """The record. None without one, or when it is unreadable, because it only informs."""
+    try:
+        data = private.read(services.private(_RECORD))
+        return structure(untrusted.from_json(data), Run, what=_RECORD, error=Corrupt) if data else None
+    except (HoldfastError, ValueError):
+        return None
+
+
+def _save(services: Services, run: Run) -> None:
+    """Store the record. Raises: Unavailable."""
+    durable.replace(services.private(_RECORD), json.dumps(unstructure(run)).encode())
+
+
+def _begun(services: Services) -> Run:
+    """The record of a run that begins now, with the calls that earlier ones made today."""
+    return Run(at=services.now(), calls=calls_today(services))
+
+
+def calls_today(services: Services) -> int:
+    """The calls to a model that extraction made today."""
+    last = last_run(services)
+    is_today = last is not None and last.at.astimezone(services.config.tz).date() == services.now().date()
+    return last.calls if last is not None and is_today else 0
 
 
 def everything(services: Services) -> extract.ExtractResult:
@@ -59,7 +127,7 @@ def everything(services: Services) -> extract.ExtractResult:
 
 def collect(services: Services) -> None:
     """Queue every session's ended turns that are neither extracted nor queued."""
-    plugins = list(services.plugins.extractors())
+    plugins = backlog.later(services)
     for path in journal.session_files(services.state) if plugins else ():
         try:
             session_id = journal.session_id_of(path)

@@ -16,9 +16,8 @@ from typing import Any
 from attrs import Attribute, asdict, evolve, frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import private
 from holdfast.models import Fact
-from holdfast.text import untrusted
 from holdfast_app.durable_queue import tally
 
 _FILE = "facts.log.jsonl"
@@ -88,19 +87,7 @@ class FactTrail:
 
     def entries(self) -> Iterator[Departure]:
         """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
-        try:
-            with safeopen.reader(self._path) as file:
-                for line in file:
-                    try:
-                        event = _event(untrusted.from_json(line))
-                    except ValueError:
-                        continue
-                    if event is not None:
-                        yield event
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise durable.unavailable(error, self._path, "read") from error
+        yield from filter(None, map(_event, private.rows(self._path)))
 
     def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
         """Raises: Unavailable."""

@@ -22,22 +22,22 @@ _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
-    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/"
-    r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
+    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
+    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
 )
 #: Beginnings of requests that correct the previous request or answer the agent's question.
 _REPLIES: Final = Lazy(
     r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-]|\Z)"
-    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b",
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because)\b",
     re.IGNORECASE,
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
 #: Maximum lengths of a request that is not clear on its own and of one that cannot explain another, in bytes, because
 #: scripts differ; and of a reply or question about the work at hand, in characters.
-_UNCLEAR: Final = 60
-_SHORT: Final = 20
+_UNCLEAR: Final = 80
+_SHORT: Final = 8
 _ABOUT: Final = 130
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
@@ -58,30 +58,7 @@ class Kind(Enum):
     """Not said by the user."""
 
 
-_PARTS: Final = Lazy(
-    r"(?<=[.!?;])\s+|\n+|,\s+(?=(?:i |we )?(?:gotta|got to|have to|see you|bis |hasta |until |that['’]?s (?:all|it)))"
-)
-#: Questions about the current status, and requests to go on from it.
-_STATUS: Final = Lazy(
-    r"\W*(?:(?:so|ok(?:ay)?|and|please|now|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|great|alright)"
-    r"(?: (?:there|again|claude|codex))?)[,.!]? )*"
-    r"(?:where (?:do|are|were) (?:we|you|i)(?: stand)?"
-    r"|(?:where|what) did (?:we|you|i) (?:leave off|stop|get to|do)"
-    r"|what (?:were|was|are) (?:we|you|i) (?:doing|working on|up to)"
-    r"|(?:do you )?remember what (?:we|you|i) (?:did|were doing)"
-    r"|(?:what(?:['’]s| is) )?(?:the )?(?:current )?(?:status|state|next|left)"
-    r"|what (?:now|should we do(?: next)?)|how(?:['’]s| is) it going|any (?:progress|news|updates?)"
-    r"|how far (?:are|did|have) (?:we|you|i)(?: get| got| come)?"
-    r"|are you (?:done|finished|there|still there)|what(?:['’]s| is) going on|let['’]?s (?:get started|start|begin)"
-    r"|(?:(?:can|could|will|would) (?:you|we) (?:please )?|let['’]?s )?"
-    r"(?:continue|resume|carry on|go on|keep going|proceed|pick (?:it |things |this )?(?:back )?up)"
-    r"(?: with (?:it|this|that|the (?:task|work|plan|rest)))?"
-    r"(?: (?:right )?(?:from |at )?where (?:we|you|i) (?:left|stopped|were|ended)(?: off| it)?)?"
-    r"|wo (?:waren|sind|stehen) wir)"
-    r"(?: (?:now|again|please|so far|yet|yesterday|before|last (?:time|week|night)|stehen ?geblieben))*\W*$",
-    re.IGNORECASE,
-)
-_FAREWELL: Final = Lazy(rf"\W*(?:{courtesy.FAREWELL})\W*$", re.IGNORECASE)
+_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
 
@@ -111,10 +88,6 @@ def _part_kind(part: str) -> Kind:
         return Kind.NOTHING
     if cues.is_statement(part):
         return Kind.STATEMENT
-    if _STATUS.match(part):
-        return Kind.ASSENT
-    if _FAREWELL.match(part):
-        return Kind.COURTESY
     if first[0].lower() not in courtesy.SAYS_NOTHING:
         return Kind.REQUEST
     words = [word.lower() for word in _WORD.findall(part)]
@@ -147,7 +120,7 @@ def headline(own: str, limit: int) -> str:
     text.
     """
     prose = paragraphs(own)
-    if not prose:
+    if not prose or (len(prose) == 1 and prose[0].endswith(":")):  # "The error is still there:"
         prose = [" ".join(own.split())]
     whole = " ".join(prose)
     if len(whole) <= limit:
