@@ -126,7 +126,7 @@ _FORMS: Final = (
         RULE,
         rf"(?:from now on|going forward|in (?:the )?future|as a rule|under no circumstances)\b,?(?! i am\b){_MORE}",
         # Not a report: "never worked", "always fails".
-        rf"(?:(?:we|i(?= always)) )?(?:always|never) (?!(?:mind|ha[ds]|was|is|the|an?|\w+(?:ed|(?<!s)s))\b)\w+ \w",
+        r"(?:(?:we|i(?= always)) )?(?:always|never) (?!(?:mind|ha[ds]|was|is|the|an?|\w+(?:(?<!e)ed|(?<!s)s))\b)\w+ \w",
         rf"(?:do not|don['’]?t) (?!worry|forget|know|think|see|need|want|care|get|have|remember|mind|you\b){_LASTING}",
         rf"no (?!one\b|idea|problem|need|longer|way\b|doubt){_LASTING}(?!.*\b(?:was|were|is|are|\w+(?<!allow)ed\W*$))",
         rf"only (?!the\b|one\b|when|if\b|an?\b|thing|problem|because|then){_LASTING}",
