@@ -209,10 +209,10 @@ def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payl
     assert re.search(r"… \d+ lines not shown: `holdfast show memory/2026-11-21.md`\n## ", text)
 
 
-TEXTS = st.text(max_size=300) | st.lists(st.text(max_size=60), max_size=30).map("\n- ".join)
+TEXTS = st.text(max_size=120) | st.lists(st.text(max_size=30), max_size=12).map("\n- ".join)
 
 
-@given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 3_000))
+@given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 1_500))
 def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
     resume, user, memory, facts, today, yesterday, turns = texts
     known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
