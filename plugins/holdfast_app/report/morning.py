@@ -119,11 +119,7 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
 def _nothing(services: Services, section: str, files: Report) -> Line:
     """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
-    if section == FORGE:
-        return Line(text="nothing", pointer="holdfast plugins")
-    if section == FINDINGS:
-        return Line(text="nothing", pointer="holdfast validate")
-    if section in (BLOCKED, NEEDED):
-        return Line(text="nothing", pointer=where(layout.name(Surface.HANDOFF)))
-    days = dict.fromkeys((files.first_day, files.last_day))
-    return Line(text="nothing", pointer=", ".join(where(layout.name(Surface.DAILY, day)) for day in days))
+    handoff = where(layout.name(Surface.HANDOFF))
+    known = {FORGE: "holdfast plugins", FINDINGS: "holdfast validate", BLOCKED: handoff, NEEDED: handoff}
+    days = (where(layout.name(Surface.DAILY, day)) for day in dict.fromkeys((files.first_day, files.last_day)))
+    return Line(text="nothing", pointer=known.get(section) or ", ".join(days))
