@@ -96,6 +96,10 @@ def _question(event: Event, root: str, state: str) -> str:
         about = f"{min(99, 100 * used / window):.0f} % of the context window is used"
     from shlex import quote
 
+    from holdfast_app import background
+
+    background.after_turn(root, is_full=True)
+
     goal = "stop" if event.kind == events.STOP else "continue"
     return (
         f"holdfast: about {about}, so it may be compacted soon. While you still have it, run this in the shell with "

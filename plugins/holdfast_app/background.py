@@ -17,8 +17,9 @@ TURN = "turn"
 EXTRACT = ("extract", "--turns")
 
 
-def after_turn(root: str) -> None:
-    """Start extracting an ended turn in the project at ``root`` if the settings in force ask for it.
+def after_turn(root: str, *, is_full: bool = False) -> None:
+    """Start extracting an ended turn in the project at ``root`` if the settings in force ask for it, or if the context
+    ``is_full``, so that a compaction is near, and a plugin is enabled that is not on by default.
 
     Never raises, because the turn is journalled and the next turn or flush finds it.
     """
@@ -26,10 +27,15 @@ def after_turn(root: str) -> None:
     from holdfast.errors import HoldfastError
 
     try:
-        table = resolved.hot(root).get("extract")
+        settings = resolved.hot(root)
     except HoldfastError:
         return  # unreadable settings are reported by the code that needs them
-    if isinstance(table, dict) and table.get("when") == TURN:
+    table, plugins = settings.get("extract"), settings.get("plugins")
+    if is_full and isinstance(plugins, dict):
+        from holdfast.plugin import discovery
+
+        is_full = any(name not in discovery.defaults() for name in plugins)
+    if is_full or (isinstance(table, dict) and table.get("when") == TURN):
         start(root, *EXTRACT)
 
 

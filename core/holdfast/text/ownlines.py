@@ -66,16 +66,16 @@ MORE: Final = "- … {number} more in the journal"
 
 # --- a summary without a model -------------------------------------------------------------------------------------
 QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
-SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
+SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
     "The agent said last",
     "Task list",
     "The last request, where it goes on",
     "The user also said, newest first",
+    "The client's own summary, at its last compaction",
     "The client's own summary at its compaction, older than the lines above",
     "The agent said earlier, newest first",
     "Commits",
     # of notes written before
-    "The client's own summary, at its last compaction",
     "Asked before",
     "The user said",
     "The agent said at the end of other turns",

@@ -65,12 +65,14 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
+        rejected=[*found.rejected.strings(), *done.removed][-MAX_ITEMS:] or None,
+        rules=found.rules.strings() or None,
         blockers=found.blockers.strings() or None,
         next_step=found.next_step or None,
         artifacts=[*done.files[-MAX_FILES:], *found.pointers.strings()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
-    summary = _summary(messages, said, draft, done, listed)
+    summary = _summary(messages, said, draft, done, listed, set(found.told))
     return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
 
 
@@ -88,17 +90,22 @@ def final_answers(messages: Sequence[Message]) -> Iterator[Message]:
         yield waiting
 
 
-def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:
+def _follow_ups(found: Statements, listed: Sequence[tasks.Task]) -> list[str]:
     """Promises, and task list entries except the next one."""
-    waiting = [*listed.doing, *listed.pending][1:] if listed.waiting else []
+    waiting = [text for text, _ in _open(listed)][1:]
     return [*found.follow_ups.strings(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
 
 def _summary(
-    messages: Sequence[Message], said: Sequence[Message], draft: Payload, done: Changes, listed: tasks.Tasks
+    messages: Sequence[Message],
+    said: Sequence[Message],
+    draft: Payload,
+    done: Changes,
+    listed: Sequence[tasks.Task],
+    known: set[str],
 ) -> str:
-    """The quotations, the newest first, and the client's own summary."""
-    known = {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
+    """The quotations, the newest first, without the lines that are ``known``, and the client's own summary."""
+    known |= {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
     room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
@@ -118,19 +125,22 @@ def _summary(
         groups = (quotes.lines(m, echoed=repeated) for m in reversed(texts))
         return quotes.newest(groups, min(limit, room), each, known)
 
-    start = _place(said, messages, compacted)
+    overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
+    start = _place(said, messages, compacted) if overview else 0
+    if not any(m.role == "assistant" and not m.tool for m in said[start:]):
+        start = 0
     at = max(_place(said, said, last[0] if last else None), start)
     add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
-        rest = [quote for quote in _user_lines(*last) if quote.text not in shown]
+        rest = [quote for quote in _user_lines(last[0]) if quote.text not in shown]
         add(ownlines.REQUEST, quotes.newest([rest], room, _USER_CHARS, known))
-    others = (_user_lines(m, own_words(m.text), is_last=False) for m in reversed(said) if not last or m is not last[0])
+    others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
     add(ownlines.USER_SAID, quotes.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
-    if compacted is not None:
-        title = f"{ownlines.COMPACTED} ({short_id(compacted.id)}):"
-        parts.append("\n".join([title, *quotes.client_summary(compacted, _CLIENT_CHARS)]))
+    if compacted and overview:
+        title = ownlines.COMPACTED_BEFORE if start else ownlines.COMPACTED
+        parts.append("\n".join([f"{title} ({short_id(compacted.id)}):", *overview]))
     add(ownlines.SAID_EARLIER, agents(said[start:at], room - 60, _SAID_EARLIER_CHARS))
     add(ownlines.COMMITS, [Quote(text, "") for text in done.commits[-_MAX_LISTED:]])
     if not parts:
@@ -160,22 +170,28 @@ def _part(title: str, found: Sequence[Quote]) -> str:
     return "\n".join(lines)
 
 
-def _user_lines(message: Message, own: str, *, is_last: bool = True) -> list[Quote]:
+def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
     """The user's lines in a message; of a request before the last one, those that may still hold."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
         return []
+    own = own_words(message.text)
     if len(own) > _MAX_QUOTED_CHARS:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
     found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []
     return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]
 
 
-def _task_lines(listed: tasks.Tasks) -> list[Quote]:
-    """The list's open entries, unless later requests did not touch it."""
-    if not listed.waiting:
+def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:
+    """The list's open entries, those in progress first, with their labels; none of a stale list."""
+    if not tasks.current(listed, tasks.DOING, tasks.PENDING):
         return []
-    found = [f"in progress: {clip(text, 200)}" for text in listed.doing[:_MAX_LISTED]]
-    found += [f"pending: {clip(text, 200)}" for text in listed.pending[:_MAX_LISTED]]
-    return [Quote(text, "") for text in [*found, *([f"done: {len(listed.done)}"] if listed.done else [])]]
+    labels = {tasks.DOING: "in progress", tasks.PENDING: "pending"}
+    return [(task.text, label) for state, label in labels.items() for task in listed if task.state == state]
+
+
+def _task_lines(listed: Sequence[tasks.Task]) -> list[Quote]:
+    found = [f"{label}: {clip(text, 200)}" for text, label in _open(listed)][: 2 * _MAX_LISTED]
+    done = sum(task.state == tasks.DONE for task in listed)
+    return [Quote(text, "") for text in [*found, *([f"done: {done}"] if found and done else [])]]

@@ -22,13 +22,15 @@ _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
+#: Minimum number of lines of a client's summary.
+_LEAST_LINES: Final = 3
 #: A path, a number, code, or words of a script that counts fewer characters.
 _NAMES: Final = Lazy(r"[`\d/_]|[^\x00-\x7f]{3}")
 #: The agent's announcements, which the next step has, and its offers.
 _TALK: Final = Lazy(
     r"(?:(?:now|next|first|then|so|and|also|ok|okay|good|great|perfect)[,.! ]+)*(?:let me|let['’]s|i['’]ll|i will"
     r"|i need to|now i|if you (?:want|like|need|have)|would you like|want me to|shall i|feel free|happy to|hope this"
-    r"|noted\b|got it\b|understood\b)",
+    r"|noted\b|got it\b|understood\b|thank|sorry\b|you['’]re (?:absolutely )?right|i['’]m doing)",
     re.IGNORECASE,
 )
 #: Differences and listings, and what clients put around a message.
@@ -47,7 +49,7 @@ _MOMENT: Final = Lazy(
 _ECHO: Final = Lazy(r"(?:noted|got it|understood|ok(?:ay)?|sure|right)\b[\s:,.!–—-]*", re.IGNORECASE)
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 #: Not the tags by which a line is known as an instruction to an agent.
-_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z_-]{2,40}(?: [^<>]{0,100})?>")
+_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z][a-z0-9_-]{1,40}(?: [^<>]{0,100})?>")
 #: Sections of a client's summary that come first.
 _CURRENT: Final = Lazy(r"\b(?:current|pending|next|remaining|in progress|to-?dos?|unfinished|blocked)\b", re.IGNORECASE)
 _SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
@@ -77,16 +79,17 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
 
 
 def _says_little(plain: str) -> bool:
-    """Whether a line is a moment, a label, or a few words that name nothing."""
+    """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
     few = len(plain) < _LEAST_CHARS or len(plain.split()) < _LEAST_WORDS
     if few and (len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
         return True
-    return not _MOMENT.sub("", plain[:100]) or (plain.endswith(":") and len(plain) < 120)
+    label = (plain.endswith(":") and len(plain) < 120) or (plain.endswith(("!", "！")) and len(plain) < 40)
+    return label or (plain.isascii() and " " not in plain) or not _MOMENT.sub("", plain[:100])
 
 
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
-    come first. Lines beyond ``room`` characters are counted."""
+    come first. Lines beyond ``room`` characters are counted. Empty for a notice that there is no summary."""
     sections = [list(own_lines(part)) for part in _SECTION.split(summaries.own(message.text)) if part.strip()]
     found: list[str] = []
     left = 0
@@ -99,7 +102,8 @@ def client_summary(message: Message, room: int) -> list[str]:
                 room -= len(shown) + 1
             else:
                 left += bool(text)
-    return [*found, ownlines.line(ownlines.MORE, str(left))] if left else found
+    found += [ownlines.line(ownlines.MORE, str(left))] if left else []
+    return found if len(found) >= _LEAST_LINES else []
 
 
 def newest(groups: Iterable[Sequence[Quote]], room: int, each: int, known: set[str]) -> list[Quote]:

@@ -20,7 +20,6 @@ _SENTENCE_END: Final = Lazy(
 MAX_ITEM_CHARS: Final = 320
 #: Minimum length of a line that may go on in the next one.
 _WRAPPED: Final = 50
-_TABLE_RULE: Final = Lazy(r"(?=.[^|]*\|)[\s:|-]+\Z")
 
 
 def own_lines(text: str) -> Iterator[str]:
@@ -66,28 +65,27 @@ def sentences(line: str) -> Iterator[str]:
 
 
 def units(text: str, *, headings: bool = False) -> Iterator[str]:
-    """Whole list items, table rows, and paragraphs by sentence, in order, without code, rules and, by default,
-    headings."""
-    row = ""
+    """Whole list items, table rows, and paragraphs by sentence, in order, without code, rules, a table's first row and,
+    by default, headings."""
+    in_table = False
     for line in _unwrapped(own_lines(text)):
-        if row and not _TABLE_RULE.match(line):
-            yield row
-        row = ""
         found = read_line(line)
-        if found.kind == RULE or marks.underline(found.text) or _TABLE_RULE.match(line):
+        if found.text.startswith("|"):
+            if in_table:
+                yield " · ".join(cell.strip() for cell in found.text.strip("|").split("|") if cell.strip())
+            in_table = True
+            continue
+        in_table = False
+        if found.kind == RULE or marks.underline(found.text):
             continue
         is_title = found.kind == HEADING or (found.text[:2] == found.text[-2:] == "**" and found.text.count("**") == 2)
         if is_title:
             if headings:
                 yield found.text
-        elif found.text.startswith("|"):
-            row = " · ".join(cell.strip() for cell in found.text.strip("|").split("|") if cell.strip())
         elif found.kind == ITEM and len(line) <= MAX_ITEM_CHARS:
             yield found.text
         else:
             yield from sentences(line)
-    if row:
-        yield row
 
 
 def _unwrapped(lines: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
-from holdfast_app.sessions.cost import cost as cost_of
+from holdfast_app.report.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
@@ -21,7 +21,7 @@ from holdfast_cli.terminal import Cell, Term, home_short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast_app.sessions.cost import Cost
+    from holdfast_app.report.cost import Cost
     from holdfast_app.sessions.status import Status
 
 _SHOWN = 20
@@ -120,12 +120,13 @@ def _show_cost(out: Term, spent: Cost) -> None:
     ]
     if rows:
         out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
-        share = f", {spent.tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
+        tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
+        share = f", {tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
         since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
-        out.fill(f"In all about {count(spent.tokens, 'token')} added{share}, {spent.seconds:,.1f} s{since}.", "\n", "")
+        out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
     else:
         out.say("No client's hook has run.")
-    out.say(f"Calls to a model: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
+    out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
     for one in spent.refusals[-5:]:
         out.fill(f"{one.at.astimezone():%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client
+from tests.plugins.agents.test_asking import answered
 from tests.plugins.cli_models import standin
 from tests.plugins.models.test_background import until
 from tests.support import processes
@@ -322,6 +323,24 @@ def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bi
     assert "Agreed on pytest." in brief
     assert "- Decision: Tests run with pytest -q" in brief
     assert "- Rejected: nose: it is not maintained" in brief
+
+
+def test_prompt__context_is_nearly_full__model_reads_the_turns_before_the_compaction(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude")
+    on_terminal(project, "\n")
+    client = Client(project)
+    client.say("Which test command do we use?", "pytest -q, as always.")
+    client.write(answered(150_000))
+    client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2")
+    with Holdfast.open(project) as memory:
+        until(lambda: [fact.content for fact in memory.facts.list()] == ["Always uses pytest -q"])
+    record = project / ".holdfast" / "state" / "upkeep.json"
+    until(lambda: json.loads(record.read_text())["ended"])
+    assert "Agreed on pytest." not in client.notes()
+    client.compact()
+    assert client.notes().count("Agreed on pytest.") == 1
 
 
 def _gone(pid: int) -> bool:

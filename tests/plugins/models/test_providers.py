@@ -1,4 +1,4 @@
-"""Extraction through the real SDKs, against a server on loopback that speaks their wire protocols."""
+"""Extraction through the real plugins, against a server on loopback that speaks their wire protocols."""
 
 from __future__ import annotations
 
@@ -147,7 +147,6 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: 
         pytest.param('<think>Maybe {"facts": [{"content": "wrong"}]}?</think>\n' + GOOD, id="think block first"),
         pytest.param('I weigh {"facts": [}</think>' + GOOD, id="only the end of a think block"),
         pytest.param('{"note": "a decoy"} {"facts": []}\n' + GOOD, id="decoy objects first"),
-        pytest.param(json.dumps([{"type": "text", "text": GOOD}]), id="list of blocks"),
         pytest.param(json.dumps(json.loads(GOOD)["facts"]), id="bare list"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.offline import cues
 from holdfast_app.offline.conversation import courtesy
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
     r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
-    r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
+    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
 )
@@ -57,36 +58,7 @@ class Kind(Enum):
     """Not said by the user."""
 
 
-_PARTS: Final = Lazy(
-    r"(?<=[.!?;])\s+|\n+|,\s+(?=(?:i |we )?(?:gotta|got to|have to|see you|bis |hasta |until |that['’]?s (?:all|it)))"
-)
-_LABELLED: Final = Lazy(
-    r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
-    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
-    r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
-    re.IGNORECASE,
-)
-#: Questions about the current status, and requests to go on from it.
-_STATUS: Final = Lazy(
-    r"\W*(?:(?:so|ok(?:ay)?|and|please|now|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|great|alright)"
-    r"(?: (?:there|again|claude|codex))?)[,.!]? )*"
-    r"(?:where (?:do|are|were) (?:we|you|i)(?: stand)?"
-    r"|(?:where|what) did (?:we|you|i) (?:leave off|stop|get to|do)"
-    r"|what (?:were|was|are) (?:we|you|i) (?:doing|working on|up to)"
-    r"|(?:do you )?remember what (?:we|you|i) (?:did|were doing)"
-    r"|(?:what(?:['’]s| is) )?(?:the )?(?:current )?(?:status|state|next|left)"
-    r"|what (?:now|should we do(?: next)?)|how(?:['’]s| is) it going|any (?:progress|news|updates?)"
-    r"|how far (?:are|did|have) (?:we|you|i)(?: get| got| come)?"
-    r"|are you (?:done|finished|there|still there)|what(?:['’]s| is) going on|let['’]?s (?:get started|start|begin)"
-    r"|(?:(?:can|could|will|would) (?:you|we) (?:please )?|let['’]?s )?"
-    r"(?:continue|resume|carry on|go on|keep going|proceed|pick (?:it |things |this )?(?:back )?up)"
-    r"(?: with (?:it|this|that|the (?:task|work|plan|rest)))?"
-    r"(?: (?:right )?(?:from |at )?where (?:we|you|i) (?:left|stopped|were|ended)(?: off| it)?)?"
-    r"|wo (?:waren|sind|stehen) wir)"
-    r"(?: (?:now|again|please|so far|yet|yesterday|before|last (?:time|week|night)|stehen ?geblieben))*\W*$",
-    re.IGNORECASE,
-)
-_FAREWELL: Final = Lazy(rf"\W*(?:{courtesy.FAREWELL})\W*$", re.IGNORECASE)
+_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
 
@@ -114,12 +86,8 @@ def _part_kind(part: str) -> Kind:
     first = _WORD.search(part)
     if first is None:
         return Kind.NOTHING
-    if _LABELLED.match(part):
+    if cues.is_statement(part):
         return Kind.STATEMENT
-    if _STATUS.match(part):
-        return Kind.ASSENT
-    if _FAREWELL.match(part):
-        return Kind.COURTESY
     if first[0].lower() not in courtesy.SAYS_NOTHING:
         return Kind.REQUEST
     words = [word.lower() for word in _WORD.findall(part)]

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from holdfast.models import Message
 
 #: Limits in characters: of a next step, of an answer's end that is searched for a label, of an end that says little
-#: alone, of a short request, and of one that only answers or picks.
+#: alone, and of a request that only answers or picks.
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 _FEW: Final = 60
-_SHORT: Final = 30
 _PICK: Final = 16
 #: Number of last sentences to read.
 _UNITS: Final = 40
@@ -40,14 +39,10 @@ _WHAT_NEXT: Final = Lazy(
     re.IGNORECASE,
 )
 _ANNOUNCES: Final = Lazy(
-    r"(?:^|[\s>*_(:;,。–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
-    r"(?:let me(?! know)|i['’]?ll(?! (?:leave|stop|wait|be (?:here|happy|glad)|need|stay|remember|keep that))"
-    r"|i will(?! (?:need|not))|i['’]?m (?:now |going to |about to |starting|(?:add|runn|check|updat|apply|fix|mov|look"
-    r"|read|writ|verify|test|do|switch|trac|commit|creat|implement|patch|mak|finish|remov)ing)"
-    r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
-    r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
-    r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
-    r"|let['’]?s (?!go\b|see if you))"
+    r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
+    r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
+    r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
+    r"|next step(?: is|:)|now (?:to|for|i|we) |let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
     r"|als nächstes\b|ich werde (?:jetzt|nun|gleich|noch)\b|(?:jetzt|nun|danach) (?:werde|\w+e) ich\b"
     r"|a continuación\b|(?:ahora|luego|después) (?:voy|vamos) a\b|je vais (?:maintenant|ensuite)\b|ensuite,? je\b"
     r"|em seguida\b|agora vou\b|次に|続いて|接下来|далее я\b|теперь я\b)",
@@ -68,25 +63,15 @@ _NO_STEP: Final = Lazy(
 )
 #: Announcements that depend on the user, or that mean nothing is left to do.
 _CONDITIONAL: Final = Lazy(
-    r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
+    r"^\W*if\b|\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
     r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
-    r"|just (?:say|let me know|ask)|(?:say|tell me|let me know) (?:if|when|which|whether|what|and)|feel free"
+    r"|just (?:say|ask)|let me know|(?:say|tell me) (?:if|when|which|whether|what|and)|feel free"
     r"|happy to|you can (?:now|also)|should you)\b",
     re.IGNORECASE,
 )
 _OFFER: Final = Lazy(
-    r"\b(?:(?:would|do|did) you (?:like|want|prefer)(?: me)?|want me to|shall i|should i|may i|can i|could i|shall we"
+    r"\b(?:would you like|(?:do|did) you (?:want|prefer) (?:me|to)|want me to|(?:shall|should|may|can|could) i|shall we"
     r"|interested in)\b",
-    re.IGNORECASE,
-)
-_MORE: Final = Lazy(
-    r"\b(?:also|another|further|next|more|additional(?:ly)?|as well|too|else|extend|add|commit|push|open a (?:pr|pull"
-    r" request)|help|deeper|turn this into|follow[- ]?up|while i['’]m (?:here|at it))\b",
-    re.IGNORECASE,
-)
-#: A choice between two named ways.
-_CHOICE: Final = Lazy(
-    r"\bdo you (?:want|prefer)\b(?! me to).{3,120},? or (?!not\b|is\b|are\b|leave\b|skip\b|anything|something)\S+ \S+",
     re.IGNORECASE,
 )
 _APPROVAL: Final = Lazy(
@@ -145,15 +130,16 @@ def of(messages: Sequence[Message]) -> Ending:
     task, is_working = "", bool(last.tool) or last.role == "tool"
     if last.role != "user":
         listed = tasks.of(said)
-        task = listed.doing_now if is_working else listed.waiting
-        if not (is_working or task or (not courtesy and waits(last.text, request[1] if request else ""))):
+        task = tasks.current(listed, tasks.DOING, *([] if is_working else [tasks.PENDING]))
+        if not (is_working or task or (not courtesy and waits(last.text))):
             return Ending(open=False, next_step=NONE)
-    if task and task not in step:
-        step = f"{task}: {step}" if step and len(task) + len(step) + 2 <= MAX_NEXT else task
-    elif request and not step:
+    if task and step and task not in step:
+        step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
+    elif request and not (task or step):
         step = _asked(said, *request)
-    elif request and is_working and len(step) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
-        step = f"{step}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
+    elif request and is_working and len(step or task) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
+        step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
+    step = step or task
     return Ending(open=True, next_step=cut(step, MAX_NEXT), goes_on=last.role == "user" and not step)
 
 
@@ -203,11 +189,8 @@ def _with_code(unit: str, text: str) -> str:
     return f"{unit} {below[1].strip()}" if below else unit
 
 
-def waits(text: str, request: str = "") -> bool:
-    """Whether an answer announces an action or asks the user for something, rather than offering more.
-
-    A question whether to do a short ``request`` ("commit") is not an offer of more.
-    """
+def waits(text: str) -> bool:
+    """Whether an answer announces an action or asks the user for something, rather than offering more."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
         return True
@@ -222,12 +205,7 @@ def waits(text: str, request: str = "") -> bool:
             continue
         if _WHAT_NEXT.search(sentence):
             return False
-        if not (_OFFER.search(sentence) or _CONDITIONAL.search(sentence)) or _APPROVAL.search(sentence):
+        offered = _OFFER.search(sentence) is not None or _CONDITIONAL.search(sentence) is not None
+        if not offered or _APPROVAL.search(sentence) or not _DONE.search(text[:600]):
             return True
-        more = _MORE.search(sentence)
-        if more and len(request) < _SHORT and more[0].casefold() in request.casefold():
-            return True
-        if not more and (_CHOICE.search(sentence) or not _DONE.search(text[:600])):
-            return True
-        offered = True
     return False
