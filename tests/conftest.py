@@ -14,6 +14,9 @@ import pytest
 
 #: ``--hypothesis-profile thorough``: as many examples as a change to a backend is worth, see CONTRIBUTING.md.
 hypothesis.settings.register_profile("thorough", max_examples=2_000, deadline=None)
+#: Without that option: half of Hypothesis's own number.
+hypothesis.settings.register_profile("few", hypothesis.settings(), max_examples=50)
+hypothesis.settings.load_profile("few")
 
 #: What the fixture itself sets and undoes.
 RESTORED = {"HOME", "USERPROFILE", "TZ", "COLUMNS", "PYTEST_CURRENT_TEST"}
@@ -70,6 +73,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("holdfast_app.background.start", lambda *_: None)  # no process that outlives its test
     before = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
     yield
     monkeypatch.undo()

@@ -11,7 +11,7 @@ A label holds lists of keywords. An item is found when one line has all its keyw
 ``labels.json`` maps a transcript's file name to ``objective`` and ``next`` (alternatives, each a list of keywords;
 next may be "none"), ``open``, ``matters`` (items), ``files``, and ``stated`` (the items that may be called fact,
 decision or blocker; others count as wrong). Optional are ``decisions`` and ``corrections``, items that the user settled
-or put right, and ``failing``, checks that still fail at the end. Precision is counted for each kind of line.
+or put right. Precision is counted for each kind of line, and lines of the brief that say nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _ARTIFACT = re.compile(r"^- Artifact: (.*)$")
 _BOILERPLATE = re.compile(
     r"</?(?:ide_|system-reminder|command-|local-command|bash-|task-notification|environment_context|user_instructions"
     r"|image|uploaded_files)|\[(?:image|Image #|Request interrupted)|Context from my IDE|AGENTS\.md instructions"
-    r"|caller\.type|\x1b\[|^- (?:\(\w+\) )?(?:thanks|thank you|hello|hi|ok|great|bye)\b.{0,20}$",
+    r"|caller\.type|\x1b\[|\bcurrent (?:local )?time\b|\d+ files? changed|\| +\d+ [-+]+$"
+    r"|^- (?:\(\w+\) )?(?:noted\b.*|(?:thanks|thank you|hello|hi|ok|great|bye)\b.{0,20})$",
     re.IGNORECASE,
 )
 
@@ -119,12 +120,8 @@ def score(kept: Kept, label: Mapping[str, Any]) -> Counter[str]:
     given = [step for step in steps if step.strip(" .").casefold() not in ("none", "not stated", "")]
     named = label["next"] != "none" and any(found(words, given) for words in label["next"])
     count("next steps given that are right", named, bool(given))
-    checks = kept.note.partition("Checks whose last run failed")[2].partition("\n\n")[0].splitlines()[1:]
-    failing = label.get("failing")
-    if failing is not None:
-        right = sum(any(found(words, [line]) for words in failing) for line in checks)
-        count("failing checks listed that still fail", right, len(checks))
-    count("boilerplate lines", sum(bool(_BOILERPLATE.search(line)) for line in brief.splitlines()), 0)
+    quoted = [line for line in brief.splitlines() if line.lstrip().startswith("- ")]
+    count("boilerplate lines", sum(bool(_BOILERPLATE.search(line)) for line in quoted), len(quoted))
     count("note characters", len(kept.note), 0)
     return points
 
@@ -136,10 +133,8 @@ def table(points: Counter[str], sessions: int) -> str:
         of = points[f"{name} of"]
         if name == "note characters":
             lines.append(f"| {name}, mean | {points[name] // max(sessions, 1)} | |")
-        elif of:
-            lines.append(f"| {name} | {100 * points[name] / of:.0f} | {of} |")
         else:
-            lines.append(f"| {name} | {points[name]} lines | |")
+            lines.append(f"| {name} | {100 * points[name] / of:.0f} | {of} |" if of else f"| {name} | none | |")
     return "\n".join(lines)
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.models import Message
+from holdfast_app.config import Config
 from holdfast_app.search import vectors
 
 _SESSION = re.compile(r"session_(\d+)")

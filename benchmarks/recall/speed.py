@@ -20,8 +20,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.journal.journal import Journal
+from holdfast_app.config import Config
 from holdfast_app.search import words
 
 _WORDS = 30_000

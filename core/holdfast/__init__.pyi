@@ -1,4 +1,6 @@
-# The names of `holdfast` for type checkers, with the application that its distribution declares.
+# The names of `holdfast` for type checkers.
+from holdfast.application import Holdfast as Holdfast
+from holdfast.application import Session as Session
 from holdfast.errors import FlushRefused as FlushRefused
 from holdfast.errors import HoldfastError as HoldfastError
 from holdfast.errors import Refused as Refused
@@ -14,7 +16,5 @@ from holdfast.models import Payload as Payload
 from holdfast.models import Receipt as Receipt
 from holdfast.models import StateMutation as StateMutation
 from holdfast.models import Turn as Turn
-from holdfast_app.project import Holdfast as Holdfast
-from holdfast_app.session import Session as Session
 
 __version__: str

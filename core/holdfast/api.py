@@ -5,9 +5,9 @@ Names resolve on first use, so importing this module costs nothing. docs/plugin-
 
 TYPE_CHECKING = False  # as in holdfast/__init__
 if TYPE_CHECKING:
-    from holdfast import Holdfast as Holdfast
-    from holdfast import Session as Session
-    from holdfast.config.values import Config as Config
+    from holdfast.application import Config as Config
+    from holdfast.application import Holdfast as Holdfast
+    from holdfast.application import Session as Session
     from holdfast.config.values import StorageConfig as StorageConfig
     from holdfast.errors import AnswerUnusable as AnswerUnusable
     from holdfast.errors import BadValue as BadValue
@@ -94,13 +94,11 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "application": (
+        "Config",
         "Holdfast",
         "Session",
     ),
-    "config.values": (
-        "Config",
-        "StorageConfig",
-    ),
+    "config.values": ("StorageConfig",),
     "errors": (
         "AnswerUnusable",
         "BadValue",

@@ -1,21 +1,17 @@
-"""The classes of ``holdfast.Holdfast`` and ``holdfast.Session``: as holdfast's own distribution declares them in the
-group ``holdfast.application``, otherwise the kernel's own. The kernel names no application."""
+"""The classes of ``holdfast.Holdfast``, ``holdfast.Session`` and ``holdfast.Config``: as holdfast's own distribution
+declares them in the group ``holdfast.application``, otherwise the kernel's own. The kernel names no application."""
 
 from holdfast.plugin import discovery
 from holdfast.project import Project
 
-
-def _declared() -> type[Project]:
-    for one in discovery.scan():
-        if one.group == discovery.APPLICATION and one.distribution == discovery.OWN:
-            return discovery.import_object(one)  # type: ignore[return-value]
-    return Project
-
-
-Holdfast = _declared()
+Holdfast: type[Project] = discovery.declared("Holdfast") or Project
 
 
 def __getattr__(name: str) -> object:
     if name == "Session":
         return Holdfast.session_type()
+    if name == "Config":
+        from holdfast.config.values import config_type
+
+        return config_type()
     raise AttributeError(name)

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.config import resolved, settings, statefolder
-from holdfast.config.provenance import Provenance
 from holdfast.errors import (
     BadValue,
     HoldfastError,
@@ -23,13 +22,12 @@ from holdfast.errors import (
     SettingsIgnored,
     StorageError,
 )
-from holdfast.fs import private, safeopen, tracked
+from holdfast.fs import private, safeopen
 from holdfast.journal import journal
 from holdfast.plugin import discovery, options
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.session.services import Services
 from holdfast.session.store import Store
-from holdfast.storage import Capability
 from holdfast.text.lazy import log
 from holdfast.text.plain import clean
 
@@ -257,7 +255,7 @@ def _opened(
     settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
     state = statefolder.path(folder, settled.layout.preset)
     private.check(state)
-    tracked.check(folder, state)
+    kind.check_state(folder, state)
     found = tuple(discovery.scan())
     manager = PluginManager()
     _register_backend(settled, manager, found)
@@ -268,21 +266,12 @@ def _opened(
     for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
         manager.register(plugin, name)
     backend = manager.storage_backend(settled.storage, folder)
-    files = Capability.LOCAL_FILES in backend.capabilities
-    path, facts = settled.storage.path, settled.storage.facts
-    provenance = Provenance(
-        folder,
-        state,
-        remote=Capability.REMOTE in backend.capabilities,
-        folder=path if files else "",
-        facts=f"{path}/{facts}" if files else "",
-    )
     services = kind(
         root=folder,
         state=state,
         config=settled,
         plugins=manager,
-        store=Store(backend, settled.layout, state, provenance),
+        store=kind.store_of(folder, state, settled, backend),
         clock=clock or _system_clock,
         notices=notices,
     )

@@ -1,4 +1,5 @@
-"""Asks the agent for its payload while it still has the context, in one sentence at a prompt, once per compaction.
+"""Asks the agent for its payload while it still has the context: after a prompt or a tool's result, and again once more
+work has followed. Never twice for the same messages.
 
 The context's size is the usage that the newest answer near the transcript's end reports. Only the last
 :data:`TAIL_BYTES` are read, and the settings only when the context is rather full. Part of the hot path.
@@ -8,10 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
-from holdfast.fs import private, safeopen
+from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
+from holdfast_agents import events
+from holdfast_app.message_formats.excerpts import BACKGROUND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,52 +27,89 @@ if TYPE_CHECKING:
 TAIL_BYTES = 262_144
 #: Share of the context window above which holdfast asks, see ``[session] ask_at``. Below LEAST_AT the settings are
 #: not read.
-DEFAULT_AT, LEAST_AT = 0.7, 0.3
+DEFAULT_AT, LEAST_AT = 0.6, 0.3
+#: Share of the window by which the context must have grown since the last question or statement. After a prompt there
+#: is a new request, so less is enough.
+_GROWN = {events.PROMPT: 0.05, events.TOOL: 0.15, events.STOP: 0.05}
 #: Tokens of Claude Code's context windows. Its transcript does not name the window, see :func:`_claude_code_window`.
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 #: Suffix of Claude Code's model names with the large window.
 _LARGE_SUFFIX = "[1m]"
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
+_WAIT_S = 1.0
+#: Lines, because Claude Code refuses to run JSON in a here-document. Lines left as dots state nothing.
+_LINES = """objective: ...
+fact: ...
+decision: ... because ...
+rejected: ...: ...
+rule: ...
+blocker: ...
+next step: ...
+artifact: ...
+"""
 
 
-def sentence(event: Event, root: str, state: str) -> str:
-    """The sentence for this prompt, mostly empty. Never raises, because it is a convenience."""
+def question(event: Event, root: str, state: str) -> str:
+    """The question for this event, mostly empty. Never raises, because it is a convenience."""
     try:
-        use = _use(event)
-        if use is None:
-            return ""
-        used, window, model = use
-        path = mark(state, event.session)
-        if not used or 2 * used < _asked_at(path):
-            forget(state, event.session)
-            return ""
-        is_certain = bool(window)
-        if not is_certain:
-            if event.client != "claude-code" or used < LEAST_AT * _USUAL_WINDOW:
-                return ""
-            window, is_certain = _claude_code_window(root, model, used)
-        if used < LEAST_AT * window or os.path.exists(path):
-            return ""
-        at, own_window = _settings(root)
-        share = used / (own_window or window)
-        if not at or share < at:
-            return ""
-        _make(state, path, str(used))
-    except Exception:  # noqa: BLE001 - a prompt must not fail for this
+        return _question(event, root, state)
+    except Exception:  # noqa: BLE001 - an event must not fail for this
         return ""
+
+
+def _question(event: Event, root: str, state: str) -> str:
+    use = None if event.failed or event.tool == BACKGROUND else _use(event)
+    if use is None:
+        return ""
+    used, window, model = use
+    path = mark(state, event.session)
+    if not used or 2 * used < _asked_at(path):
+        forget(state, event.session)
+        return ""
+    if _is_statement(event):
+        _make(state, path, used)
+        return ""
+    is_certain = bool(window)
+    if not is_certain:
+        if event.client != "claude-code" or used < LEAST_AT * _USUAL_WINDOW:
+            return ""
+        window, is_certain = _claude_code_window(root, model, used)
+    if used < LEAST_AT * window:
+        return ""
+    at, own_window, at_stop = _settings(root)
+    window, is_certain = own_window or window, is_certain or bool(own_window)
+    if event.kind == events.STOP:
+        at = LEAST_AT if at_stop and not os.path.exists(f"{path}-at-stop") else 0
+    if not at or used < at * window:
+        return ""
+    private.make(state, "agents")
+    with private.lock(path, timeout_s=_WAIT_S):  # tools that ran in parallel end together
+        asked_at = _asked_at(path)
+        if asked_at and used < asked_at + _GROWN[event.kind] * window:
+            return ""
+        _make(state, path, used)
+    if event.kind == events.STOP:
+        _make(state, f"{path}-at-stop", used)
     about = f"{round(used, -3):,} tokens are in the context"
-    if is_certain or own_window:
-        about = f"{min(99, share * 100):.0f} % of the context window is used"
+    if is_certain:
+        about = f"{min(99, 100 * used / window):.0f} % of the context window is used"
+    from shlex import quote
+
+    from holdfast_app import background
+
+    background.after_turn(root, is_full=True)
+
+    goal = "stop" if event.kind == events.STOP else "continue"
     return (
-        f"holdfast: about {about}, so it may be compacted soon. "
-        "While you still have it, save the important parts with holdfast's MCP tool `flush` (objective, facts, "
-        f"decisions, blockers, next step; session `{event.session}`), or with `/memory-update`. Then continue."
+        f"holdfast: about {about}, so it may be compacted soon. While you still have it, run this in the shell with "
+        f"what this conversation has of each (a line for each item, nothing twice), then {goal}:\n"
+        f"{_program(event.client)} flush --session {quote(event.session)} --payload - <<'END'\n{_LINES}END"
     )
 
 
 def mark(state: str, session: str) -> str:
-    """The file that marks an agent asked since the last compaction. It holds the number of tokens at that time."""
+    """The file with the number of tokens at the last question or statement since the last compaction."""
     return os.path.join(state, "agents", f"{file_stem(session)}.asked")
 
 
@@ -80,17 +121,36 @@ def forget(state: str, session: str) -> None:
         return
 
 
-def _settings(root: str) -> tuple[float, int]:
+def _is_statement(event: Event) -> bool:
+    """Whether the agent has just stated its payload, in the shell or with the MCP tool."""
+    if event.kind != events.TOOL:
+        return False
+    called = f"{event.tool} {event.arguments}"
+    return "holdfast" in called and "flush" in called and (event.session in called or "flush" in event.tool)
+
+
+def _program(client: str) -> str:
+    """The command that started this hook: its name, which Claude Code's settings allow, or its path, because Codex runs
+    commands in a login shell with another PATH."""
+    from holdfast_agents.setup import program
+
+    started = os.path.abspath(sys.argv[0])
+    if os.path.basename(started) not in program.PLAIN:
+        return program.spelled(program.THIS)
+    return program.spelled(program.PLAIN if client == "claude-code" else (started,))
+
+
+def _settings(root: str) -> tuple[float, int, bool]:
     from holdfast.config import resolved
 
     table = resolved.hot(root).get("session")
     table = table if isinstance(table, dict) else {}
     at, window = table.get("ask_at", DEFAULT_AT), table.get("context_window", 0)
-    return float(at), int(window)
+    return float(at), int(window), table.get("ask_at_stop") is True
 
 
 def _asked_at(path: str) -> int:
-    """Tokens in the context when holdfast asked the agent. 0 if it did not, or if an older release stored no number.
+    """Tokens in the context at the last question or statement, 0 without one.
 
     A context of less than half that size was compacted or rewound, even if no hook saw it.
     """
@@ -101,13 +161,9 @@ def _asked_at(path: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _make(state: str, path: str, text: str) -> None:
-    private.make(state, os.path.basename(os.path.dirname(path)))
-    fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)
+def _make(state: str, path: str, used: int) -> None:
+    private.make(state, "agents")
+    durable.replace(path, str(used).encode(), flush=False)
 
 
 def _use(event: Event) -> tuple[int, int, str] | None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.models import Message
-    from holdfast.session.services import Services
     from holdfast_agents.events import Event
+    from holdfast_app.base import Services
 
 
 def drop(services: Services, session: Session, event: Event) -> None:

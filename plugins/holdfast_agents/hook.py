@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin import nested
@@ -129,6 +130,8 @@ class _Call:
         self.folder = ""
         self.limit_s = 0.0
         self.past = ""  # the sentence about a compaction past the gate
+        self.event: Event | None = None
+        self.began = time.monotonic() - time.process_time()  # with the interpreter's start
 
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
@@ -141,7 +144,7 @@ class _Call:
 
     def answered(self, watchdog: Watchdog, limit_s: float) -> Answer:
         try:
-            event = self._event()
+            event = self.event = self._event()
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
             self.limit_s = limit_s or self.dialect.limits_s.get(event.kind, 5.0)
             watchdog.limit(self.limit_s)
@@ -153,6 +156,7 @@ class _Call:
             self._log(_place(error))
             self._missed()
             reply = self._unforeseen(f"Something unforeseen happened: {type(error).__name__}: {error}.")
+        self._beat(reply)
         notice = "\n".join(filter(None, (self.past, reply.notice)))
         answer = self.dialect.answer(self.kind, _cleaned(reply._replace(notice=notice)))
         return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
@@ -220,7 +224,7 @@ class _Call:
         if not is_plain(event.session):
             from holdfast.journal.capture import stored_id
 
-            event = event._replace(session=stored_id(root, event.session))
+            event = self.event = event._replace(session=stored_id(root, event.session))
         # Without its text the answer is only in the transcript.
         silent = event.kind == events.STOP and not (event.text or event.parts)
         if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
@@ -230,27 +234,18 @@ class _Call:
         from holdfast_agents import turns
 
         self.state, broken = turns.journal(event, root)
+        from holdfast_agents import asking
+
         if event.kind == events.TOOL:
-            return NO_REPLY
-        self._beat(event)
+            return Reply(context=asking.question(event, root, self.state) if broken is None else "")
         if broken is not None:
             return self._failure(broken)
         if event.kind == events.STOP:
-            from holdfast.journal import background
+            from holdfast_app import background
 
             background.after_turn(root)
-            return Reply(notice=self._held_back(event))
-        if turns.has_lost(self.state, event.session):
-            from holdfast import Holdfast
-            from holdfast_agents import restore
-
-            with Holdfast.open(root, lenient=True) as memory:
-                context = restore.remind(memory, event)
-        else:
-            from holdfast_agents import asking
-
-            context = asking.sentence(event, root, self.state)
-        return Reply(context=context, notice=self._held_back(event))
+            return Reply(block=asking.question(event, root, self.state), notice=self._held_back(event))
+        return Reply(context=asking.question(event, root, self.state), notice=self._held_back(event))
 
     def _with_store(self, event: Event, root: str) -> Reply:
         from holdfast import Holdfast
@@ -259,7 +254,7 @@ class _Call:
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             from holdfast_agents.records import subagents
 
-            event = subagents.owner(event)
+            event = self.event = subagents.owner(event)
         with (
             Holdfast.open(root, lenient=True) as memory,
             deadline(self.limit_s * _STORES_SHARE),
@@ -276,9 +271,8 @@ class _Call:
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
-                self._beat(event)
+                memory.services.later(flushed=False)
                 return reply
-            self._beat(event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
@@ -288,7 +282,7 @@ class _Call:
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), NO_REPLY)
             if event.kind == events.STOP:
-                from holdfast.journal import background
+                from holdfast_app import background
 
                 gated.turn_ended(memory, event)
                 background.after_turn(root)
@@ -353,11 +347,16 @@ class _Call:
             return Reply(notice=notice, context=context if self.kind == events.START else "")
         return NO_REPLY
 
-    def _beat(self, event: Event) -> None:
+    def _beat(self, reply: Reply) -> None:
+        """Record that the hook ran and what it cost, unless it did not need the project."""
+        event = self.event
+        if event is None or not self.state:
+            return
         from holdfast_agents.records import heartbeat
 
+        seconds, chars = time.monotonic() - self.began, len(reply.context) + len(reply.block)
         try:
-            heartbeat.beat(self.state, event.client, event.name, event.session)
+            heartbeat.beat(self.state, event.client, event.name, event.session, seconds, chars)
         except HoldfastError:
             return  # `doctor` then reports that hooks do not run
 

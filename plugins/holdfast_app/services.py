@@ -4,17 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.session import services
+from holdfast.config.layout import Surface
+from holdfast.session import provenance
+from holdfast.storage import Capability
+from holdfast_app import base
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.config.values import Config
     from holdfast.flush.interfaces import Authorship, Dreams, Losses
+    from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool.spooled import Spooled
+    from holdfast_app.trust.store import Store
 
 
-class Services(services.Services):
+class Services(base.Services):
     """Services for a project opened with the application."""
+
+    @classmethod
+    def check_state(cls, root: str, state: str) -> None:
+        """Put aside files of the private folder that git tracks. Raises: Unavailable."""
+        from holdfast_app.trust import tracked
+
+        tracked.check(root, state)
+
+    @classmethod
+    def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
+        """Withholds what this machine did not write. A store on a server is trusted, because the user named the
+        server."""
+        from holdfast_app.trust.provenance import Provenance
+        from holdfast_app.trust.store import Store
+
+        storage, judge = config.storage, provenance.Provenance()
+        if Capability.LOCAL_FILES in backend.capabilities:
+            judge = Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
+        elif Capability.REMOTE not in backend.capabilities:
+            judge = Provenance(root, state)
+        return Store(backend, config.layout, state, judge)
+
+    @property
+    def curated_limit(self) -> int:
+        return min((self.config.dream.max_items, *self.validator_limits))
+
+    def is_expired(self, surface: str, at: datetime) -> bool:
+        """Whether retention removes documents of that day."""
+        rules = self.config.retention
+        days = {Surface.DAILY: rules.daily, Surface.TRAIL: rules.trail}.get(Surface(surface), 0)
+        return bool(days) and (self.now().date() - at.astimezone(self.config.tz).date()).days >= days
 
     @property
     def facts(self) -> FlushedFacts:
@@ -36,7 +75,7 @@ class Services(services.Services):
 
     @property
     def dreams(self) -> Dreams:
-        from holdfast_app.dream.flushing import Dreams
+        from holdfast_app.dream.confirmed import Dreams
 
         return Dreams(self)
 
@@ -51,6 +90,18 @@ class Services(services.Services):
         from holdfast_app.authorship.flushing import Authorship
 
         return Authorship(self)
+
+    def later(self, *, flushed: bool = True) -> None:
+        """Begin what is due: extraction by a model, and the dream. ``flushed``: a note has just been written."""
+        from holdfast_app import upkeep
+
+        upkeep.begin(self, flushed=flushed)
+
+    def said(self, role: str, tool: str) -> None:
+        """Extract the turn that an answer ends, if it is to be at once."""
+        from holdfast_app import background
+
+        background.said(self, role, tool)
 
     def with_surroundings(self, summary: str) -> str:
         """The summary with the project's uncommitted files below it."""

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from holdfast.session import session as kernel
 
 if TYPE_CHECKING:
+    from holdfast_app.base import Services
     from holdfast_app.loops.mirror import Mirror
 
 
 class Session(kernel.Session):
     """A session with a mirror."""
+
+    _services: Services
 
     @cached_property
     def mirror(self) -> Mirror:

@@ -1,8 +1,13 @@
-"""The payload from the command line. Flags override fields from a file or stdin."""
+"""The payload from the command line. Flags override fields from a file or stdin.
+
+A file or stdin holds JSON, or the flags as lines like ``fact: TEXT``. Claude Code refuses to run a command with JSON in
+a here-document (observed with 2.1.332), and lines need no quoting.
+"""
 
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
@@ -11,8 +16,6 @@ from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from holdfast.models import Payload
 
 LISTS = {
@@ -22,6 +25,8 @@ LISTS = {
     "artifact": ("artifacts", "a pointer to proof: path, issue or URL"),
     "follow_up": ("follow_ups", "something promised"),
     "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
+    "rejected": ("rejected", "an approach that was given up, as `WHAT: WHY`"),
+    "rule": ("rules", "a standing rule of the user, verbatim"),
 }
 HANDOFF = {
     "active_task": ("active_task", "--active-task", "the open task"),
@@ -29,6 +34,9 @@ HANDOFF = {
     "handoff_blocker": ("blocker", "--handoff-blocker", "its blocker"),
     "next_action": ("next_action", "--next-action", "the first action"),
 }
+#: The names of lines. Those without a list have one value.
+_SINGLE = ("objective", "next_step", "curated", *HANDOFF)
+_NAMES = (*_SINGLE, *LISTS, "mutation", "memory", "user")
 _MUTATION = re.compile(r"(?P<kind>[^:]*):(?P<target>https?://[^\s:]+(?::\d+)?[^\s:]*|[^:]*):(?P<summary>.*)", re.DOTALL)
 _FILE = "payload from a file"
 _FLAGS = "payload by flags, which win; repeat them, or pass `none` once"
@@ -40,7 +48,7 @@ def _option(name: str, text: str, **options: Any) -> Any:
 
 #: A flag for each field.
 ARGUMENTS = (
-    argument("--payload", metavar="FILE", help="JSON with the fields below; `-` waits for stdin", group=_FILE),
+    argument("--payload", metavar="FILE", help="JSON, or lines like `fact: TEXT`; `-` waits for stdin", group=_FILE),
     _option("--objective", "the session's subject"),
     *(_option(f"--{name.replace('_', '-')}", text, action="append") for name, (_, text) in LISTS.items()),
     _option("--next-step", "the next step"),
@@ -78,6 +86,8 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     elif ask_stdin and not flags:
         text = read_if_any()
         text = text if text and text.strip() else None
+    if lines := _lines(text or ""):
+        text, flags = None, {**_flags(Namespace(**{"curated": None, **lines})), **flags}
     if text is None and not flags:
         return None
     data = parse_json(text, source, '{"objective": "..."}') if text is not None else {}
@@ -89,6 +99,30 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     except ConfigError as error:
         error.next_step = error.next_step or "The fields and their form: `holdfast flush --help`."
         raise
+
+
+def _lines(text: str) -> dict[str, Any]:
+    """The flags in lines like ``fact: TEXT``, without those left as dots. Other lines continue the item before them,
+    and a bullet is another item. Empty for JSON."""
+    given: dict[str, list[str]] = {}
+    name = ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        head, colon, value = line.partition(":")
+        known = re.sub(r"[ -]", "_", head.strip().casefold())
+        known = known if known in _NAMES else known.removesuffix("s")
+        if colon and known in _NAMES:
+            name = known
+            given.setdefault(name, []).append(value.strip())
+        elif not name:
+            return {}
+        elif line.startswith(("- ", "* ")) and name not in _SINGLE:
+            given[name].append(line[2:])
+        else:
+            given[name][-1] += f" {line}"
+    items = {
+        name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in given.items()
+    }
+    return {name: " ".join(found) if name in _SINGLE else found for name, found in items.items() if found}
 
 
 def _flags(args: Namespace) -> dict[str, Any]:

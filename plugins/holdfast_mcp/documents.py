@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote, unquote
 
-from holdfast.config import provenance
 from holdfast.errors import NotFound, Refused
 from holdfast.text import recall
 from holdfast.text.plain import BOM
+from holdfast_app.trust import provenance
 
 PREFIX: Final = "holdfast://documents/"
 MIME_TYPE: Final = "text/markdown"

@@ -65,6 +65,12 @@ FLUSH: Final = _object(
     artifacts=_texts("Proof: relative paths, URLs, issue or pull request numbers. Never absolute paths."),
     follow_ups=_texts("Promises made to people. [] when none."),
     needs_operator=_texts("Work only the operator can do or decide. Leave it out when none."),
+    rejected={
+        "type": "array",
+        "description": "Approaches that failed or were given up, so that nobody tries them again.",
+        "items": _object(("what", "why"), what=_text("The approach."), why=_text("Why it was given up.")),
+    },
+    rules=_texts("Standing rules that the user stated, in their words. Leave it out when none."),
     state_mutations={
         "type": "array",
         "description": "Changes on the forge: status, review, assignment, merge or decision. [] when none.",

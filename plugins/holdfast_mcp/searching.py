@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.config import provenance
 from holdfast.errors import NotFound
 from holdfast.text import recall
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
-from holdfast.config import provenance
 from holdfast.errors import BadValue
 from holdfast.text import recall
+from holdfast_app.trust import provenance
 from holdfast_mcp import notice, schemas, searching, sessions
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.errors import AnswerUnusable
 
 if TYPE_CHECKING:
-    from holdfast.models import Extraction, FactCandidate, Profile
+    from holdfast.models import Extraction, FactCandidate, Payload, Profile
 
 #: Maximum length of an answer; longer ones are not read.
 MAX_CHARS: Final = 400_000
@@ -66,44 +66,44 @@ def extraction(content: object) -> Extraction:
     return Extraction(
         summary=summary.strip() if isinstance(summary, str) else "",
         facts=[_candidate(row) for row in found["facts"]],
+        draft=_draft(found),
         profile=_profile(found.get("profile")),
         retire=_ids(found.get("retire")),
     )
 
 
 def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
-    """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped. After a
-    thought without an end, only an object at the very end counts, because others are drafts.
+    """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped.
 
     Raises: AnswerUnusable without such an object, when another one was cut off, or the answer is too long.
     """
     text = text_of(content)
     if len(text) > max_chars:
         raise AnswerUnusable(f"The model's answer is longer than {max_chars:,} characters.")
-    kept, endless = _without_thoughts(text)
-    if not text.strip() or not (kept.strip() or endless):
+    kept = without_thoughts(text)
+    if _ends_with_json(text) and not _ends_with_json(kept):  # the thought has no end, or its tag is part of a fact
+        kept = text
+    if not kept.strip():
         raise AnswerUnusable("The model's answer is empty.")
     found: Mapping[str, Any] | None = None
-    if endless:
-        end = len(text.rstrip("` \t\r\n"))
-        for value, position in _values(text, key):
-            found = _answer(value, key) if position == end else None
-    if found is None:
-        for value, _ in _values(kept, key):
-            if value is _CUT_OFF:
-                raise AnswerUnusable("The model's answer was cut off.")
-            found = _answer(value, key) or found
+    for value in _values(kept, key):
+        if value is _CUT_OFF:
+            raise AnswerUnusable("The model's answer was cut off.")
+        found = _answer(value, key) or found
     if found is None:
         raise AnswerUnusable(f"The model's answer holds no list `{key}`.")
     return found
 
 
+def _ends_with_json(text: str) -> bool:
+    return text.rstrip("` \t\r\n").endswith(("}", "]"))
+
+
 _CUT_OFF: Final = object()
 
 
-def _values(text: str, key: str) -> Iterator[tuple[object, int]]:
-    """Every outermost JSON object and list in ``text`` with its end offset; :data:`_CUT_OFF` in place of an unclosed
-    object with ``key``.
+def _values(text: str, key: str) -> Iterator[object]:
+    """Every outermost JSON object and list in ``text``; :data:`_CUT_OFF` in place of an unclosed object with ``key``.
 
     Takes time linear in the length: unclosed brackets, and too many useless ones, are not searched.
     """
@@ -117,27 +117,40 @@ def _values(text: str, key: str) -> Iterator[tuple[object, int]]:
             position = match.end()
             endless = error.msg.startswith("Unterminated string") or error.pos > last_brace
             if endless and last_key >= match.start():
-                yield _CUT_OFF, position
+                yield _CUT_OFF
             failures += 1
             if failures > _MAX_FAILURES:
                 raise AnswerUnusable("The model's answer is full of empty brackets.") from error
         except RecursionError as error:
             raise AnswerUnusable("The model's answer is nested too deeply.") from error
         else:
-            yield value, position
+            yield value
 
 
 def _answer(value: object, key: str) -> Mapping[str, Any] | None:
-    """``value`` as an object with a list ``key``, if it is such an object, a list of facts, or a list of blocks with
-    one."""
+    """``value`` as an object with a list ``key``, if it is such an object or a list of facts."""
     if isinstance(value, Mapping) and isinstance(value.get(key), list):
         return value
     if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
         return None
-    if value and all("content" in row for row in value):
-        return {key: value}
-    found = [_answer(one, key) for one, _ in _values(text_of(value), key)]
-    return next((one for one in reversed(found) if one), None)
+    return {key: value} if value and all("content" in row for row in value) else None
+
+
+def _draft(found: Mapping[str, Any]) -> Payload:
+    from holdfast.models import Payload
+
+    decisions = [text for text in _list(found.get("decisions")) if isinstance(text, str)]
+    rejected = [_attempt(row) for row in _list(found.get("rejected"))]
+    return Payload(decisions=[*filter(str.strip, decisions)] or None, rejected=[*filter(None, rejected)] or None)
+
+
+def _attempt(row: Any) -> str:
+    values = [row.get("what"), row.get("why")] if isinstance(row, Mapping) else [row]
+    return ": ".join(text.strip() for text in values if isinstance(text, str) and text.strip())
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _candidate(row: Any) -> FactCandidate:
@@ -162,8 +175,7 @@ def _profile(value: object) -> Profile:
 
 def _ids(value: object) -> list[str]:
     """Ids given as strings, or as objects with an id; other values are left out."""
-    rows = value if isinstance(value, list) else []
-    found = [row.get("id") if isinstance(row, Mapping) else row for row in rows]
+    found = [row.get("id") if isinstance(row, Mapping) else row for row in _list(value)]
     return [one for one in found if isinstance(one, str)]
 
 
@@ -171,13 +183,8 @@ def without_thoughts(text: str) -> str:
     """``text`` without the model's thoughts before its answer.
 
     Some models open their thoughts in the prompt and only close them in the answer, so everything up to there is
-    thought. Some never close them.
+    thought. What follows an unclosed one is thought, too.
     """
-    return _without_thoughts(text)[0]
-
-
-def _without_thoughts(text: str) -> tuple[str, bool]:
-    """The same, and whether a thought is unclosed. Then the answer may be at its end, or the tag is part of a fact."""
     kept: list[str] = []
     position, thinking = 0, False
     for tag in _THOUGHT_TAG.finditer(text):
@@ -188,4 +195,4 @@ def _without_thoughts(text: str) -> tuple[str, bool]:
         elif not thinking:
             kept.append(text[position : tag.start()])
             thinking = True
-    return "".join(kept if thinking else [*kept, text[position:]]), thinking
+    return "".join(kept if thinking else [*kept, text[position:]])

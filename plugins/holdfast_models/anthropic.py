@@ -1,7 +1,7 @@
 """Extraction by a Claude model through Anthropic's Messages API: an ``on_extract`` plugin.
 
 Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`.
-Needs the extra ``anthropic``; the SDK is imported in the call.
+Needs the extra ``anthropic``.
 """
 
 from __future__ import annotations
@@ -24,23 +24,12 @@ class AnthropicModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One message, not streamed. Raises: ModelFailed."""
-        from holdfast_models import retry
-        from holdfast_models.answers import text_of
-
-        try:
-            import anthropic
-        except ImportError as error:
-            raise retry.not_installed(self.provider) from error
-        with self.sdk_client(anthropic, anthropic.Anthropic, timeout_s) as client:
-            answer = client.messages.create(
-                model=self.settings.model,
-                system=system,
-                messages=[{"role": "user", "content": user}],
-                max_tokens=max_tokens,
-            )
-            return retry.Completion(
-                text=text_of([block.model_dump() for block in answer.content]),
-                input_tokens=answer.usage.input_tokens,
-                output_tokens=answer.usage.output_tokens,
-                stop=answer.stop_reason or "",
+        said = [{"role": "user", "content": user}]
+        body = {"model": self.settings.model, "system": system, "messages": said, "max_tokens": max_tokens}
+        headers = {"x-api-key": self.key(), "anthropic-version": "2023-06-01"}
+        answer = self.post("/v1/messages", body, headers, timeout_s)
+        with self.follows_api():
+            used = answer["usage"]
+            return self.completion(
+                answer["content"], used.get("input_tokens"), used.get("output_tokens"), answer.get("stop_reason")
             )

@@ -2,7 +2,7 @@
 
 Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`;
 ``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs
-the extra ``openai``; the SDK is imported in the call.
+the extra ``openai``.
 """
 
 from __future__ import annotations
@@ -25,22 +25,14 @@ class OpenAIModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One Chat Completion, not streamed. Raises: ModelFailed."""
-        from holdfast_models import retry
-
-        try:
-            import openai
-        except ImportError as error:
-            raise retry.not_installed(self.provider) from error
-        with self.sdk_client(openai, openai.OpenAI, timeout_s) as client:
-            answer = client.chat.completions.create(
-                model=self.settings.model,
-                messages=[{"role": "system", "content": system}, {"role": "user", "content": user}],
-                max_completion_tokens=max_tokens,
-            )
-            choice = next(iter(answer.choices), None)
-            return retry.Completion(
-                text=(choice.message.content or "") if choice else "",
-                input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
-                output_tokens=answer.usage.completion_tokens if answer.usage else 0,
-                stop=(choice.finish_reason or "") if choice else "",
+        said = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        body = {"model": self.settings.model, "messages": said, "max_completion_tokens": max_tokens}
+        answer = self.post("/chat/completions", body, {"Authorization": f"Bearer {self.key()}"}, timeout_s)
+        with self.follows_api():
+            choice, used = answer["choices"][0], answer.get("usage") or {}
+            return self.completion(
+                choice["message"]["content"],
+                used.get("prompt_tokens"),
+                used.get("completion_tokens"),
+                choice.get("finish_reason"),
             )

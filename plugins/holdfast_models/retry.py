@@ -7,13 +7,13 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from attrs import field, frozen, validators
 
-from holdfast.errors import ConfigError, HoldfastError, ModelFailed
+from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.fs import durable, private
 from holdfast_keys.retry_after import seconds
 from holdfast_memory import extra
@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 USAGE_FILE: Final = "usage.jsonl"
 #: HTTP statuses worth retrying. Source: RFC 9110 and the providers' error pages.
 RETRYABLE: Final = frozenset({408, 409, 429, *range(500, 600)})
-_CREDENTIALS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
-_LIBRARIES: Final = ("httpx", "httpx2")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 20.0
 
 
@@ -79,34 +77,8 @@ def unreachable(provider: str, *, timed_out: bool = False) -> ModelFailed:
 
 
 def not_installed(provider: str) -> ModelFailed:
-    """The error for a provider whose SDK is missing."""
-    return ModelFailed(f"The SDK of {provider} is not installed.", next_step=f"Install it with `{extra(provider)}`.")
-
-
-def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = False, drop: Sequence[str] = ()) -> Any:
-    """An HTTP client for the SDK. It sends ``key`` to the origin of ``url`` and nothing elsewhere.
-
-    ``sdk_client`` is the SDK's ``DefaultHttpxClient``. Credentials that the SDK takes from the environment by itself
-    and headers named in ``drop`` are not sent. Raises: ModelFailed for an address that no key may go to.
-    """
-    from holdfast_keys import origins
-
-    try:
-        origin = origins.safe(url, "`base_url`", insecure_http=insecure_http)
-    except ConfigError as error:
-        raise ModelFailed(error.message, next_step=error.next_step) from None
-
-    def check(request: Any) -> None:
-        if origins.of(str(request.url)) != origin:
-            raise ModelFailed("The SDK used an address other than `base_url`, so nothing was sent.")
-        for name in _CREDENTIALS:
-            if key not in request.headers.get(name, key):
-                del request.headers[name]
-        for name in drop:
-            request.headers.pop(name, None)
-
-    library = next(kind for kind in sdk_client.__mro__ if kind.__module__.partition(".")[0] in _LIBRARIES)
-    return library(event_hooks={"request": [check]}, **origins.http_options(origin))
+    """The error for a missing library."""
+    return ModelFailed(f"The library of {provider} is missing.", next_step=f"Install it with `{extra(provider)}`.")
 
 
 @frozen(kw_only=True)

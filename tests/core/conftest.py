@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
 from holdfast.plugin import discovery
+from holdfast_app.config import Config
 
 #: Core by itself: what these tests show must not depend on a plugin.
 NO_PLUGINS = {name: PluginConfig(enabled=False) for name in discovery.defaults()}

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.text import conflicts
-from holdfast_cli.doctor import examine as doctor
+from holdfast_app.checkup import examine as doctor
 
 
 def merged(ours: str, theirs: str, base: str | None = None) -> str:
@@ -29,12 +28,6 @@ def test_sides__any_text__are_what_went_in(before, ours, theirs, after):
     assert conflicts.sides(text) == (before + ours + theirs + after, before + theirs + ours + after)
     for line in (before + ours + theirs + after).splitlines():
         assert line in conflicts.both(text)
-
-
-@pytest.mark.parametrize("text", ["", "a\n=======\nb\n", "<<<<<<< HEAD\na\n", ">>>>>>> x\n", "Title\n=======\n"])
-def test_find__markers_that_are_no_whole_conflict__are_text(text):
-    assert conflicts.find(text) == []
-    assert conflicts.both(text) == text
 
 
 @pytest.fixture
@@ -71,12 +64,6 @@ def test_load__conflicts__goes_on_with_both_sides_and_names_them(conflicted, ope
     assert {"ours", "theirs"} <= {w.session for w in brief.work}
     assert "**CONFLICT:** MEMORY.md has git conflict markers in lines 2-6." in str(brief)
     assert "- b" in str(brief)
-
-
-def test_facts__conflicts__lines_and_next_step_are_told(conflicted, opened):
-    with pytest.raises(Corrupt, match=r"Line 3 of 'facts\.jsonl'") as caught:
-        list(opened().facts.list())
-    assert "holdfast doctor --fix" in caught.value.next_step
 
 
 def test_doctor__conflicts__named_and_fix_keeps_both_sides_once_and_a_copy(conflicted, opened, project):

@@ -8,8 +8,7 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
-from holdfast.flush.curated import apply, bullets
-from holdfast.models import CuratedEntry
+from holdfast.flush.curated import bullets
 
 WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}
 
@@ -80,27 +79,12 @@ def test_compact__standing_facts_are_decided__are_in_their_files_on_other_days_a
     assert (memory_file.read_bytes(), (project / ".holdfast" / "USER.md").read_bytes()) == before
 
 
-@pytest.mark.req("R101")
-def test_compact__same_entry_again_in_other_case__is_not_added_twice(session, payload, memory_file):
-    for n, entry in enumerate(["Never force-push to main", "never FORCE-push to main"]):
-        session.flush(payload(objective=str(n), curated={"memory": [entry]}))
-    assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
-
-
 @pytest.mark.req("R140", "R182")
 def test_compact__decision_is_none__files_stay_and_the_line_is_in_the_note(session, payload, note, memory_file):
     memory_file.write_text("# Memory\n\n- Never force-push to main\n")
     session.compact(0, payload())
     assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
     assert "\ncurated memory changes: none\n" in note()
-
-
-def test_compact__person_wrote_a_diary_line_by_hand__does_not_keep_the_flush_from_being_saved(
-    session, payload, memory_file
-):
-    memory_file.write_text("# Memory\n\n- 2026-11-01: met Ana\n")
-    session.compact(0, payload(curated={"memory": ["Never force-push to main"]}))
-    assert memory_file.read_text() == "# Memory\n\n- 2026-11-01: met Ana\n- Never force-push to main\n"
 
 
 def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_the_archive(opened, payload, project):
@@ -131,11 +115,3 @@ def test_flush__curated_line_on_something_else__older_ones_stay(opened, payload,
     for session, line in (("a", old), ("b", new)):
         memory.session(session).flush(payload(curated={"memory": [line]}, state_mutations=[]))
     assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == [old, new]
-
-
-@pytest.mark.parametrize(
-    "before", ["- tabs\n- spaces\n", "# Memory\n\n- spaces\n- tabs\n", "# Memory\n\n- tabs\n- spaces\n- other\n"]
-)
-def test_apply__the_new_line_is_there_and_the_replaced_one_too__only_the_replaced_one_goes(before):
-    entry = CuratedEntry(text="spaces", replaces="tabs")
-    assert apply(before, [entry], "memory") == before.replace("- tabs\n", "")

@@ -11,14 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.crowd import most_inside
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable
-
-
-def test_lock__threads__one_at_a_time(tmp_path: Path) -> None:
-    assert most_inside(lambda: durable.lock(tmp_path / "lock")) == 1
 
 
 def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path: Path) -> None:

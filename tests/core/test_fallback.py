@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Payload
-from holdfast.flush.contract import before, complete, digest
-from holdfast.flush.handoff import Work
+from holdfast.flush.contract import complete
 from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, HandoffFields, Message
+from holdfast.models import Extraction, Message
 from holdfast_app.authorship.ownwords import own_words
 
 
@@ -55,33 +54,6 @@ def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work
 )
 def test_complete__no_draft__objective_is_the_last_request_or_a_first_line(said, objective):
     assert complete(None, said, [], own_words).objective == objective
-
-
-@pytest.mark.parametrize("derived", [False, True])
-def test_complete__no_draft_and_open_work__stated_fields_stay_and_derived_ones_are_replaced(derived):
-    work = Work(
-        session="s", flush="f", objective="Paint", active_task="The shed", next_action="Buy paint", derived=derived
-    )
-    payload = complete(None, SAID, [], own_words, before=before(work, None), branch="red")
-    new = "Fix the login test please"
-    assert (payload.objective, payload.next_step) == ((new, new) if derived else ("Paint", "Buy paint"))
-    assert payload.handoff == HandoffFields(
-        active_task="The shed", branch="red", blocker="none", next_action=payload.next_step
-    )
-
-
-def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_counts_the_rest():
-    def message(role: str, text: str) -> Message:
-        return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m")
-
-    said = [message(("user", "assistant")[n % 2], f"  line {n}") for n in range(50)]
-    noise = [message("user", " \n"), message("tool", "output"), message("system", "rules")]
-    lines = digest([*noise, *said, *noise], own_words).splitlines()
-    assert lines[:2] == ["_Not summarised. What was said, shortened:_", ""]
-    listed = [f"- {('user', 'assistant')[n % 2]}: line {n}" for n in range(50)]
-    assert lines[2:] == [*listed[:20], "- … 10 more in the journal", *listed[-20:]]
-    assert digest([*said[:40]], own_words).splitlines()[2:] == listed[:40]
-    assert digest(noise, own_words) == digest([], own_words) == ""
 
 
 # drafts

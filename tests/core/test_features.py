@@ -49,29 +49,11 @@ def test_method__offered_by_two_distributions__is_an_error_that_names_both(
         opened().twice()  # type: ignore[attr-defined]
 
 
-def test_method__of_holdfast_itself__is_not_replaced_by_another_distribution(
-    install: Install, opened: Callable[..., Holdfast]
-) -> None:
-    install("greedy", "holdfast.methods", "dreams = greedy_module:f", "def f(memory): raise AssertionError")
-    assert opened().dreams() == []
-
-
 def test_command__of_holdfast_itself__is_not_replaced_by_another_distribution(install: Install) -> None:
     install("greedy", "holdfast.commands", "purge = greedy_module\nflush = greedy_module", "SUMMARY = 'mine'")
     assert table.summary("purge") != "mine"
     assert table.summary("flush") != "mine"
     assert not any("mine" in group.values() for group in table.described().values())
-
-
-def test_command__whose_package_is_broken__is_in_the_help_with_its_distribution(install: Install) -> None:
-    install("shattered", "holdfast.commands", "shatter = shattered_module", "raise RuntimeError('no')")
-    assert table.described()[table.OTHERS] == {"shatter": "from shattered 1.0"}
-
-
-def test_method__that_is_not_a_function__is_an_error_that_names_the_distribution(install: Install) -> None:
-    install("odd", "holdfast.methods", "strange = odd_module:VALUE", "VALUE = 1")
-    with pytest.raises(PluginLoadFailed, match=r"'strange' \(odd\) is not a function"):
-        discovery.method("strange")
 
 
 def test_defaults__of_another_distribution__do_not_count(install: Install) -> None:

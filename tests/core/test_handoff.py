@@ -10,20 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import BadValue, Corrupt, FlushRefused
+from holdfast.config.values import PluginConfig
+from holdfast.errors import FlushRefused
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, parse, put, render, shortened
 from holdfast.plugin import discovery
 from holdfast.text.plain import clean, first_line
+from holdfast_app.config import Config
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")
-MARKS = [
-    pytest.param("active_task", marks=pytest.mark.req("R135")),
-    pytest.param("branch", marks=pytest.mark.req("R136")),
-    pytest.param("blocker", marks=pytest.mark.req("R137")),
-    pytest.param("next_action", marks=pytest.mark.req("R138")),
-]
 #: None of these values appears anywhere else in the payload, so that no other field can take its place.
 STATED = {
     "active_task": "owner/repo#77: the token is refreshed twice",
@@ -31,19 +26,6 @@ STATED = {
     "blocker": "test_refresh fails on Windows",
     "next_action": "Read the log of the nightly run",
 }
-
-
-@pytest.mark.parametrize("name", MARKS)
-def test_handoff__value_left_out__is_refused_naming_it_and_the_old_handoff_stays(opened, payload, project, name):
-    opened().session("s").flush(payload(handoff=STATED))
-    before = (project / ".holdfast" / "continuity" / "active.md").read_bytes()
-
-    with pytest.raises(FlushRefused, match=f"`handoff.{name}`") as refused:
-        opened().session("s").flush(payload(handoff={**STATED, name: " "}))
-    assert refused.value.missing == (f"handoff.{name}",)
-    with pytest.raises(BadValue, match=name):
-        payload(handoff={n: v for n, v in STATED.items() if n != name})
-    assert (project / ".holdfast" / "continuity" / "active.md").read_bytes() == before
 
 
 #: Any text but control and format characters, which the gate replaces or removes. It begins with a word, so that it is
@@ -131,23 +113,6 @@ def test_flush__a_value_with_many_dots__the_handoff_can_be_read_again(opened, pa
     session.add("assistant", "I will run the tests next.")
     session.flush()
     assert said[:50] in str(memory.load())
-
-
-@pytest.mark.parametrize("name", MARKS)
-def test_handoff__value_stated__survives_write_and_load(opened, payload, project, name):
-    opened().session("s").flush(payload(handoff=STATED))
-
-    [work] = opened().load().work
-    assert getattr(work, name) == STATED[name]
-    [entry] = parse((project / ".holdfast" / "continuity" / "active.md").read_text())
-    assert getattr(entry, name) == STATED[name]
-    assert STATED[name] in str(opened().load())
-
-
-@pytest.mark.parametrize("work", ['"none"', "3", "[1]", "{}"])
-def test_parse__work_is_not_a_list_of_tables__is_corrupt_and_never_empty(work):
-    with pytest.raises(Corrupt):
-        parse(f"+++\nversion = 1\nwork = {work}\n+++\n")
 
 
 @pytest.mark.parametrize("extra", [0, 1])

@@ -60,8 +60,3 @@ def test_trace__of_hooks__shows_no_text_of_the_memory(project: Path) -> None:
     done = traced(project, "hooks")
     assert "tulip" not in done.stderr
     assert "ghp_" not in done.stderr
-
-
-def test_trace__not_set_or_another_word__is_silent(project: Path) -> None:
-    assert traced(project, "").stderr == ""
-    assert traced(project, "nothing").stderr == ""

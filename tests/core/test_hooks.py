@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig, StorageConfig
+from holdfast.config.values import PluginConfig, StorageConfig
 from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app.config import Config
 from holdfast_file.backend import FileBackend
 
 SOURCES = DreamSources(memory="", notes=[])
@@ -141,15 +142,6 @@ class Store:
         return self.backend
 
 
-def test_storage_backend__given_objects__are_asked_before_the_configured_backend(tmp_path: Path) -> None:
-    own, passes = Store(FileBackend(tmp_path / "own")), Store(None)
-    with Holdfast.open(tmp_path, plugins=[("a", passes), ("b", own)]) as memory:
-        assert memory.store.backend is own.backend
-    assert passes.roots == own.roots == [tmp_path]
-    with Holdfast.open(tmp_path, plugins=[("a", passes)]) as memory:  # then the configured one provides it
-        assert isinstance(memory.store.backend, FileBackend)
-
-
 class Provider:
     """A backend plugin that answers with what it was made with; an exception is raised."""
 
@@ -252,29 +244,6 @@ def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_re
         PluginManager().register(Wraps(), "mine")
 
 
-def test_load__enabled_plugin_provides_a_store__is_refused_and_says_where_it_belongs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "store_of_this_test.py").write_text(CODE)
-    monkeypatch.syspath_prepend(tmp_path)
-    made = PluginManager()
-    made.load([PluginSettings("p")], [Found(PLUGINS, "p", "store_of_this_test:store", "d", "1")], root="", state="")
-    assert made.statuses[0].status == "failed"
-    assert "storage_backend belongs in a backend, an entry point in the group holdfast.backends" in (
-        made.statuses[0].reason
-    )
-
-
-def test_register_backend__module_validates__is_refused() -> None:
-    class Both(Store):
-        @hookimpl
-        def on_validate(self, request: object) -> tuple[()]:
-            return ()
-
-    with pytest.raises(PluginLoadFailed, match="on_validate belongs in a plugin"):
-        PluginManager().register_backend(Both(None), Found("holdfast.backends", "both", "both", "d", "1"))
-
-
 # wrappers
 
 
@@ -299,17 +268,6 @@ def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch:
     _, failures = made.on_extract(TURNS)
     assert [(one.plugin, one.reason) for one in failures] == [("b", "it took longer than 0.2 s")]
     assert time.monotonic() - began < 2
-
-
-def test_on_extract__wrapper_returns_something_else__is_named() -> None:
-    class Wrong:
-        @hookimpl(wrapper=True)
-        def on_extract(self) -> Iterator[None]:
-            yield
-            return "text"  # type: ignore[return-value]
-
-    _, failures = manager(Extractor(), Wrong()).on_extract(TURNS)
-    assert [(one.plugin, one.reason[:15]) for one in failures] == [("p1", "it returned str")]
 
 
 def test_on_dream__wrapped_in_the_old_style__the_draft_passes_the_wrapper() -> None:

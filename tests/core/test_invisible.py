@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from holdfast.text.plain import clean
 
@@ -45,14 +43,6 @@ def test_clean__what_a_script_needs__stays(text):
 )
 def test_clean__what_hides_or_reorders__is_gone_or_shown(given, kept):
     assert clean(given) == kept
-
-
-@given(
-    st.text(st.sampled_from("aé می\u200b\u200c\u200d\u200e\u202e\u2066\ufeff\ufe0f👩\U000e0067\U000e007f🏴\r\n\u2028"))
-)
-def test_clean__its_own_result__is_not_changed(text):
-    once = clean(text)
-    assert clean(once) == once
 
 
 def test_flush__a_payload_with_hidden_characters__is_stored_as_it_reads(opened, payload, note):

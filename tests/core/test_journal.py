@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import durable, safeopen
+from holdfast.fs import safeopen
 from holdfast.journal.journal import Journal, encode, file_stem, session_files, session_id_of
 from holdfast_app.sessions import rewriting
 
@@ -49,19 +49,6 @@ def test_append__tail_torn_at_any_byte__is_left_out_and_cut_by_the_next_writer(t
         assert texts(journal) == ["one"]
         journal.append(message("three"))
         assert texts(Journal(str(tmp_path), "s")) == ["one", "three"]
-
-
-def test_append__first_line_torn_at_any_byte__begins_anew(tmp_path):
-    Journal(str(tmp_path), "s").append(message("one"))
-    path = Path(Journal(str(tmp_path), "s").path)
-    first = path.read_bytes().split(b"\n")[0]
-    for cut in range(len(first)):
-        path.write_bytes(first[:cut])
-        path.with_suffix(".hint").unlink()  # it is written after the append
-        assert session_id_of(str(path)) is None
-        Journal(str(tmp_path), "s").append(message("two"))
-        assert session_id_of(str(path)) == "s"
-        assert texts(Journal(str(tmp_path), "s")) == ["two"]
 
 
 @pytest.mark.parametrize("damage", ["flip", "lose newline", "insert"])
@@ -137,21 +124,6 @@ def test_append__a_line_partly_zeroed_by_a_power_cut__is_cut_and_nothing_is_lost
     assert texts(again) == ["one", "three"]
 
 
-def test_last_checkpoint__hint_stale_missing_or_a_directory__is_found_all_the_same(journal):
-    [old] = journal.append({"kind": "checkpoint", "n": 1})
-    hint = Path(journal.path).with_suffix(".hint")
-    stale = hint.read_bytes()
-    [newest] = journal.append({"kind": "checkpoint", "n": 2})
-    hint.write_bytes(stale)
-    assert journal.last_checkpoint() == newest != old
-    hint.unlink()
-    assert journal.last_checkpoint() == newest
-    hint.mkdir()
-    assert journal.last_checkpoint() == newest
-    journal.append({"kind": "checkpoint", "n": 3})
-    assert journal.last_checkpoint().record["n"] == 3
-
-
 @pytest.mark.parametrize(
     "read",
     [
@@ -173,27 +145,6 @@ def test_read__disk_fails__is_unavailable_and_never_empty(journal, monkeypatch, 
     monkeypatch.setattr(safeopen, "names", broken)
     with pytest.raises(Unavailable, match="Input/output error"):
         read(journal)
-
-
-def test_append__first_of_a_journal__its_folders_name_is_durable_and_later_ones_do_not_repeat_that(
-    journal, tmp_path, monkeypatch
-):
-    synced = []
-    real = durable.fsync_dir
-    monkeypatch.setattr(durable, "fsync_dir", lambda path: (synced.append(str(path)), real(path)))
-    journal.append(message("first"))
-    assert str(tmp_path) in synced
-    synced.clear()
-    journal.append(message("second"))
-    assert synced == []
-
-
-def test_is_unflushed__message_came_between_the_flush_and_its_checkpoint__counts(journal):
-    [said] = journal.append(message("said"))
-    journal.append({"kind": "checkpoint", "flushed_to": said.start, "last_message": said.start})
-    assert journal.is_unflushed() is True
-    journal.append({"kind": "checkpoint", "flushed_to": said.start + 1, "last_message": said.start})
-    assert journal.is_unflushed() is False
 
 
 @pytest.mark.parametrize(
@@ -344,12 +295,6 @@ def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_ac
 def test_file_stem__id__is_kept_or_shortened_to_a_readable_part(session_id, stem):
     got = file_stem(session_id)
     assert got == stem or (got.startswith(stem) and len(got) == len(stem) + 12)
-
-
-@pytest.mark.parametrize("first", [b"", b"no json\n", b'{"kind": "message", "id": "other"}\n'])
-def test_session_id_of__first_line_is_not_a_sessions__is_unknown(tmp_path, first):
-    (tmp_path / "s.jsonl").write_bytes(first)
-    assert session_id_of(str(tmp_path / "s.jsonl"), private=False) is None
 
 
 def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):

@@ -10,7 +10,7 @@ from tests.support.trusting import seen, trusted
 
 from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
-from holdfast.errors import ConfigError, FlushRefused
+from holdfast.errors import ConfigError
 from holdfast.models import Category
 from holdfast_app.curated.layers import layers
 from holdfast_app.curated.routing import Horizon, promotion_target, route
@@ -47,20 +47,6 @@ def documents(project: Path) -> set[str]:
 def test_layout__presets__name_every_surface_as_the_documents_do(surface, default, timmy):
     assert Layout().name(surface, DAY) == default
     assert Layout(preset="timmy").name(surface, DAY) == timmy
-
-
-@pytest.mark.parametrize("preset", ["default", "timmy"])
-def test_layout__name_to_surface_and_back__is_identity(preset):
-    layout = Layout(preset=preset)
-    for surface in layout.base.documents:
-        name = layout.name(surface, DAY)
-        assert layout.surface_of(f"{name}x.md" if name.endswith("/") else name) is surface
-        if "2026" in name:
-            assert layout.day_of(surface, name) == DAY
-            assert layout.day_of(surface, name.replace("2026-11-21", "2026-13-21")) is None
-            with pytest.raises(ValueError, match="pass the day"):
-                layout.name(surface)
-    assert layout.surface_of("README.md") is None
 
 
 @pytest.mark.req("R075", "R076", "R079", "R080")
@@ -131,18 +117,6 @@ def test_layout__wrong__is_a_configuration_error_naming_the_key(changes, problem
     with pytest.raises(ConfigError, match=problem) as wrong:
         Layout(**changes)
     assert wrong.value.next_step
-
-
-@pytest.mark.parametrize("name", ["../out.md", "/etc/m.md", "a//b.md", "state/m.md", "nul.md", "a\\b.md", ""])
-def test_layout__document_outside_of_the_store__is_never_written(project, clock, payload, name):
-    def write() -> None:
-        with open_with(project, clock, f"[layout.documents]\nmemory = {name!r}\n") as memory:
-            memory.session("s").flush(payload(curated=CURATED_DECISION))
-
-    with pytest.raises((ConfigError, FlushRefused)):
-        write()
-    assert not (project.parent / "out.md").exists()
-    assert not Path("/etc/m.md").exists()
 
 
 # the doctrine's table

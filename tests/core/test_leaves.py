@@ -15,13 +15,11 @@ from tests.support.rows import FORMS, kept, messages, strings, values
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
 from holdfast_app.loops.mirror import parse
-from holdfast_app.message_formats.leaves import call_text, leaves, readable, result_text
+from holdfast_app.message_formats.leaves import leaves
 from holdfast_app.message_formats.reading import Reading
 from holdfast_app.transcripts import claude_code, codex, opencode, read
 
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
-#: What the readers of two clients take for the client's own words, and so for nothing that anybody said.
-CLIENTS_OWN = ("<system-reminder>", "<command-", "# AGENTS.md")
 
 
 def text_of(kept: Any) -> str:
@@ -88,12 +86,6 @@ def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(
         entries = memory.session("s").journal.entries()
         journal = "\n".join(e.record["text"] for e in entries if e.record["kind"] == "message")
     assert lost(dropped, journal) == []
-
-
-@given(values())
-def test_readable__any_value__holds_each_string(value: Any) -> None:
-    for text in (readable(value), result_text(value), call_text("edit", value)):
-        assert lost([value], text) == []
 
 
 def test_leaves__nested_as_deep_as_json_can_be__are_all_found() -> None:
@@ -179,29 +171,6 @@ def test_import__content_of_any_form__is_in_the_session(
         assert lost(rows, way(memory, rows, tmp_path / "t.jsonl")) == []
 
 
-ITEMS: dict[str, dict[str, Any]] = {
-    "a summary": {"type": "compaction_summary", "summary": [{"text": "the only text"}]},
-    "a success": {
-        "type": "function_call_output",
-        "call_id": "c",
-        "output": {"content": "x", "success": "the only text"},
-    },
-    "a name": {"type": "function_call", "call_id": "c", "name": ["the only text"], "arguments": ""},
-    "an encrypted part": {"type": "reasoning", "encrypted_content": "the only text", "summary": []},
-}
-
-
-@pytest.mark.parametrize("case", sorted(ITEMS))
-def test_parse__item_of_the_responses_interface__keeps_its_text(case: str) -> None:
-    assert lost([ITEMS[case]], text_of(parse([ITEMS[case]]))) == []
-
-
-def test_parse__members_that_only_link__are_left_out() -> None:
-    row = {"role": "assistant", "id": "msg_1", "model": "m-1", "created_at": "2026-11-22 10:00:00", "usage": {"in": 3}}
-    block = {"type": "text", "text": "a", "id": "b_1", "status": "completed", "cache_control": {"type": "ephemeral"}}
-    assert [m.text for m in parse([{**row, "content": [block]}])] == ["a"]
-
-
 @pytest.mark.parametrize(
     "row",
     [
@@ -241,13 +210,6 @@ def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row: di
         parse([{"role": "user", "content": "a"}, row])
 
 
-def test_parse__row_that_holds_itself__is_refused() -> None:
-    row: dict[str, Any] = {"role": "user"}
-    row["content"] = [row]
-    with pytest.raises(FlushRefused, match="nested too deeply"):
-        parse([row])
-
-
 def test_parse__instructions_before_the_conversation__are_the_loops_own_and_later_ones_are_kept() -> None:
     rows = [{"role": "system", "content": "Be brief"}, *({"role": r, "content": r} for r in ("user", "system"))]
     assert [m.text for m in parse(rows)] == ["user", "system"]
@@ -267,10 +229,3 @@ def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path: Pat
     assert (transcript.left_out, transcript.skipped) == ({"summary": 2, "context": 1}, 2)
     assert [m.role for m in transcript.kept] == ["system"]
     assert "kept all the same" in transcript.kept[0].text
-
-
-def test_read__slash_command_with_words__the_words_are_said(tmp_path: Path) -> None:
-    told = "<command-name>/review</command-name>\n<command-args>the login</command-args>"
-    path = tmp_path / "t.jsonl"
-    path.write_text(json.dumps({"type": "user", "sessionId": "s", "message": {"content": told}}), encoding="utf-8")
-    assert [m.text for m in read(path).messages] == ["/review the login"]

@@ -7,9 +7,8 @@ import shutil
 
 import pytest
 
-from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
+from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.journal import emergency_log, safety
-from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import State
 from holdfast_app.sessions.status import status
 
@@ -58,18 +57,6 @@ def test_flush__stated_payload_lost_and_overridden__goes_on(opened, state, paylo
     session.compact(keep_last=0)
     assert session.flush()
     assert opened().session("one").state is State.SAFE
-
-
-def test_reserve__full__says_so_and_keeps_what_is_there(state):
-    for number in range(emergency_log._LINES):
-        emergency_log.add(str(state), f"s{number}", "2026-11-21T12:00:00Z", stated=False)
-    with pytest.raises(Unavailable):
-        emergency_log.add(str(state), "more", "2026-11-21T12:00:00Z", stated=False)
-    assert len(emergency_log.notes(str(state))) == emergency_log._LINES
-    emergency_log.clear(str(state), "s3")
-    emergency_log.add(str(state), file_stem("S 4 " + "x" * 200), "2026-11-21T12:00:00Z", stated=True)
-    assert emergency_log.of(str(state), file_stem("S 4 " + "x" * 200)).stated
-    assert os.stat(state / emergency_log.FILE).st_size == emergency_log._LINE * emergency_log._LINES
 
 
 def refused(memory, given):
@@ -136,12 +123,3 @@ def test_purge__session_with_damaged_marker_and_stated_payload__nothing_is_left(
     assert emergency_log.notes(str(state)) == []
     with pytest.raises(NothingToFlush):
         opened().session("one").flush()
-
-
-@pytest.mark.parametrize("stem", [b"\0", b"../../outside", b"..\\outside", b"a\x1bb"])
-def test_notes__stem_that_is_no_file_name__is_left_out(opened, state, stem):
-    blocked(state, opened())
-    path = state / emergency_log.FILE
-    path.write_bytes(path.read_bytes()[:-128] + (b"- x " + stem).ljust(127) + b"\n")
-    assert [note.stem for note in emergency_log.notes(str(state))] == ["one"]
-    assert [s.id for s in status(opened().services).unsafe] == ["one"]

@@ -6,8 +6,6 @@ import sys
 import time
 import unicodedata
 
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
 from holdfast.text.factrules import duplicate_key
@@ -16,15 +14,6 @@ from holdfast_app.authorship import hostile
 from holdfast_app.privacy.text_search import Needle
 
 PILE = "\u0301\u0316"
-
-
-@given(st.text())
-def test_normalized__any_text__is_the_standard_form(text: str) -> None:
-    assert normalized("NFC", text) == unicodedata.normalize("NFC", text)
-
-
-def test_normalized__a_pile_of_marks__keeps_thirty_of_them() -> None:
-    assert len(unicodedata.normalize("NFD", normalized("NFD", f"a{PILE * 500}b{PILE}"))) == 1 + 30 + 3
 
 
 def test_normalized__every_combining_character__is_one_that_is_counted() -> None:

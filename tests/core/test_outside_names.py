@@ -12,7 +12,6 @@ from tests.core.conftest import NO_PLUGINS
 from holdfast.config.values import PluginConfig
 from holdfast.models import Message
 from holdfast_app.message_formats.reading import Transcript
-from holdfast_app.sessions.status import status
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -56,19 +55,3 @@ def test_import_transcript__ids_and_branch_hold_a_secret__stored_masked_once(mem
     assert len(session.messages) == 1
     assert SECRET not in everything(project)
     assert all(SECRET not in one for one in memory.sessions())
-
-
-def test_flush__agent_provider_and_source_hold_a_secret__stored_masked(memory, project, payload):
-    session = memory.session("one")
-    session.add("user", "Go on", message_id=SECRET)
-    session.switch_provider(f"provider-{SECRET}", payload())
-    session.hand_over(f"agent-{SECRET}", payload(objective="Hand over"))
-    memory.extract([{"role": "user", "content": "I never use tabs."}], source=f"chat-{SECRET}")
-    assert SECRET not in everything(project)
-    assert SECRET not in session.provider
-
-
-def test_status__session_stored_before_ids_were_masked__shown_masked(memory, opened):
-    opened().session(f"s-{SECRET}").add("user", "Go on")
-    [one] = status(memory.services).sessions
-    assert SECRET not in one.id

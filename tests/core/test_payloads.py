@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -18,13 +17,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.support import processes
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.config.values import PluginConfig
+from holdfast.errors import BadValue, FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
+from holdfast_app.config import Config
 
 OFF = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)}
 GHOST = {**OFF, "ghost": PluginConfig()}
@@ -326,10 +327,7 @@ def test_flush__cannot_begin__refusal_and_marker_name_the_state_and_the_payload_
 @pytest.mark.parametrize("broken", ["zone = 5\n", "this is no TOML\n"])
 def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_refused_afterwards(project, broken):
     def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "holdfast", "--root", str(project), *words]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
-        )
+        return processes.run("--root", str(project), *words)
 
     assert holdfast("add", "user", "hello").returncode == 0
     assert holdfast("flush").returncode == 0
@@ -349,11 +347,10 @@ def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_r
 
 
 def test_flush__session_is_empty__exit_code_is_not_zero_and_nothing_is_unsafe(project):
-    command = [sys.executable, "-m", "holdfast", "--root", str(project)]
-    done = subprocess.run([*command, "flush"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = processes.run("--root", str(project), "flush")
     assert done.returncode == 1
     assert "There is nothing to flush" in done.stderr
-    assert subprocess.run([*command, "status"], capture_output=True, timeout=60).returncode == 0
+    assert processes.run("--root", str(project), "status").returncode == 0
 
 
 def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):
@@ -423,6 +420,45 @@ def test_needs_operator__stated__is_in_note_handoff_report_and_brief_and_blocker
     sections = opened().report().sections
     assert [line.text for line in sections["What is needed from you"]] == ["Promised: Tell Ana", "Renew the key"]
     assert "CI is red" in [line.text for line in sections["What is blocked"]]
+
+
+CAP = "Budget cap is $500 total. Never exceed without explicit approval."
+
+
+def test_rules__of_ended_and_open_work__are_first_in_each_brief_until_replaced(opened, payload, note):
+    ended = {"work_open": False, "next_step": "none", "handoff": None}
+    opened().session("a").flush(payload(rules=[CAP, "Report times in UTC."], **ended))
+    assert f"### Rules of the user\n\n- Rule: {CAP}\n" in note()
+    opened().session("b").flush(payload(**ended))
+    opened().session("c").flush(payload(rules=[CAP.replace("500", "700")]))
+    opened().session("c").flush(payload(objective="Go on"))
+    brief = opened().load(max_chars=1_000)
+    assert brief.rules == (CAP.replace("500", "700"), "Report times in UTC.")
+    assert str(brief).splitlines()[1:3] == ["<!-- rules of the user -->", f"- {brief.rules[0]}"]
+    assert "$500" not in str(brief)
+    assert [w.session for w in brief.work] == ["c"]
+
+
+def test_rules__more_than_fit__are_counted_with_the_command_that_lists_them(opened, payload):
+    rules = [f"Never delete bucket {n} of the archive, not even an empty one." for n in range(40)]
+    opened().session("s").flush(payload(rules=rules))
+    brief = opened().load(max_chars=3_000)
+    lines = str(brief).splitlines()
+    shown = [line for line in lines if line.startswith("- Never")]
+    assert shown[0] == f"- {rules[-1]}"
+    assert f"… {40 - len(shown)} more: `holdfast work`" in lines
+    assert sum(map(len, shown)) <= 1_000
+    assert len(brief.rules) == 40
+
+
+def test_rejected__as_text_or_what_and_why__is_in_note_handoff_and_brief(opened, payload, note):
+    rejected = [{"what": "Redis queue", "why": "loses jobs on restart"}, "pandas: too slow"]
+    opened().session("s").flush(payload(rejected=rejected))
+    assert "### What was given up\n\n- Rejected: Redis queue: loses jobs on restart\n" in note()
+    assert opened().load().work[0].rejected == ("Redis queue: loses jobs on restart", "pandas: too slow")
+    assert "- Given up: Redis queue: loses jobs on restart; pandas: too slow\n" in str(opened().load())
+    with pytest.raises(BadValue, match=r"rejected\[0\]\.what"):
+        payload(rejected=[{"why": "slow"}])
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.fs import private
 from holdfast_agents.records import heartbeat
+from holdfast_app.config import Config
 
 HERE = Path(__file__).parents[2]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
@@ -37,23 +38,6 @@ def test_make__new_folder__closed_to_others_and_ignored(state: Path) -> None:
     assert {(path.stat().st_mode & 0o777) for path in (state, state / "sessions", state / "sessions" / "deep")} == {
         0o700
     }
-
-
-@pytest.mark.parametrize("parts", [(), ("sessions",)], ids=["itself", "a folder in it"])
-def test_make__folder_of_somebody_else__ignores_itself_from_the_next_write_on(
-    state: Path, parts: tuple[str, ...]
-) -> None:
-    state.joinpath(*parts).mkdir(parents=True)
-    (state / "redaction.key").write_bytes(b"k" * 32)
-    private.make(str(state), *parts)
-    assert (state / ".gitignore").read_text() == "*\n"
-
-
-def test_make__ignore_file_of_the_user__left_as_it_is(state: Path) -> None:
-    private.make(str(state))
-    (state / ".gitignore").write_text("*\n!kept\n")
-    private.make(str(state), "sessions")
-    assert (state / ".gitignore").read_text() == "*\n!kept\n"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")

@@ -7,13 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings, trust, values
-from holdfast.config.serde import config_from
+from holdfast.config import resolved, settings, trust
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
 from holdfast.fs import userdir
 from holdfast.journal.capture import hot_plugins
@@ -84,23 +81,6 @@ def write(project: Path, text: str) -> str:
 def of_user(text: str) -> None:
     os.makedirs(userdir.folder(), exist_ok=True)
     Path(userdir.path(userdir.CONFIG_FILE)).write_text(text + "\n")
-
-
-WORDS = "local UTC ../UTC Mars default timmy file sqlite . .holdfast strict drop estimate auto propose offline 24:00"
-NUMBERS = (0, 0.0, 1, 3, 500, 1.5)
-VALUES = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.lists(st.text(), max_size=2)
-) | st.sampled_from([*WORDS.split(), "1２:30", *NUMBERS])
-
-
-@given(st.sampled_from(sorted(values.table())), VALUES)
-@example("session.context_window", 0.0)
-def test_table__a_value_that_is_harmless__can_be_used(key: str, value: object) -> None:
-    if not values.allows(key, value, {}):
-        return
-    *section, name = key.split(".")
-
-    assert config_from({section[0]: {name: value}} if section else {name: value}, "test")
 
 
 @pytest.mark.parametrize(("text", "key"), {**HOSTILE, **MOVING}.items())
@@ -178,35 +158,6 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project: Path)
     assert config.facts.max_facts == 2000
 
 
-def test_user__keeps_memory_elsewhere__a_project_cannot_take_it_into_its_folder(project: Path) -> None:
-    of_user('[storage]\nbackend = "gitea"\nserver = "https://git.example.org"\nrepository = "me/memory"')
-
-    with pytest.raises(NotTrusted):
-        resolved.settled(write(project, '[storage]\nbackend = "file"'))
-
-
-def test_user__enabled_a_model__a_project_cannot_change_its_address(project: Path) -> None:
-    of_user('[plugins.openai]\nmodel = "small"')
-
-    config = resolved.load(write(project, '[plugins.openai]\nbase_url = "http://127.0.0.1:9"\nmodel = "big"'))
-
-    assert config.plugin("openai").settings == {"model": "small"}
-
-
-def test_environment__sets_it__is_in_force_over_both_files(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_user("[facts]\nmax_facts = 700")
-    monkeypatch.setenv("HOLDFAST_FACTS__MAX_FACTS", "5")
-
-    assert resolved.load(write(project, "[facts]\nmax_facts = 800")).facts.max_facts == 5
-
-
-def test_python__config_is_given__is_fully_in_force(project: Path) -> None:
-    write(project, '[storage]\npath = ".git"')
-
-    with Holdfast.open(project, config=config_from({"facts": {"max_facts": 1}}, "test")) as memory:
-        assert memory.config.facts.max_facts == 1
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -229,16 +180,6 @@ def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project: P
         said = f"{error} {error.detail}"
 
     assert f"Did you mean {told}" in said or f"did you mean {told}" in said
-
-
-def test_unknown_key__lenient__counts_as_not_set_and_is_told(project: Path) -> None:
-    root = write(project, '[flush]\npolcy = "strict"\n[facts]\nmax_facts = 900\n[whatever]\nx = 1')
-
-    config, notices = resolved.settled(root, lenient=True)
-
-    assert config.facts.max_facts == 900
-    assert "unknown settings" in notices[0]
-    assert "polcy" not in notices[0], "a brief quotes nothing of a stranger's file"
 
 
 @pytest.mark.parametrize("name", ["holdfast.toml", ".opencode/holdfast.toml"])
@@ -268,26 +209,7 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
         resolved.load(str(project))
 
 
-def test_file__a_link_to_another_file_of_the_project__is_read(project: Path) -> None:
-    (project / "shared.toml").write_text('zone = "UTC"\n')
-    (project / "holdfast.toml").symlink_to("shared.toml")
-
-    assert resolved.load(str(project)).zone == "UTC"
-
-
 # finding the project
-
-
-def test_root__settings_are_above_the_repository__are_not_obeyed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "holdfast.toml").write_text("")
-    inner = tmp_path / "repository" / "a" / "b"
-    inner.mkdir(parents=True)
-    (tmp_path / "repository" / ".git").write_text("gitdir: elsewhere\n")
-    monkeypatch.chdir(inner)
-
-    assert settings.find_root() == str(tmp_path / "repository")
 
 
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")

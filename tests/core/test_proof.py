@@ -106,15 +106,6 @@ def test_flush__edited_note__keeps_the_edit_and_writes_what_was_saved_next_to_it
     assert session.flush().repeated
 
 
-def test_flush__a_human_corrected_the_line_since__the_old_one_does_not_come_back(opened, payload, project):
-    memory = opened()
-    memory.session("a").flush(payload(curated={"memory": ["The server is alpha"]}))
-    correction = {"memory": [{"text": "The server is beta", "replaces": "The server is alpha"}]}
-    memory.session("b").flush(payload(objective="correct it", curated=correction))
-    assert memory.session("a").flush().repeated
-    assert (project / ".holdfast" / MEMORY).read_text() == "# Memory\n\n- The server is beta\n"
-
-
 def test_flush__a_dream_took_the_line_into_another__it_does_not_come_back(opened, payload, project):
     from holdfast.models import DreamDraft
 
@@ -204,7 +195,7 @@ for n in range(3):
 
 @pytest.mark.req("R142")
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_flush__fifty_processes_at_once__none_is_refused(project: Path, backend: str) -> None:
+def test_flush__twenty_processes_at_once__none_is_refused(project: Path, backend: str) -> None:
     from tests.support.trusting import trusted
 
     from holdfast import Holdfast
@@ -224,7 +215,7 @@ def test_flush__fifty_processes_at_once__none_is_refused(project: Path, backend:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for number in range(50)
+        for number in range(20)
     ]
     for child in children:
         assert child.stdout is not None
@@ -238,7 +229,7 @@ def test_flush__fifty_processes_at_once__none_is_refused(project: Path, backend:
     assert all(len(out.split()) == 3 for out, _ in answers)
     with Holdfast.open(project) as memory:
         assert memory.unsafe() == []
-        assert {w.session for w in memory.load().work} == {"first", *(f"s{number}" for number in range(50))}
+        assert {w.session for w in memory.load().work} == {"first", *(f"s{number}" for number in range(20))}
 
 
 # what grows
@@ -249,7 +240,7 @@ def test_journal__many_flushes_of_one_session__grows_in_proportion(opened, paylo
     from holdfast.journal.journal import Journal
 
     sizes = {}
-    for flushes in (50, 100, 200):
+    for flushes in (20, 40, 80):
         memory = opened()
         session = memory.session(f"s{flushes}")
         for number in range(flushes):
@@ -258,4 +249,4 @@ def test_journal__many_flushes_of_one_session__grows_in_proportion(opened, paylo
         sizes[flushes] = Journal(memory.services.state, session.id).size()
         assert session.summary.count("question") == flushes
         assert memory.session(session.id).summary == session.summary
-    assert sizes[200] < 2.1 * sizes[100] < 4.4 * sizes[50]
+    assert sizes[80] < 2.1 * sizes[40] < 4.4 * sizes[20]

@@ -83,18 +83,6 @@ def test_fence__any_text__has_one_tag_at_each_end_and_the_text_can_be_had_back(t
     assert recall.original(recall.defuse(text)) == text
 
 
-@given(TEXTS, st.text(alphabet="ab <>&\n"), st.text(alphabet="ab <>&\n"))
-def test_strip__fenced_text_between_other_text__takes_exactly_the_fenced_part(
-    text: str, before: str, after: str
-) -> None:
-    assert recall.strip(before + recall.fence(text) + after) == before + after
-
-
-@given(TEXTS)
-def test_fence__of_fenced_text__is_one_fence(text: str) -> None:
-    assert lenient(recall.fence(recall.fence(text))) == ["open", "close"]
-
-
 @given(TEXTS)
 def test_defuse__any_text__leaves_no_beginning_of_a_tag(text: str) -> None:
     assert not re.search(r"<[^\W\d_]|<\s*[/!?]", recall.defuse(text))
@@ -106,12 +94,6 @@ def test_defuse__comments__only_those_of_our_notes_stay() -> None:
     for other in ("<!-- MEMORY.md -->", "<!-- a=b", "<!-- a=b\n-->", "<!-- a=<b> -->", "<!-- recalled=memory -->"):
         assert recall.defuse(other) != other
         assert recall.original(recall.defuse(other)) == other
-
-
-def test_defuse__ordinary_notes__stay_readable() -> None:
-    text = "if a < b && c > d: use List[int]; R&D, 1<2, x << 3, café"
-    assert recall.defuse(text) == text
-    assert recall.defuse("see <b> and Map<K, V>") == "see &lt;b> and Map&lt;K, V>"
 
 
 def test_defuse__megabytes_made_to_be_slow__stay_linear() -> None:

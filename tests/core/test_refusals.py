@@ -9,27 +9,6 @@ import pytest
 
 from holdfast import FlushRefused, Holdfast
 from holdfast.journal import refusals
-from holdfast.journal.safety import State
-
-
-def test_flush__refused_and_then_done__the_journal_still_shows_the_refusal(
-    opened: Callable[..., Holdfast], project: Path
-) -> None:
-    session = opened().session("s1")
-    session.add("user", "Fix the login test")
-    notes = project / ".holdfast" / "memory"
-    notes.parent.mkdir(exist_ok=True)
-    notes.write_text("A file where a folder should be.\n")
-    with pytest.raises(FlushRefused):
-        session.compact(0)
-    notes.unlink()
-    session.compact(0)
-    assert session.state is State.SAFE
-    (found,) = refusals.of(session.journal)
-    assert (found.session, found.reason, found.target) == ("s1", "compaction", "daily note")
-    again = opened().session("s1")
-    assert again.state is State.SAFE
-    assert not again.messages
 
 
 def test_flush__refused_again_for_the_same_reason__is_recorded_once(

@@ -119,12 +119,6 @@ def test_relation__another_subject__never_replaces(one: str, other: str, first: 
     assert relation(f"{one} {first}", f"{other} {second}") is Relation.DIFFERENT
 
 
-@given(WORDS, WORDS, PREDICATES, PREDICATES)
-def test_relation__another_word_as_subject__never_replaces(one: str, other: str, first: str, second: str) -> None:
-    assume(one.casefold() != other.casefold())
-    assert relation(f"The {one} service {first}", f"The {other} service {second}") is Relation.DIFFERENT
-
-
 @given(st.lists(st.tuples(SUBJECTS, PREDICATES).map(" ".join), unique=True), SUBJECTS, PREDICATES)
 def test_known__any_statements__finds_what_comparing_all_of_them_finds(texts: list[str], one: str, said: str) -> None:
     known = Known[int]()

@@ -156,20 +156,6 @@ def test_flush__pending_flush_but_its_journal_was_deleted__is_completed_from_the
     assert opened().unsafe() == []
 
 
-@pytest.mark.parametrize("stated_again", [True, False])
-def test_flush__handoff_alone_is_gone__the_note_is_not_written_again(opened, payload, project, note, stated_again):
-    session = opened().session("s")
-    given = payload(decisions=["call plover back"])
-    session.flush(given)
-    (project / ".holdfast" / "continuity" / "active.md").unlink()
-    before = note()
-    receipt = opened().session("s").flush(given if stated_again else None)
-    assert note() == before
-    assert receipt.flush_id in before
-    assert [written.surface for written in receipt.written][:1] == ["daily"]
-    assert (project / ".holdfast" / "continuity" / "active.md").exists()
-
-
 def test_flush__note_was_scrubbed_and_the_handoff_is_gone__only_the_handoff_is_written_again(
     opened, payload, project, note
 ):

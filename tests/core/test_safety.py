@@ -13,7 +13,6 @@ import pytest
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal import safety
-from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker, Stated
 
 AT = "2026-11-21T14:30:00+00:00"
@@ -119,38 +118,10 @@ def test_begin__others_stated_payloads_meanwhile__returns_and_stores_them_first(
     assert safety.read(state, "s").stated == (first, second)
 
 
-def test_begin__journals_lock_cannot_be_taken__marker_is_written_all_the_same(state):
-    private.make(state, "sessions")
-    os.mkdir(f"{state}/sessions/s.lock")
-    safety.begin(state, marker())
-    assert os.path.isdir(f"{state}/sessions/s.lock")
-    assert safety.read(state, "s") is not None
-    assert [one.session for one in safety.all_unsafe(state)] == ["s"]
-
-
-def test_all_unsafe__marker_is_damaged__session_is_named_by_its_journal(state):
-    name = "Fix the Login"
-    Journal(state, name).append({"kind": "message", "id": "1", "at": AT, "role": "user", "text": "said"})
-    safety.begin(state, marker(name))
-    with open(safety.path_of(state, name), "wb") as file:
-        file.write(b"no marker")
-    assert [one.session for one in safety.all_unsafe(state)] == [name]
-
-
 def test_waive__stated_payloads__all_are_overridden_durably(state):
     safety.begin(state, marker(stated=[Stated(digest=d, at=AT, payload={}, waived=d == "a") for d in "ab"]))
     safety.waive(state, "s")
     assert [(one.digest, one.waived) for one in safety.read(state, "s").stated] == [("a", True), ("b", True)]
-
-
-def test_failed__by_strict_policy_or_otherwise__only_strict_policy_is_counted(state):
-    count = 0
-    now = safety.begin(state, marker())
-    assert now.blocked == 0
-    for strict in (False, True, False, True):
-        now = safety.failed(state, now, error="e", next_step="n", target="t", blocked=strict)
-        count += strict
-        assert (now.blocked, safety.read(state, "s").blocked) == (count, count)
 
 
 @pytest.mark.parametrize(

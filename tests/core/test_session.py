@@ -30,12 +30,6 @@ def talk(session, *texts: str) -> None:
         session.add("assistant" if number % 2 else "user", text)
 
 
-def test_session__id_that_is_not_a_string__is_a_value_error(opened):
-    for given in (5, None, b"s", ["s"]):
-        with pytest.raises(ValueError, match="must be a str"):
-            opened().session(given)
-
-
 # what it holds
 
 
@@ -161,18 +155,6 @@ def test_session__blank_or_unwritable_id__is_refused(opened, session_id):
 # the ways out
 
 
-@pytest.mark.req("R005")
-def test_end__unflushed_messages__writes_exactly_one_block(opened, note):
-    session = opened().session("s")
-    talk(session, "hello", "hi")
-    session.end()
-    session.end()
-    assert note().count("<!-- holdfast:block id=") == 1
-    assert session.messages == []
-    assert session.ended
-    assert session.state is State.SAFE
-
-
 @pytest.mark.req("R006")
 def test_trim__over_budget__block_tells_the_discarded_and_context_keeps_the_rest(opened, note, summarizer):
     session = opened(summarizer).session("s")
@@ -238,15 +220,6 @@ def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     assert session.state is State.SAFE
 
 
-def test_switch_provider__a_conversation__is_flushed_first_and_the_name_survives(opened, note):
-    session = opened().session("s")
-    talk(session, "hello")
-    session.switch_provider("other-model")
-    assert note().count("<!-- holdfast:block id=") == 1
-    assert [m.text for m in session.messages] == ["hello"]
-    assert opened().session("s").provider == "other-model"
-
-
 @pytest.mark.req("R085", "R093")
 def test_hand_over__everything_is_flushed_already__still_names_the_other_agent(opened, payload, note):
     session = opened().session("s")
@@ -279,14 +252,6 @@ def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, projec
 
 
 # leaving
-
-
-@pytest.mark.req("R005", "R084")
-def test_with__block_ends__session_is_flushed(opened, note):
-    with opened().session("s") as session:
-        session.add("user", "hello")
-    assert session.ended
-    assert "hello" in note()
 
 
 @pytest.mark.req("R084", "R184")
@@ -532,13 +497,6 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
     assert session.state is State.DIRTY
     assert len(session.compact(keep_last=100, payload=payload())) == 20
     assert "question 19" in note(), "a payload is saved whatever is dropped"
-
-
-def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
-    session, other = opened().session("s"), opened().session("s")
-    talk(other, "one", "two", "three")
-    assert [m.text for m in session.compact(keep_last=1)] == ["three"]
-    assert "one" in note()
 
 
 @pytest.mark.parametrize(

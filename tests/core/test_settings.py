@@ -6,40 +6,13 @@ import json
 from datetime import UTC
 
 import pytest
-from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.config.layout import Layout
 from holdfast.config.serde import structure, unstructure
-from holdfast.config.values import Config, FlushConfig, PluginConfig, RetentionConfig, SessionConfig, StorageConfig
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedDecision, CuratedEntry, HandoffFields, Payload, Receipt, Written
-
-
-def test_settings__no_keys_given__has_the_defaults() -> None:
-    assert Config().flush == FlushConfig(policy="lenient", strict_blocks=3)
-    assert Config() == Config(layout=Layout(preset="default"))
-    assert hash(FlushConfig()) == hash(FlushConfig(strict_blocks=3))
-    assert repr(FlushConfig()) == "FlushConfig(policy='lenient', strict_blocks=3)"
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: FlushConfig(policy="x"), "must be one of lenient, strict, not 'x'"),
-        (lambda: FlushConfig(strict_blocks=0), "must be >= 1, not 0"),
-        (lambda: SessionConfig(idle_minutes=float("nan")), "must be > 0, not nan"),
-        (lambda: PluginConfig(deadline_s=0), "must be > 0, not 0"),
-        (lambda: evolve(RetentionConfig(), journal=-1), "must be >= 0, not -1"),
-        (lambda: Config(zone="Mars"), "'Mars' is not a time zone"),
-    ],
-)
-def test_settings__unusable_value__raises(make: object, message: str) -> None:
-    assert callable(make)
-    with pytest.raises(ValueError, match=message):
-        make()
-
+from holdfast_app.config import Config
 
 # reading
 
@@ -89,15 +62,3 @@ def test_read__a_value_that_does_not_fit__names_each_mistake_with_its_path(row: 
     with pytest.raises(ConfigError) as refused:
         structure(row, Config, what="It")
     assert problem in str(refused.value)
-
-
-def test_read__other_keys_of_a_table__go_to_the_backend_or_plugin() -> None:
-    made = structure({"storage": {"backend": "mine", "server": "x"}, "plugins": {"y": {"z": [1]}}}, Config, what="It")
-    assert made.storage == StorageConfig(backend="mine", options={"server": "x"})
-    assert made.plugins == {"y": PluginConfig(settings={"z": [1]})}
-
-
-@pytest.mark.parametrize("row", [[], "text", None, {}, {"flush_id": "f", "session_id": 1, "reason": "r", "at": "x"}])
-def test_read__what_is_no_receipt__raises(row: object) -> None:
-    with pytest.raises(ConfigError):
-        structure(row, Receipt, what="It")

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
+from holdfast_app.config import Config
 
 CONFIG = Config(zone="UTC", plugins={"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)})
 PLACES = ("memory", "continuity", "MEMORY.md", "memory/summaries")

@@ -12,6 +12,7 @@ from tests.support.trusting import trusted
 from holdfast.config import resolved, trust
 from holdfast.errors import Corrupt
 from holdfast.fs import userdir
+from holdfast_app.trust import provenance
 
 HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[facts]\nmax_facts = 1\n'
 
@@ -21,22 +22,6 @@ def clone(project: Path) -> Path:
     """A project whose file sets what only the user may set."""
     (project / "holdfast.toml").write_text(HOSTILE)
     return project
-
-
-def test_settings__a_clone_sets_what_is_the_users__they_are_not_in_force(clone: Path) -> None:
-    config = resolved.load(str(clone))
-
-    assert "openai" not in config.enabled_plugins
-    assert config.facts.max_facts == 500
-
-
-def test_settings__the_project_is_trusted__they_are_in_force(clone: Path) -> None:
-    trusted(clone)
-
-    config = resolved.load(str(clone))
-
-    assert config.plugin("openai").settings == {"model": "m", "base_url": "http://127.0.0.1:9"}
-    assert config.facts.max_facts == 1
 
 
 def test_settings__one_changes_after_trust__none_is_in_force(clone: Path) -> None:
@@ -61,41 +46,17 @@ def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(
     assert resolved.load(str(clone)).zone == "UTC"
 
 
-def test_settings__the_user_sets_them__the_project_need_not_be_trusted(project: Path) -> None:
-    os.makedirs(userdir.folder())
-    Path(userdir.path(userdir.CONFIG_FILE)).write_text(HOSTILE)
-
-    assert resolved.load(str(project)).facts.max_facts == 1
-
-
 def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))  # of other settings
     assert resolved.load(str(clone)).facts.max_facts == 500
-    assert not resolved.is_memory_trusted(str(clone))
+    assert not provenance.trusts_all(str(clone))
 
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest(resolved.portable(str(clone))))
 
     assert resolved.load(str(clone)).facts.max_facts == 1
-    assert resolved.is_memory_trusted(str(clone))
-
-
-def test_ci__the_digest_is_of_other_settings__nothing_is_trusted(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
-
-    assert resolved.load(str(clone)).facts.max_facts == 500
-    assert not resolved.is_memory_trusted(str(clone))
-
-
-def test_ci__a_project_without_such_settings__its_digest_is_that_of_the_empty_object(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert not resolved.is_memory_trusted(str(project))
-
-    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
-
-    assert resolved.is_memory_trusted(str(project))
+    assert provenance.trusts_all(str(clone))
 
 
 def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path) -> None:

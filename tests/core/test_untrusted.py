@@ -4,9 +4,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import tomli_w
-from hypothesis import given
-from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.text import untrusted
@@ -23,29 +20,6 @@ def test_from_toml__dotted_key_of_many_tables__not_valid(tables: int, dot: str, 
         untrusted.from_toml(line.format(dot.join([key] * tables)))
 
 
-def test_from_toml__dotted_keys_within_inline_tables__not_valid() -> None:
-    with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
-        untrusted.from_toml("x = " + ("{ a" + ".a" * 50 + " = ") * 3 + "1" + " }" * 3)
-
-
-def test_from_toml__long_values_with_few_dots__as_tomllib_reads_them() -> None:
-    text = f'word = "{"a" * 1_000_000}"\ndots = "{"." * 100_000}"\nquotes = "{chr(39) * 100_000}"\n'
-    assert untrusted.from_toml(text) == tomllib.loads(text)
-
-
-def test_from_toml__tables_nested_as_people_nest_them__as_tomllib_reads_them() -> None:
-    text = "[plugins.acme.rules]\nlist = [[1, 2], [{a.b.c = 3}]]\n" + "a" + ".a" * 90 + " = 1"
-    assert untrusted.from_toml(text) == tomllib.loads(text)
-
-
-def test_config__settings_with_a_key_of_many_tables__refused_with_the_next_step(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project / "holdfast.toml").write_text("a" + ".a" * 5_000 + " = 1\n")
-    assert main(["--root", str(project), "config"]) == 2
-    assert "nested too deeply" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("shape", ["[{}]", '{{"a":{}}}'])
 @pytest.mark.parametrize("levels", [202, 900, 100_000])
 def test_from_json__nested_in_hundreds_of_levels__not_valid(levels: int, shape: str) -> None:
@@ -56,12 +30,6 @@ def test_from_json__nested_in_hundreds_of_levels__not_valid(levels: int, shape: 
             untrusted.from_json(data)
 
 
-def test_from_json__many_lists_and_brackets_side_by_side__are_read() -> None:
-    assert untrusted.from_json("[" + ",".join(["[{}]"] * 5_000) + "]") == [[{}]] * 5_000
-    assert untrusted.from_json('"' + "[" * 5_000 + '"') == "[" * 5_000
-    assert untrusted.from_json("[" * 190 + "]" * 190)
-
-
 def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,20 +38,6 @@ def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(
     deep.write_text('{"a":' * 900 + '"Ana"' + "}" * 900)
     assert main(["--root", str(project), "purge", "--subject", "Ana", "--yes"]) == 0, capsys.readouterr()
     assert not deep.exists() or "Ana" not in deep.read_text()
-
-
-@pytest.mark.parametrize(
-    "number", ["9" * 5_000, "-" + "9" * 5_000, "0x" + "f" * 5_000, "0o" + "7" * 20_000, str(1 << 63)]
-)
-def test_from_toml__number_of_more_than_64_bits__not_valid(number: str) -> None:
-    with pytest.raises(tomllib.TOMLDecodeError, match="64 bits"):
-        untrusted.from_toml(f"[work]\nlist = [[1, {{ a = {number} }}]]\n")
-
-
-def test_from_toml__largest_numbers__as_tomllib_reads_them() -> None:
-    assert untrusted.from_toml("a = [9223372036854775807, -9223372036854775807, true]") == {
-        "a": [(1 << 63) - 1, 1 - (1 << 63), True]
-    }
 
 
 @pytest.mark.parametrize("command", ["load", "report", "doctor"])
@@ -109,12 +63,6 @@ def test_from_json__lone_surrogates__become_storable(data: str | bytes) -> None:
     assert untrusted.from_json(rb'"\ud83d\ude00"') == "😀"
 
 
-@pytest.mark.parametrize("data", [b'{"a": "\xff"}', b'{"a": "\xed\xa0"}'])
-def test_from_json__not_utf_8__not_valid(data: bytes) -> None:
-    with pytest.raises(ValueError, match="decode"):
-        untrusted.from_json(data)
-
-
 def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
     """The marker holds what somebody stated, and the next flush writes it again."""
     marker = b'{"session":"s1","at":"2026-11-21T00:00:00Z","reason":"manual","pending":{"pa\xed\xa0\x80yload":{}}}'
@@ -124,16 +72,6 @@ def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
         (project / ".holdfast/state/unsafe").mkdir()
         (project / ".holdfast/state/unsafe/s1.json").write_bytes(marker)
         assert session.flush().flush_id
-
-
-_DOTS = "1." * 200
-
-
-@pytest.mark.parametrize(
-    "text", [f'x = "{_DOTS}"', f"x = '{_DOTS}'", f'x = """\na, {_DOTS}"""', f"# {_DOTS}", f'x = ["a\\"", "b, {_DOTS}"]']
-)
-def test_from_toml__many_dots_in_a_string_or_comment__are_no_key(text: str) -> None:
-    untrusted.from_toml(text)
 
 
 @pytest.mark.parametrize(
@@ -153,10 +91,3 @@ def test_from_toml__many_dots_in_a_string_or_comment__are_no_key(text: str) -> N
 def test_from_toml__a_long_key_anywhere__is_refused(before: str, part: str) -> None:
     with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
         untrusted.from_toml(before + f"{part}." * 200 + "b = 1")
-
-
-@given(st.text("\"'.a\\\n#,{ "))
-def test_from_toml__any_string_with_many_dots__is_read(text: str) -> None:
-    table = {"k": text + _DOTS, "l": [text, _DOTS]}
-    for multiline in (False, True):
-        assert untrusted.from_toml(tomli_w.dumps(table, multiline_strings=multiline))["l"] == table["l"]

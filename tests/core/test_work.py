@@ -56,7 +56,7 @@ def test_load__without_a_session__other_work_is_whole_as_far_as_it_fits(many):
     text = str(memory.load())
     assert all(f"## task {n}\n" in text and f"- Next action: step {n}\n" in text for n in range(3))
     assert "of other sessions" not in text
-    assert "more open, of other sessions" in str(memory.load(max_chars=900))
+    assert "more open, of other sessions" in str(many(6)().load(max_chars=1_500))
 
 
 @pytest.mark.parametrize(("session", "max_chars"), [("", 2_000), ("new", 9_000), ("session-03", 4_000)])
@@ -195,8 +195,8 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
 
 
 def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many, project):
+    from holdfast_app.checkup.mending import mend
     from holdfast_app.data_loss.audit import every
-    from holdfast_cli.doctor.mending import mend
 
     memory = many(3)()
     memory.work.close("session-01")

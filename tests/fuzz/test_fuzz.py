@@ -10,7 +10,6 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 DATA = Path(__file__).parents[1] / "data"
 #: Examples of each target in CI; the thorough profile has its own number.
 FEW = settings(
-    max_examples=25 if settings.get_current_profile_name() != "thorough" else 2_000,
+    max_examples=15 if settings.get_current_profile_name() != "thorough" else 2_000,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -216,17 +215,3 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
                 json.loads(answer.stdout)
 
     fuzz()
-
-
-@FEW
-@given(
-    bodies=st.lists(
-        st.one_of(mutated(b"a line\n\n```markdown\ntext\n```\n<!-- hf:rec id=1 kind=ver base=0 -->")), max_size=8
-    )
-)
-def test_comments__damaged_in_any_way__fold_to_something_or_are_corrupt(bodies: Sequence[bytes]) -> None:
-    from holdfast_gitea import marker
-
-    for body in bodies:
-        framed = marker.framed(body.decode("utf-8", "replace"))
-        assert framed is None or isinstance(framed.intact, bool)

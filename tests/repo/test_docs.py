@@ -147,18 +147,6 @@ memory.close()
     assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
 
 
-def test_readme__what_the_demo_prints__is_what_it_prints(root: Path, tmp_path: Path) -> None:
-    def shape(text: str) -> str:
-        return re.sub(r"[0-9a-f]{12,}|\d[\d.:-]*( k?B)?|\s+", " ", text)
-
-    shown = blocks((root / "README.md").read_text(encoding="utf-8"))[1]
-    env = {**os.environ, "PYTHONUTF8": "1", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "holdfast", "demo", "--dir", str(tmp_path / "demo")]
-    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=True, timeout=60)
-    printed = " ".join(shape(done.stdout).split())
-    assert [part for part in shown.text.split("\n\n") if " ".join(shape(part).split()) not in printed] == []
-
-
 def test_tutorial__from_top_to_bottom__runs(
     root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
@@ -254,26 +242,3 @@ def test_page_of_a_store__each_promise__names_tests_that_exist(root: Path, page:
         if f"def {name}(" not in (root / "tests" / file).read_text(encoding="utf-8")
     ]
     assert missing == []
-
-
-def test_contributing__top_level_folders__are_all_explained(root: Path, tracked: list[Path]) -> None:
-    folders = {p.relative_to(root).parts[0] for p in tracked if len(p.relative_to(root).parts) > 1}
-    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert {f for f in folders if f"`{f}/" not in text} == set()
-
-
-def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) -> None:
-    dead = [
-        f"{page.relative_to(root)}: {link}"
-        for page in tracked
-        if page.suffix == ".md"
-        for link in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
-        if not (page.parent / link).exists()
-    ]
-    assert dead == []
-
-
-def test_contributing__table_of_packages__lists_each(root: Path) -> None:
-    page = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `(holdfast_\w+)` \|", page, re.MULTILINE)
-    assert listed == sorted(path.parent.name for path in root.glob("plugins/*/__init__.py"))

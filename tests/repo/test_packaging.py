@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.trusting import trusted
 
-import holdfast
 from holdfast.plugin import discovery
 
 if TYPE_CHECKING:
@@ -99,9 +98,11 @@ def test_core__with_no_plugin_installed__opens_and_flushes(core_alone: Environme
     done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
+    (project / ".holdfast" / "USER.md").write_text("Written elsewhere", encoding="utf-8")
     done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "Holdfast False\nNo facts were stored or queued: the kernel alone keeps none.\n"
+    warning = "No facts were stored or queued: the kernel alone keeps none."
+    assert done.stdout == f"Holdfast False\n{warning}\nWritten elsewhere\n", "the kernel alone trusts its folder"
     [note] = (project / ".holdfast" / "memory").glob("2*.md")
     assert "The token expires after 60 s" in note.read_text(encoding="utf-8")
     assert not (project / ".holdfast" / "facts.jsonl").exists()
@@ -167,12 +168,8 @@ with Holdfast.open() as memory:
         receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
+    print(memory.store.sifted(memory.store.read('USER.md')).text)
 """
-
-
-def test_all__public_names__resolve() -> None:
-    assert all(getattr(holdfast, name) is not None for name in holdfast.__all__)
-    assert set(dir(holdfast)) == set(holdfast.__all__)
 
 
 def test_import__holdfast__reads_only_its_own_file_and_imports_nothing_else_of_it() -> None:
@@ -190,9 +187,3 @@ print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.meta
     modules, elsewhere, heavy = done.stdout.split("\n")[:3]
     assert modules.split() in (["holdfast"], ["__editable___holdfast", "holdfast"])
     assert (elsewhere, heavy) == ("", "")
-
-
-def test_hooks__called__only_by_dispatch(root: Path) -> None:
-    sources = [p for folder in ("core", "plugins", "backends") for p in (root / folder).rglob("*.py")]
-    callers = {p.relative_to(root).as_posix() for p in sources if ".hook." in p.read_text(encoding="utf-8")}
-    assert callers == {"core/holdfast/plugin/manager.py"}

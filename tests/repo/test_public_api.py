@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import runpy
 import tomllib
 from pathlib import Path
 
@@ -41,16 +40,3 @@ def test_public_modules__on_their_page__are_as_in_the_code(root: Path) -> None:
 def test_api__each_name__is_its_modules() -> None:
     assert {name: getattr(api, name) for name in api.__all__}.keys() == set(dir(api))
     assert [name for name in holdfast.__all__ if getattr(api, name) is not getattr(holdfast, name)] == []
-
-
-def test_picture__of_the_readme__is_what_its_script_draws(root: Path) -> None:
-    drawn = runpy.run_path(str(root / "docs" / "images" / "flow.py"))["draw"]()
-    assert (root / "docs" / "images" / "flow.svg").read_text(encoding="utf-8") == drawn
-    assert "prefers-color-scheme: dark" in drawn
-
-
-def test_site__its_navigation__has_every_page_once(root: Path) -> None:
-    listed = re.findall(r"([\w/-]+\.md)", (root / "mkdocs.yml").read_text(encoding="utf-8"))
-    top = {"readme.md", "contributing.md", "security.md", "changes.md"}
-    pages = {p.relative_to(root / "docs").as_posix() for p in (root / "docs").rglob("*.md")}
-    assert sorted(listed) == sorted(pages | top)

@@ -144,41 +144,56 @@ def guarded(
 
 OURS, THEIRS = ("install", DISTRIBUTION), ("install", "holdfast")
 OURS_AWAY, THEIRS_AWAY = ("uninstall", DISTRIBUTION), ("uninstall", "holdfast")
-REPAIRED = "repaired"
+REPAIRED = ("repaired",)
 GONE, REPLACED, REMOVED = "gone", f"is not from {DISTRIBUTION}", f"Files of {DISTRIBUTION} are missing"
 STEP = re.compile(rf"pip install (--force-reinstall )?{DISTRIBUTION}")
 
 
 @pytest.mark.req("R184")
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-@pytest.mark.parametrize(
-    "steps",
-    [
-        [(OURS, ""), (THEIRS, REPLACED), (THEIRS_AWAY, REMOVED), (REPAIRED, "")],
-        [(OURS, ""), (THEIRS, REPLACED), (OURS_AWAY, GONE)],
-        [(THEIRS, GONE), (OURS, ""), (THEIRS_AWAY, REMOVED)],
-        [(THEIRS, GONE), (OURS, ""), (OURS_AWAY, GONE), (REPAIRED, "")],
-    ],
-    ids=["ours first, theirs removed", "ours first, removed", "ours last, theirs removed", "ours last, removed"],
-)
 def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushed(
-    guarded: Guarded, index: Path, steps: list[tuple[tuple[str, ...] | str, str]]
+    guarded: Guarded, index: Path
 ) -> None:
+    steps: list[tuple[tuple[str, ...], str]] = [
+        (OURS, ""),
+        (THEIRS, REPLACED),
+        (OURS_AWAY, GONE),
+        (OURS, ""),
+        (THEIRS_AWAY, REMOVED),
+        (REPAIRED, ""),
+    ]
     for change, blocked in steps:
         if change == REPAIRED:
-            for command in REPAIR.split(" && "):
-                pip(guarded.made, index, *command.split()[1:])
+            repair(guarded, index)
         else:
             pip(guarded.made, index, *change)
         for client, scope in guarded.guards():
             said = (change, client, scope)
             permits = guarded.permits(client, scope)
             assert (permits, guarded.flushed()) == (not blocked, not blocked), (*said, guarded.told)
-            if not blocked:
-                continue
-            assert STEP.search(guarded.told), (*said, guarded.told)
-            assert cause(client, scope, blocked) in guarded.told, (*said, guarded.told)
+            if blocked:
+                assert STEP.search(guarded.told), (*said, guarded.told)
+                assert cause(client, scope, blocked) in guarded.told, (*said, guarded.told)
         assert not (guarded.home / "foreign").exists(), change
+
+    run = guarded.made.run
+    for change in (OURS_AWAY, THEIRS, OURS):
+        pip(guarded.made, index, *change)
+    done = run("holdfast", "doctor", cwd=guarded.project)
+    assert "Another project, holdfast 0.5.1, is installed in the same Python." in " ".join(done.stdout.split())
+    assert REPAIR in " ".join(done.stdout.split())
+    repair(guarded, index)
+    assert "Another project" not in run("holdfast", "doctor", cwd=guarded.project).stdout
+    pip(guarded.made, index, *THEIRS)
+    done = run(DISTRIBUTION, "doctor", cwd=guarded.project)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert REPLACED in done.stderr
+    assert f"  next: Run `{REPAIR}`." in done.stderr
+
+
+def repair(guarded: Guarded, index: Path) -> None:
+    for command in REPAIR.split(" && "):
+        pip(guarded.made, index, *command.split()[1:])
 
 
 def cause(client: str, scope: str, blocked: str) -> str:
@@ -188,25 +203,6 @@ def cause(client: str, scope: str, blocked: str) -> str:
     if client == "codex":
         return codex_files.DAMAGED
     return "No module named holdfast_memory" if blocked == GONE else blocked
-
-
-def test_holdfast__distribution_of_the_same_name__doctor_warns_and_a_replaced_package_is_not_run(
-    guarded: Guarded, index: Path
-) -> None:
-    run = guarded.made.run
-    pip(guarded.made, index, *THEIRS)
-    pip(guarded.made, index, *OURS)
-    done = run("holdfast", "doctor", cwd=guarded.project)
-    assert "Another project, holdfast 0.5.1, is installed in the same Python." in " ".join(done.stdout.split())
-    assert REPAIR in " ".join(done.stdout.split())
-    for command in REPAIR.split(" && "):
-        pip(guarded.made, index, *command.split()[1:])
-    assert "Another project" not in run("holdfast", "doctor", cwd=guarded.project).stdout
-    pip(guarded.made, index, *THEIRS)
-    done = run(DISTRIBUTION, "doctor", cwd=guarded.project)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert REPLACED in done.stderr
-    assert f"  next: Run `{REPAIR}`." in done.stderr
 
 
 def test_name__in_the_project_and_in_the_code__is_the_same(root: Path) -> None:

@@ -103,25 +103,6 @@ def test_acme__enabled__its_on_validate_refuses_and_nothing_is_stored(installed:
     assert stored == [project / "holdfast.toml"]
 
 
-def test_acme__enabled__its_on_extract_drafts_from_the_turns_and_the_state_before(
-    installed: Environment, project: Path
-) -> None:
-    configure(project, "acme")
-    for text in ("Fix ACME-12", "Look at the logs, too"):
-        assert installed.run("holdfast", "add", "user", text, cwd=project).returncode == 0
-        done = installed.run("holdfast", "flush", cwd=project)
-        assert done.returncode == 0, done.stderr
-        assert "- Objective: ACME-12\n" in installed.run("holdfast", "load", cwd=project).stdout
-
-
-def test_acme__installed_and_not_enabled__is_off_and_says_nothing(installed: Environment, project: Path) -> None:
-    configure(project)
-    done = flush(installed, project, objective="Launch Bluebird")
-    assert done.returncode == 0, done.stderr
-    assert not (project / "published").exists()
-    assert "off" in line_of(installed, project, "acme").split()
-
-
 @pytest.mark.req("R166")
 @pytest.mark.parametrize(
     ("plugin", "status", "reason"),
@@ -177,38 +158,6 @@ def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environ
     assert (done.returncode, done.stdout) == (0, "BLUEBIRD\n"), done.stderr
     assert "holdfast codenames --upper" in installed.run("holdfast", "codenames", "--help", cwd=project).stdout
     assert "codenames" in installed.run("holdfast", "completion", "bash", cwd=project).stdout
-
-
-ASK = """
-from holdfast import Holdfast
-with Holdfast.open(".") as memory:
-    print(memory.codenames())
-    try:
-        memory.codename()
-    except AttributeError as error:
-        print(error)
-"""
-
-
-def test_acme__its_method__is_a_method_of_the_opened_project(installed: Environment, project: Path) -> None:
-    configure(project, "acme")
-    done = installed.run("python", "-I", "-c", ASK, cwd=project)
-    assert done.stdout == "['Bluebird']\n'Holdfast' object has no attribute 'codename'\n", done.stderr
-
-
-def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed: Environment, project: Path) -> None:
-    configure(project, "acme")
-    assert "1 codenames are refused" in made_whole(installed.run("holdfast", "doctor", cwd=project).stdout)
-    configure(project)
-    assert "codenames" not in installed.run("holdfast", "doctor", cwd=project).stdout
-
-
-def test_acme__key_in_its_table__is_refused(installed: Environment, project: Path) -> None:
-    (project / "holdfast.toml").write_text('[plugins.acme]\ntoken = "s3cret"\n', encoding="utf-8")
-    done = installed.run("holdfast", "config", cwd=project)
-    assert done.returncode != 0
-    assert "plugins.acme.token: a key does not belong in the settings" in " ".join(done.stderr.split())
-    assert "s3cret" not in done.stdout + done.stderr
 
 
 def test_acme__its_own_tests__pass(root: Path) -> None:

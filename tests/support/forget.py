@@ -109,7 +109,8 @@ KILLED = """
 import os, signal, sys
 from holdfast import Holdfast
 from holdfast.fs import durable
-from holdfast.config.values import Config, PluginConfig, StorageConfig
+from holdfast.config.values import PluginConfig, StorageConfig
+from holdfast_app.config import Config
 root, backend, left, subject = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 off = {n: PluginConfig(enabled=False) for n in ("curated", "offline", "anchors", "redaction")}
 def counted(function):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from holdfast import FlushRefused, Holdfast
-from holdfast.config.values import Config
+from holdfast_app.config import Config
 
 #: The last day of the story.
 END: Final = datetime(2026, 11, 20, 16, 40, tzinfo=UTC)

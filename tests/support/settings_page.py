@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from holdfast.config.fields import described
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
+from holdfast_app.config import Config
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 _HEAD = "| key | default | meaning | a project may set |\n|---|---|---|---|\n"

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from attrs import define, field
+from tests.support import processes
 
 GIT = {
     "GIT_AUTHOR_NAME": "Mallory",
@@ -151,16 +151,7 @@ class Victim:
 
     def run(self, *words: str, stdin: str = "", cwd: Path | None = None, **env: str) -> Ran:
         """One command of holdfast, as the person's shell starts it."""
-        done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *words],
-            cwd=cwd or self.project,
-            env={**self.environment(), **env},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=120,
-        )
+        done = processes.run(*words, cwd=cwd or self.project, env={**self.environment(), **env}, data=stdin)
         assert "Traceback" not in done.stderr, done.stderr
         return Ran(done.returncode, done.stdout, done.stderr)
 

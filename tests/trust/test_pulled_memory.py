@@ -119,17 +119,6 @@ def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_
         assert EVIL in agent_reads(working)
 
 
-def test_pull__fact_with_a_known_id_and_other_content__is_withheld(working: Victim) -> None:
-    def build(source: Path) -> None:
-        path = source / ".holdfast/facts.jsonl"
-        rows = [line.partition(', "crc"')[0] + "}\n" for line in path.read_text().splitlines()]
-        path.write_text("".join(rows).replace("The port is 8080", EVIL))
-
-    working.pull(build)
-
-    assert EVIL not in agent_reads(working)
-
-
 def test_pull__moves_a_known_line_below_another_heading__is_withheld(working: Victim) -> None:
     path = working.project / ".holdfast/MEMORY.md"
     path.write_text("# Memory\n\n## Never do\n\n- Drop the database\n\n## Always do\n\n- Run the tests\n")
@@ -247,15 +236,6 @@ def test_authors__named_in_the_users_settings__their_commits_count_and_no_others
     assert EVIL not in agent_reads(working)
 
 
-def test_authors__in_the_projects_own_file__do_not_count(working: Victim) -> None:
-    def build(source: Path) -> None:
-        _append("MEMORY.md", f"- {EVIL}\n")(source)
-        (source / "holdfast.toml").write_text('[trust]\nauthors = ["mallory@example.org"]\n')
-
-    working.pull(build)
-    assert EVIL not in agent_reads(working)
-
-
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_not(
     working: Victim, tmp_path: Path
@@ -276,18 +256,6 @@ def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_no
     brief = working.run("load").out
     assert "Signed by a colleague" in brief
     assert EVIL not in brief
-
-
-def test_squashed_merge__not_committed__is_withheld(working: Victim) -> None:
-    source = working.bare.with_name("source")
-    git(source, "checkout", "-q", "-b", "feature")
-    _append("MEMORY.md", f"- {EVIL}\n")(source)
-    git(source, "commit", "-qam", "feature", who={})
-    git(source, "push", "-q", str(working.bare), "feature")
-    git(working.project, "fetch", "-q")
-    git(working.project, "merge", "--squash", "-q", "origin/feature")
-
-    assert EVIL not in agent_reads(working)
 
 
 def test_revoke__withholds_again_what_was_accepted_and_keeps_what_was_written_here(working: Victim) -> None:

@@ -79,7 +79,8 @@ def test_mistake_in_a_clones_settings__nothing_that_an_agent_reads_quotes_it(
     most = len(COMMANDS) if kind in EVERYWHERE else 1
     read = {words: victim.run(words).text for words in COMMANDS[:most]}
     read |= {f"{client} {event}": victim.hook(event, client, **more).text for client, event, more in EVENTS[:most]}
-    read["mcp"] = _mcp(victim)
+    if kind in EVERYWHERE:
+        read["mcp"] = _mcp(victim)
 
     assert [where for where, said in read.items() if "IGNORE-ALL" in said] == []
 

@@ -85,12 +85,6 @@ def test_preset__removed_under_live_state__the_old_one_stays_in_force(victim: Vi
     assert (ran.code, sessions, json.loads(ran.out)["layout"]) == (1, ["s1"], "default")
 
 
-def test_preset__set_by_the_users_own_command__takes_the_state_along(worked: Victim) -> None:
-    assert worked.run("config", "layout.preset", "opencode").code == 0
-    ran, sessions = status(worked)
-    assert (ran.code, sessions, json.loads(ran.out)["layout"]) == (1, ["s1"], "opencode")
-
-
 def test_copy__of_a_project_with_an_unsafe_session__never_green_until_adopted(worked: Victim, tmp_path: Path) -> None:
     copy = worked.home / "copy"
     subprocess.run(["cp", "-a", str(worked.project), str(copy)], check=True)
@@ -112,15 +106,6 @@ def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked: Vi
     worked.run("add", "--session", "s2", "user", "Elsewhere", cwd=other)
     (other / ".opencode").rename(worked.project / ".opencode")
     check_never_green(worked, worked.project, ".opencode/state")
-
-
-def test_aside__name_is_a_sentence__does_not_reach_the_agent(worked: Victim) -> None:
-    aside = worked.state.with_name("state.foreign-run curl evil first")
-    aside.mkdir()
-    (aside / "x").write_text("x")
-    said = worked.run("load").text + worked.run("status").text
-    assert "evil" not in said
-    assert "--adopt-state" in said
 
 
 def test_state__removed_altogether__the_user_s_folder_still_knows(worked: Victim) -> None:

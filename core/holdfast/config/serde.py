@@ -31,6 +31,11 @@ __all__ = [
     "unstructure",
 ]
 
+#: Names of keys in the settings that hold a secret.
+_KEY_NAMES = frozenset(
+    ("key", "apikey", "api_key", "token", "apitoken", "api_token", "auth_token", "access_token", "secret", "password")
+)
+
 T = TypeVar("T")
 
 
@@ -92,13 +97,25 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
-    from holdfast.config import no_secrets
-    from holdfast.config.values import Config
+    from holdfast.config.values import config_type
 
     if not data:  # most projects; importing cattrs would slow each start
-        return Config()
-    no_secrets.check(data)
-    return structure(data, Config, what=source)
+        return config_type()()
+    _refuse_keys(data)
+    return structure(data, config_type(), what=source)
+
+
+def _refuse_keys(data: Mapping[str, object]) -> None:
+    """Refuse a key in ``[storage]`` or a plugin's table. Raises: ConfigError, without the key's value."""
+    plugins = data.get("plugins")
+    tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
+    for path, table in {"storage": data.get("storage"), **tables}.items():
+        for key in table if isinstance(table, Mapping) else ():
+            if key.lower().replace("-", "_") in _KEY_NAMES:
+                raise ConfigError(
+                    f"{path}.{key}: a key does not belong in the settings, because others can read the file.",
+                    next_step="Remove it, and set the key with `holdfast auth set` or in the environment.",
+                )
 
 
 def payload_from(data: object, source: str = "The payload") -> Payload:

@@ -11,7 +11,6 @@ import os
 from holdfast.config import settings
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.fs.safeopen import Folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,18 +56,9 @@ def take_along(root: str, preset: str) -> bool:
     old, new = path(root, before), path(root, preset)
     private.check(new)
     durable.make_private_dir(os.path.dirname(new))
-    try:
-        with (
-            Folder(os.path.dirname(old), syncable=True) as source,
-            Folder(os.path.dirname(new), syncable=True) as target,
-        ):
-            if os.path.lexists(new):
-                private.discard(new)
-            target.take(os.path.basename(new), source, os.path.basename(old))
-            target.sync()
-            source.sync()
-    except OSError as error:
-        raise durable.unavailable(error, old, "move") from error
+    if os.path.lexists(new):
+        private.discard(new)
+    private.move(old, new)
     return True
 
 

@@ -1,4 +1,4 @@
-"""Records of trusted projects: which of their settings are trusted. For memory see :mod:`holdfast.config.seen`.
+"""Records of trusted projects: which of their settings are trusted. For memory see docs/trust.md.
 
 ``trust.json`` in the user's folder (:mod:`holdfast.fs.userdir`), mode 0600: ``{"v": 1, "projects": {REALPATH:
 {"digest": SHA-256 of the settings, "settings": {KEY: VALUE}, "at": ISO-8601}}}``. A cloned project

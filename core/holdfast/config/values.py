@@ -1,4 +1,4 @@
-"""The settings: each key's default, check and meaning, and the values that a project may set.
+"""The kernel's settings: each key's default, check and meaning, and the values that a project may set.
 
 Reading them from files is :mod:`holdfast.config.settings`. docs/configuration.md lists them; after a change
 ``python -m tests.support.settings_page`` writes its table.
@@ -28,11 +28,6 @@ from holdfast.config.fields import (
     stricter,
 )
 from holdfast.config.layout import PRESETS, Layout
-from holdfast.config.memory_values import DreamConfig as DreamConfig
-from holdfast.config.memory_values import ExtractConfig as ExtractConfig
-from holdfast.config.memory_values import FactsConfig as FactsConfig
-from holdfast.config.memory_values import PromptConfig as PromptConfig
-from holdfast.config.memory_values import RetentionConfig as RetentionConfig
 from holdfast.plugin import discovery
 
 #: Backends that write only in the folder that the layout names.
@@ -156,17 +151,6 @@ class IdentityConfig:
     machine: str = setting("", "The machine's name. If empty, the host name.")
 
 
-@frozen(kw_only=True)
-class TrustConfig:
-    """``[trust]``: whose commits count as seen."""
-
-    authors: tuple[str, ...] = setting(
-        (),
-        "People whose commits count as [seen by you](trust.md#teams): e-mail addresses, or fingerprints of signing "
-        "keys. Read only from your own file.",
-    )
-
-
 def _check_share(value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
@@ -187,10 +171,15 @@ class SessionConfig:
         project=between(5, 10_080),
     )
     ask_at: float = setting(
-        0.7,
-        "Share of the context window above which a client's prompt hook asks the agent to flush, once for each "
-        "compaction; from 0.3 to 1, or 0 for never.",
+        0.6,
+        "Share of the context window above which a client's hooks ask the agent to flush, after a prompt or a tool's "
+        "result, and again when the context has grown; from 0.3 to 1, or 0 for never.",
         check=_check_share,
+        project=ANYTHING,
+    )
+    ask_at_stop: bool = setting(
+        False,
+        "Ask at the end of a turn too, once a session: Claude Code and Codex then let the agent go on to flush.",
         project=ANYTHING,
     )
     context_window: int = setting(
@@ -218,7 +207,7 @@ def _check_zone(value: str) -> None:
 
 @frozen(kw_only=True)
 class Config:
-    """All settings of holdfast.toml."""
+    """The kernel's settings. An application extends the class, see :func:`config_type`."""
 
     zone: str = setting(
         "local",
@@ -231,13 +220,7 @@ class Config:
     plugins: Mapping[str, PluginConfig] = field(factory=dict)
     flush: FlushConfig = FlushConfig()
     session: SessionConfig = SessionConfig()
-    facts: FactsConfig = FactsConfig()
-    extract: ExtractConfig = ExtractConfig()
-    prompt: PromptConfig = PromptConfig()
-    dream: DreamConfig = DreamConfig()
-    retention: RetentionConfig = RetentionConfig()
     identity: IdentityConfig = IdentityConfig()
-    trust: TrustConfig = TrustConfig()
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""
@@ -259,11 +242,16 @@ class Config:
         return zoneinfo.ZoneInfo(self.zone)
 
 
+def config_type() -> type[Config]:
+    """The class of all settings in holdfast.toml: the application's, otherwise the kernel's own."""
+    return discovery.declared("Config") or Config
+
+
 @cache
 def table() -> Mapping[str, About]:
     """Every dotted key outside of ``[plugins]``, in order, with its description. A table passed on as a whole
     (``layout.documents``) is one key."""
-    return described(Config)
+    return described(config_type())
 
 
 def allows(key: str, value: object, users: Users) -> bool | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
@@ -127,10 +127,14 @@ class Documents:
 
     def open_work(self) -> handoff.Work | None:
         """This session's open work in the handoff, unless it is withheld, because a clone's must not become our own."""
+        work = self._entry()
+        return work if work is not None and work.is_open else None
+
+    def _entry(self) -> handoff.Work | None:
         name = self.services.layout.name(Surface.HANDOFF)
         text = self._known_text(name)
         entries = handoff.parse(text, name) if text else ()
-        return next((w for w in entries if w.session == self.session_id and w.is_open), None)
+        return next((w for w in entries if w.session == self.session_id), None)
 
     def work_left(self, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
         """The open work that the flush ``flushed`` left, as the session's journal records it. Reads no document."""
@@ -195,8 +199,10 @@ class Documents:
             if decided is not None and not decided.open:
                 work = handoff.closed(work, handoff.CLOSED, decided.because)
         name = self.services.layout.name(Surface.HANDOFF)
-        if not work.is_open and not written_again and self.services.store.read(name) is None:
+        if not (work.is_open or work.rules or written_again) and self.services.store.read(name) is None:
             return
+        if before := self._entry():
+            work = evolve(work, rules=handoff.ruled(before.rules, work.rules))
         after: tuple[handoff.Work, ...] = ()
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:

@@ -15,6 +15,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
+from holdfast.models.payload import OPTIONAL
 from holdfast.text import ownlines
 from holdfast.text.openwork import is_none, is_open
 from holdfast.text.plain import cut, first_line
@@ -42,7 +43,7 @@ REQUIRED = (
     "state_mutations",
     "curated",
 )
-LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator")
+LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", *OPTIONAL)
 ALL_LISTS = (*LISTS, "state_mutations")
 #: Readers of the handoff cut an objective here.
 _OBJECTIVE_CHARS: Final = 200
@@ -80,7 +81,7 @@ def filled(payload: Payload, earlier: Payload) -> Payload:
     """``payload``, with the fields that it does not state taken from one stated earlier and refused. An earlier handoff
     and work state do not fit a newer objective, next step or blocker."""
     mine, before = stated(payload), stated(earlier)
-    names = [*REQUIRED, "needs_operator"]
+    names = [*REQUIRED, *OPTIONAL]
     if mine.objective is None and mine.next_step is None and mine.blockers is None:
         names += ["handoff", "work_open"]
     found = {n: getattr(before, n) for n in names if getattr(mine, n) is None and getattr(before, n) is not None}
@@ -180,8 +181,9 @@ def complete(
             values[name] = drafted
         else:
             values[name] = _requested(name, messages, before, own_words)
-    if payload.needs_operator is None and (needs := _joined(drafts, "needs_operator")):
-        values["needs_operator"] = needs
+    for name in OPTIONAL:  # the agent's rules do not withdraw the user's
+        if (getattr(payload, name) is None or name == "rules") and (found := _joined([payload, *drafts], name)):
+            values[name] = found
     if "artifacts" in values:
         values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
     state = _first(drafts, "work_open")
@@ -189,10 +191,11 @@ def complete(
     # A next step, blocker or promise keeps work open even if the conversation looks finished.
     if unstated and (state or (state is False and not is_open(payload.evolve(**values)))):
         values["work_open"] = state
-    payload = payload.evolve(**values, derived=(*payload.derived, *values))
+    derived = (name for name in values if getattr(payload, name) is None)
+    payload = payload.evolve(**values, derived=(*payload.derived, *derived))
     if is_open(payload) and before.blockers and "blockers" in values:
-        derived = [name for name in payload.derived if name != "blockers"]
-        payload = payload.evolve(blockers=_joined([before, payload], "blockers"), derived=derived)
+        others = [name for name in payload.derived if name != "blockers"]
+        payload = payload.evolve(blockers=_joined([before, payload], "blockers"), derived=others)
     if is_open(payload) and payload.handoff is None:
         payload = payload.evolve(
             handoff=_handoff(given, payload, _first(drafts, "handoff"), before, branch),
@@ -218,12 +221,10 @@ def _handoff(
     before: Payload,
     branch: str,
 ) -> HandoffFields:
-    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective. The task of open
-    work stays, unless a request replaced its stated objective."""
+    """The handoff for ``payload``. The task is the objective, unless a plugin drafted another one and the caller stated
+    no objective. A stated task stays with its objective."""
     previous = before.handoff
-    task = previous.active_task if previous else ""
-    if not before.derived and payload.objective != before.objective:
-        task = payload.objective or "" if previous else ""
+    task = previous.active_task if previous and not before.derived and payload.objective == before.objective else ""
     if not task and drafted is not None and (given is None or given.objective is None):
         task = drafted.active_task
     blockers = [b for b in payload.blockers or () if not is_none(b)]

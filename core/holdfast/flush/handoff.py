@@ -3,19 +3,20 @@
 TOML between two ``+++`` lines, read without any model, and below it the same content for people. Several sessions may
 work open in one project. Each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
 closed marker, which goes when the next session writes. An entry with open work never goes: beyond the newest
-:data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest.
+:data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest. Nor does one with a rule of the
+user, until a newer rule about the same thing replaces that rule, or a person removes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.text import ownlines, untrusted
-from holdfast.text.openwork import is_open
+from holdfast.text.openwork import is_none, is_open
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 8
 MAX_ITEMS = 20
 MAX_CHARS = 2000
+#: Maximum number of rules of all entries together. The oldest ones beyond it are only in their notes.
+MAX_RULES = 100
 #: Maximum characters of each string in a shortened entry.
 SHORT_CHARS = 160
 
@@ -36,7 +39,7 @@ ANSWERED = "answered"
 CLOSED = "closed"
 
 #: The entry fields that may quote messages.
-_QUOTING = ("objective", "next_step", "facts", "blockers", "follow_ups")
+_QUOTING = ("objective", "next_step", "facts", "blockers", "follow_ups", "rejected", "rules")
 
 _FENCE = "+++"
 HEADER = ownlines.HANDOFF
@@ -78,6 +81,8 @@ class Work:
     artifacts: tuple[str, ...] = field(default=(), converter=_clips)
     follow_ups: tuple[str, ...] = field(default=(), converter=_clips)
     needs_operator: tuple[str, ...] = field(default=(), converter=_clips)
+    rejected: tuple[str, ...] = field(default=(), converter=_clips)
+    rules: tuple[str, ...] = ()
     derived: bool = False
     short: bool = False
     at: str = ""
@@ -130,23 +135,29 @@ def _for_people(work: Work) -> list[str]:
     if not work.is_open:
         why = f"{ownlines.BY_COMMAND[:-1]}: {one_line(work.because)}." if work.because else ownlines.BY_COMMAND
         text = ownlines.line(ownlines.LEFT, work.flush, work.note or "no note")
-        return [f"## Closed: {work.title}", "", text + (why if work.ended == CLOSED else "")]
+        return [f"## Closed: {work.title}", "", text + (why if work.ended == CLOSED else ""), *_rules(work)]
     lines = [f"## Open: {work.title}", "", f"{_field('Next action')} {one_line(work.next_action)}"]
     for label, value in (("Branch or review", work.branch), ("Blocker", work.blocker), ("Objective", work.objective)):
         if value:
             lines.append(f"{_field(label)} {one_line(value)}")
     for label, values in (
         ("Facts that changed", work.facts),
+        ("Given up", work.rejected),
         ("Artifacts", work.artifacts),
         ("Promised", work.follow_ups),
         ("Needed from the operator", work.needs_operator),
     ):
         if values:
             lines += [_field(label), *(f"  - {one_line(v)}" for v in values)]
+    lines += _rules(work)
     if work.sources:
         lines.append(ownlines.line(ownlines.QUOTES, one_line("; ".join(work.sources))))
     lines.append(ownlines.line(ownlines.STORY, work.note or "the daily notes", work.flush))
     return lines
+
+
+def _rules(work: Work) -> list[str]:
+    return [_field(ownlines.RULES), *(f"  - {one_line(v)}" for v in work.rules)] if work.rules else []
 
 
 def _field(label: str) -> str:
@@ -199,10 +210,42 @@ def newest(entries: Iterable[Work]) -> list[Work]:
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """``new`` first, then all open work of other sessions. The oldest beyond :data:`MAX_ENTRIES` are shortened."""
-    others = [w for w in entries if w.session != new.session and w.is_open]
-    full = MAX_ENTRIES - 1
-    return (new, *others[:full], *map(shortened, others[full:]))
+    """``new`` first, then the others with open work or rules. Open work beyond the newest :data:`MAX_ENTRIES` is
+    shortened, like closed markers. A rule of ``new`` takes the place of those that it repeats or replaces."""
+    found = [new]
+    number, left = 1, MAX_RULES - len(new.rules)
+    for work in (w for w in entries if w.session != new.session):
+        kept = _still_hold(work.rules, new.rules)[-left:] if left > 0 else ()
+        left -= len(kept)
+        if work.is_open or kept:
+            number += work.is_open
+            work = work if kept == work.rules else evolve(work, rules=kept)
+            found.append(work if work.is_open and number <= MAX_ENTRIES else shortened(work))
+    return tuple(found)
+
+
+def ruled(before: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    """The rules that hold after ``new`` was added to those of ``before``, newest last."""
+    found: tuple[str, ...] = tuple(before)
+    for rule in new:
+        found = (*_still_hold(found, (rule,)), rule)
+    return found[-MAX_RULES:]
+
+
+def _still_hold(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    if not (rules and new):
+        return tuple(rules)
+    from holdfast.facts.relation import Relation, relation
+    from holdfast.facts.updates import updated
+
+    gone = {old for one in new for old in updated(one, rules)}
+    return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
+
+
+def without_rule(entries: Iterable[Work], rule: str) -> tuple[Work, ...]:
+    """The entries without a rule. A closed marker that held no other goes with it."""
+    changed = (evolve(w, rules=tuple(r for r in w.rules if r != rule)) if rule in w.rules else w for w in entries)
+    return tuple(w for w in changed if w.is_open or w.rules or not w.short)
 
 
 def shortened(work: Work) -> Work:
@@ -220,6 +263,7 @@ def shortened(work: Work) -> Work:
         blockers=(),
         artifacts=(),
         follow_ups=(),
+        rejected=(),
         needs_operator=tuple(_cut(text) for text in work.needs_operator[:3]),
         sources=(),
         short=True,
@@ -233,7 +277,7 @@ def _cut(text: str) -> str:
 
 def crowded(entries: Iterable[Work]) -> str:
     """A sentence that lists the shortened entries; empty when there are none."""
-    short = [w.session for w in entries if w.short]
+    short = [w.session for w in entries if w.short and w.is_open]
     if not short:
         return ""
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
@@ -261,6 +305,8 @@ def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = ""
         artifacts=payload.artifacts or (),
         follow_ups=payload.follow_ups or (),
         needs_operator=payload.needs_operator or (),
+        rejected=payload.rejected or (),
+        rules=ruled((), [_clip(rule) for rule in payload.rules or () if not is_none(rule)]),
         derived="next_step" in payload.derived,
         at=at,
         sources=[source for source in payload.sources if source.partition(" ")[0] in _QUOTING],
@@ -283,6 +329,7 @@ def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
         blockers=(),
         follow_ups=(),
         needs_operator=(),
+        rejected=(),
         sources=(),
     )
 
@@ -297,6 +344,7 @@ def reopened(work: Work, because: str = "") -> Work:
 
 def same(one: Work, other: Work) -> bool:
     """Whether two entries have the same content for the same flush, regardless of the agent that continues it. Fields
-    that holdfast adds (times, sources) do not count, because an earlier release may have written the entry."""
-    blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": "", "sources": ()}
+    that holdfast adds (times, sources) do not count, because an earlier release may have written the entry, and rules
+    neither, because earlier flushes, newer rules and people change them."""
+    blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": "", "sources": (), "rules": ()}
     return evolve(one, **blank) == evolve(other, **blank)

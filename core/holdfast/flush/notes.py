@@ -25,8 +25,10 @@ PURGED = "[purged]"
 
 #: A block's parts: headings with their lines' labels, for one item and for many.
 _PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
+    (ownlines.RULES, {"Rule": "Rules"}),
     (ownlines.WHAT_HAPPENED, {"Fact": "Facts"}),
     (ownlines.WHAT_CHANGED, {"Decision": "Decisions", "State": "State changes"}),
+    (ownlines.GIVEN_UP, {"Rejected": "Rejected"}),
     (ownlines.WHAT_IS_BLOCKED, {"Blocker": "Blockers"}),
     (ownlines.WHAT_IS_NEEDED, {"Needed": "Needed"}),
     (ownlines.WHAT_NEXT, {"Next step": "Next step", "Promised": "Promised follow-ups"}),
@@ -132,7 +134,7 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
     parts = [
         f"**Objective:** {_plain(payload.objective)}",
         ownlines.OPEN if is_open(payload) else ownlines.CLOSED,
-        *(_part(heading, stated, labels) for heading, labels in _PARTS if stated["Needed"] or "Needed" not in labels),
+        *(_part(heading, stated, labels) for heading, labels in _PARTS if _is_shown(stated, labels)),
         _curated(payload.curated),
     ]
     if carried:
@@ -171,11 +173,30 @@ def by_label(payload: Payload) -> dict[str, Sequence[str]]:
         "Decision": payload.decisions or (),
         "State": [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()],
         "Blocker": payload.blockers or (),
-        "Needed": [text for text in payload.needs_operator or () if not is_none(text)],
+        **{
+            label: [text for text in items or () if not is_none(text)]
+            for label, items in (
+                ("Needed", payload.needs_operator),
+                ("Rejected", payload.rejected),
+                ("Rule", payload.rules),
+            )
+        },
         "Next step": [payload.next_step or ""],
         "Promised": payload.follow_ups or (),
         "Artifact": payload.artifacts or (),
     }
+
+
+def late(draft: Payload) -> str:
+    """The decisions and rejected approaches of a draft that comes after its flush, as parts of a block."""
+    stated = by_label(draft)
+    named = [(heading, label, many) for heading, labels in _PARTS for label, many in labels.items() if stated[label]]
+    shown = [one for one in named if one[1] in ("Decision", "Rejected")]
+    return "\n\n".join(_part(heading, stated, {label: many}) for heading, label, many in shown)
+
+
+def _is_shown(stated: Mapping[str, Sequence[str]], labels: Iterable[str]) -> bool:
+    return all(stated[label] or label not in ("Needed", "Rejected", "Rule") for label in labels)
 
 
 def _part(heading: str, stated: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> str:
@@ -232,8 +253,8 @@ class Block:
         return _lines(self.text)
 
     def items(self, *labels: str) -> tuple[str, ...]:
-        """The content of all lines with these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
-        Needed, Next step, Promised and Artifact."""
+        """The content of all lines with these labels, without ``none``. Labels are Rule, Fact, Decision, State,
+        Rejected, Blocker, Needed, Next step, Promised and Artifact."""
         return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
 
 

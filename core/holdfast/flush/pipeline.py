@@ -22,7 +22,7 @@ from holdfast.flush.apply import Documents
 from holdfast.flush.check import check
 from holdfast.flush.plan import Attempt
 from holdfast.fs import durable, private
-from holdfast.journal import background, order, refusals, safety
+from holdfast.journal import order, refusals, safety
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Stated
 from holdfast.models import payload_of
@@ -83,7 +83,7 @@ def flush(
     session.unmarked = False
     is_new = not (receipt.repeated or receipt.spooled)
     if is_new and services.hurried:
-        background.takes_over(services)
+        services.later()
     elif is_new:  # all is durable and no lock is held
         summary = receipt.summary
         receipt = services.facts.complete(receipt, attempt.queued, attempt.gathered)

@@ -18,6 +18,7 @@ from holdfast.flush import contract, notes
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
+from holdfast.models.payload import OPTIONAL
 from holdfast.storage import sha256
 from holdfast.text.lazy import log
 from holdfast.text.openwork import is_none
@@ -70,7 +71,7 @@ def form(payload: Payload) -> dict[str, Any]:
     empty."""
     table: dict[str, Any] = unstructure(payload)
     del table["sources"]
-    return {k: v for k, v in table.items() if k != "needs_operator" or v is not None}
+    return {k: v for k, v in table.items() if k not in OPTIONAL or v is not None}
 
 
 def digest(payload: Payload) -> str:

@@ -92,7 +92,7 @@ def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | No
         return True  # purged data must not come back
     document = services.store.read(written.name)
     if document is None:
-        return _is_past(services, receipt.at, written.surface)
+        return services.is_expired(written.surface, receipt.at)
     if written.surface in _BLOCKS:
         return _has_block(document.text, receipt, flushed, written)
     payload = flushed_payload(flushed) if flushed is not None else None
@@ -102,13 +102,6 @@ def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | No
         entries = payload.curated.memory if written.surface == Surface.MEMORY else payload.curated.user
         return not missing(services, written.surface, document.text, entries, receipt.at)
     return True
-
-
-def _is_past(services: Services, at: datetime, surface: str) -> bool:
-    """Whether retention removes documents of that day."""
-    rules = services.config.retention
-    days = {Surface.DAILY: rules.daily, Surface.TRAIL: rules.trail}.get(Surface(surface), 0)
-    return bool(days) and (services.now().date() - at.astimezone(services.config.tz).date()).days >= days
 
 
 def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:

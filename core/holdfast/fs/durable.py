@@ -24,8 +24,8 @@ from holdfast.errors import Refused, Unavailable
 from holdfast.fs import safeopen
 from holdfast.fs.faults import reporting, unavailable
 from holdfast.fs.locks import FolderLock, Lock, lock
+from holdfast.fs.records import may_be_torn
 from holdfast.fs.safeopen import Folder
-from holdfast.fs.torn import may_be_torn
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:

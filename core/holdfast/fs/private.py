@@ -2,7 +2,7 @@
 
 A folder without the mark came with a clone, a copy or another account. It is put aside under another name, and is never
 read or deleted. Call :func:`check` before reading anything in it, and :func:`make` before writing. ``holdfast trust
---adopt-state`` adopts it, see :mod:`holdfast_cli.trust.adoption`.
+--adopt-state`` adopts it, see :mod:`holdfast_app.checkup.adoption`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from stat import S_IMODE, S_ISDIR, S_ISREG
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
+from holdfast.text import untrusted
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-#: Records which git index was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
+#: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"
@@ -33,6 +35,7 @@ MARK = ownership_mark.FILE
 #: Suffix after a put-aside folder's name.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
+_MOST_TABLE = 16 << 20  # bytes
 _ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
 
 
@@ -68,9 +71,26 @@ def read(path: str) -> bytes | None:
     return None
 
 
+def table(path: str) -> dict[str, Any]:
+    """A private file's JSON object, for records whose loss does no harm: empty when it is missing or unreadable."""
+    with suppress(OSError, ValueError):
+        found = untrusted.from_json(safeopen.read(path, _MOST_TABLE))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def rows(path: str) -> Iterator[Any]:
+    """The JSON values of a private file's lines. Unreadable lines, which a crash can leave, are skipped. Raises:
+    Unavailable."""
+    with durable.reporting(path, "read"), suppress(FileNotFoundError), safeopen.reader(path) as file:
+        for line in file:
+            with suppress(ValueError):
+                yield untrusted.from_json(line)
+
+
 def names(folder: str) -> list[str]:
     """Everything in a folder of the private folder, sorted; empty when it is missing. Raises: Unavailable."""
-    with durable.reporting(folder, "list"), suppress(FileNotFoundError):
+    with durable.reporting(folder, "list"), suppress(FileNotFoundError, NotADirectoryError):
         return safeopen.names(folder)
     return []
 
@@ -105,12 +125,25 @@ def is_used(state: str) -> bool:
 
 
 def discard(state: str) -> None:
-    """Remove a folder in which only its own mark is. Raises: OSError."""
-    with Folder(state) as folder:
-        for name in folder.names():
-            if name in _ITS_OWN:
-                folder.unlink(name)
-    os.rmdir(state)
+    """Remove a folder in which only its own mark is. Raises: Unavailable."""
+    with durable.reporting(state, "remove"):
+        with Folder(state) as folder:
+            for name in folder.names():
+                if name in _ITS_OWN:
+                    folder.unlink(name)
+        os.rmdir(state)
+
+
+def move(source: str, target: str) -> None:
+    """Move a file or folder to another folder, durably. Raises: Unavailable."""
+    with (
+        durable.reporting(source, "move"),
+        Folder(os.path.dirname(source), syncable=True) as old,
+        Folder(os.path.dirname(target), syncable=True) as new,
+    ):
+        new.take(os.path.basename(target), old, os.path.basename(source))
+        new.sync()
+        old.sync()
 
 
 def ignore(state: str) -> None:

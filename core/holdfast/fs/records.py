@@ -1,5 +1,6 @@
 """One record per line: JSON that ends with a checksum, so that incomplete lines are detected.
 
+A crash can leave a torn last line, which :func:`may_be_torn` recognises. Any other unreadable line is damage.
 Used by the journals, the outbox and the extraction queue. Part of the hot path, so without attrs.
 """
 
@@ -13,6 +14,8 @@ from holdfast.text import untrusted
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CRC_BYTES = len(',"crc":"00000000"}')
+_CONTROLS = bytes(range(1, 32))  # JSON escapes them, so lines written by holdfast do not contain them
+_HEX = b"0123456789abcdef"
 
 
 def encode(record: dict[str, Any]) -> bytes:
@@ -34,3 +37,30 @@ def decode(line: bytes) -> dict[str, Any] | None:
         return None
     del record["crc"]
     return record
+
+
+def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
+    """Whether an append cut off by a crash can have left ``tail`` after the last complete line.
+
+    It must start a line, and ``beginnings`` are the possible starts of lines. A power cut may have replaced the
+    rest with zeros, because the file can grow before its data is on disk. After the zeros, only a line's end can
+    follow, with its checksum and newline. A tail with its newline and without zeros was written completely.
+    """
+    head, zero, rest = tail.partition(b"\0")
+    if not zero and head.endswith(b"\n"):
+        return False
+    if head and not any(head.startswith(one) or one.startswith(head) for one in beginnings):
+        return False
+    end = rest.lstrip(b"\0")
+    if end and not _is_end(end):
+        return False
+    body = head + end.removesuffix(b"\n")
+    return len(body.translate(None, _CONTROLS)) == len(body)
+
+
+def _is_end(data: bytes) -> bool:
+    """Whether ``data`` can be the last bytes of a line: ``"crc": "`` or ``"crc":"``, eight digits and ``"}``."""
+    key, digits, close = data[:-11], data[-11:-3], data[-3:]
+    if b"\0" in data or not b'"}\n'.endswith(close) or digits.strip(_HEX):
+        return False
+    return any(key.endswith(one) or one.endswith(key) for one in (b'"crc": "', b'"crc":"'))

@@ -100,12 +100,7 @@ def capture(
     manager, state = hot_plugins(root, env)
     gate = Gate(manager)
     record = message_record(gate, root, role, text, at=datetime.now().astimezone(), message_id=message_id)
-    entry = Journal(state, gate.identifier(session_id)).append(record)[0]
-    if role == "assistant":
-        from holdfast.journal import background
-
-        background.after_turn(root)
-    return entry
+    return Journal(state, gate.identifier(session_id)).append(record)[0]
 
 
 def stored_id(root: str, session_id: str) -> str:

@@ -45,13 +45,9 @@ class Note(NamedTuple):
 def make(state: str) -> None:
     """Reserve the space, durably, unless already reserved. Raises: Unavailable."""
     path = os.path.join(state, FILE)
-    try:
+    with durable.reporting(path, "read"), suppress(FileNotFoundError):
         if os.stat(path).st_size == _LINE * _LINES:
             return
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
     private.make(state)
     with private.lock(path):  # its lock file exists from now on, too
         kept = b"".join(_line(note) for note in _in_place(state))
@@ -100,10 +96,8 @@ def add_away(state: str, stem: str) -> None:
     """Note the session in the user's folder, durably. Raises: Unavailable."""
     path = away_path(state, stem)
     durable.make_private_dir(os.path.dirname(path))
-    try:
+    with durable.reporting(path, "write"):
         os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT))
-    except OSError as error:
-        raise durable.unavailable(error, path, "write") from error
     durable.fsync_dir(os.path.dirname(path))
 
 
@@ -170,7 +164,7 @@ def _held(path: str) -> Iterator[None]:
 def _write(path: str, notes: list[Note]) -> None:
     data = b"".join(map(_line, notes))
     data += _BLANK * (_LINES - len(notes))
-    try:
+    with durable.reporting(path, "write"):
         if len(data) != _LINE * _LINES or os.stat(path).st_size != len(data):
             raise Unavailable("The disk has no space for a note about an UNSAFE session.", next_step="Free some.")
         fd = safeopen.open_fd(path, os.O_WRONLY)
@@ -179,8 +173,6 @@ def _write(path: str, notes: list[Note]) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
-    except OSError as error:
-        raise durable.unavailable(error, path, "write") from error
 
 
 def _line(note: Note) -> bytes:

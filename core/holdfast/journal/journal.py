@@ -23,8 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
-from holdfast.fs.records import decode, encode
-from holdfast.fs.torn import may_be_torn
+from holdfast.fs.records import decode, encode, may_be_torn
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -107,13 +106,10 @@ class Journal:
 
     def _identity(self) -> _Identity | None:
         """The file as it is now, None when missing. Raises: Unavailable."""
-        try:
+        with durable.reporting(self.path, "read"), suppress(FileNotFoundError):
             found = os.stat(self.path)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-        return _Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+            return _Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        return None
 
     def first_line(self) -> bytes:
         """A line that distinguishes the journal from a rewritten or recreated one; empty when there is none.
@@ -124,17 +120,13 @@ class Journal:
 
     def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Each line from offset ``start``, with its offset; none when the file is missing. Raises: Unavailable."""
-        try:
-            with safeopen.reader(self.path) as file:
-                if start:
-                    file.seek(start)
-                for line in file:
-                    yield start, line
-                    start += len(line)
-        except (FileNotFoundError, IsADirectoryError):
-            return
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        missing = suppress(FileNotFoundError, IsADirectoryError)
+        with durable.reporting(self.path, "read"), missing, safeopen.reader(self.path) as file:
+            if start:
+                file.seek(start)
+            for line in file:
+                yield start, line
+                start += len(line)
 
     def append(self, *records: dict[str, Any], first_line: bytes = b"") -> list[Entry]:
         """Add records durably, all with one flush.
@@ -249,13 +241,13 @@ class Journal:
         lines = self._lines(last.end if last else 0)
         return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
-    def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
-        """Records of these kinds that begin before offset ``until``, in order.
+    def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
+        """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
 
         Only these are decoded; damaged lines are skipped. Raises: Unavailable.
         """
         beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
-        for start, line in self._lines():
+        for start, line in self._lines(max(0, self.size() - last) if last is not None else 0):
             if until is not None and start >= until:
                 return
             record = decode(line[:-1]) if line.startswith(beginnings) else None
@@ -294,13 +286,10 @@ class Journal:
     def _cut_torn_tail(self, size: int, acknowledged: int) -> int:
         cut = 0
         if size:
-            try:
-                with safeopen.reader(self.path) as file:
-                    cut = _whole_length(file, size)
-                    file.seek(cut)
-                    tail = file.read(size - cut)
-            except OSError as error:
-                raise durable.unavailable(error, self.path, "read") from error
+            with durable.reporting(self.path, "read"), safeopen.reader(self.path) as file:
+                cut = _whole_length(file, size)
+                file.seek(cut)
+                tail = file.read(size - cut)
             if tail and not may_be_torn(tail, _BEGINNING):
                 raise self._corrupt(cut)
         if cut < acknowledged:
@@ -400,9 +389,6 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
-    try:
-        with safeopen.reader(path, private=private) as file:
-            record = decode(file.readline().rstrip(b"\n"))
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    with durable.reporting(path, "read"), safeopen.reader(path, private=private) as file:
+        record = decode(file.readline().rstrip(b"\n"))
     return str(record["id"]) if record and record.get("kind") == "session" else None

@@ -251,19 +251,10 @@ def waive(state: str, session_id: str) -> None:
 def all_unsafe(state: str) -> list[Marker]:
     """Markers of all UNSAFE sessions, by session id. Raises: Unavailable."""
     noted = {note.stem: note for note in emergency_log.notes(state)}
-    stems = {name.removesuffix(".json") for folder in ("unsafe", _COPIES) for name in _names(state, folder)}
+    files = (name for folder in ("unsafe", _COPIES) for name in private.names(os.path.join(state, folder)))
+    stems = {name.removesuffix(".json") for name in files if name.endswith(".json")}
     markers = (_found(state, stem, _id_of(state, stem), noted.get(stem)) for stem in {*stems, *noted})
     return sorted((m for m in markers if m), key=lambda m: m.session)
-
-
-def _names(state: str, folder: str) -> list[str]:
-    path = os.path.join(state, folder)
-    try:
-        return [name for name in safeopen.names(path) if name.endswith(".json")]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, path, "list") from error
 
 
 def _id_of(state: str, stem: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -22,6 +22,9 @@ from holdfast.models.checks import (
     tuple_or_same,
 )
 from holdfast.models.curated import CuratedDecision, CuratedLines
+
+#: Lists that a payload may leave out.
+OPTIONAL = ("needs_operator", "rejected", "rules")
 
 
 class MutationKind(StrEnum):
@@ -88,14 +91,34 @@ def _mutations(
     return tuple(made(StateMutation, v, f"{name}[{number}]") for number, v in enumerate(items(value, name)))
 
 
+def _rejected(value: Iterable[str | Mapping[str, str]] | None) -> tuple[str, ...] | None:
+    """``{"what", "why"}`` as the line ``WHAT: WHY``."""
+    found: Any = tuple_or_same(value)  # type: ignore[arg-type]
+    if not isinstance(found, tuple):
+        return found  # type: ignore[no-any-return]
+    return tuple(_attempt(v, number) if isinstance(v, Mapping) else v for number, v in enumerate(found))
+
+
+def _attempt(value: Mapping[str, str], number: int) -> str:
+    one = made(_Attempt, value, f"rejected[{number}]")
+    return ": ".join(filter(None, (one.what, one.why)))
+
+
+@frozen(kw_only=True)
+class _Attempt:
+    what: str = field(validator=must_be_text)
+    why: str = field(default="", validator=must_be_text)
+
+
 @frozen(kw_only=True)
 class Payload:
     """Content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
     ``derived`` names the fields that core filled in from drafts or messages, and in an extractor's draft those that
     follow from the turns without being stated; ``sources`` has ``FIELD ID`` for each of those and the messages that
-    they quote (:mod:`holdfast_app.authorship.sources`). ``needs_operator`` lists tasks and decisions that need the
-    operator. The contract does not require it.
+    they quote (:mod:`holdfast_app.authorship.sources`). The contract does not require :data:`OPTIONAL`:
+    ``needs_operator`` lists tasks and decisions that need the operator, ``rejected`` the approaches given up, each as
+    ``WHAT: WHY`` or ``{"what", "why"}``, and ``rules`` the user's standing rules in their words.
     Raises: BadValue naming the field, at construction and not during a flush.
     """
 
@@ -107,6 +130,8 @@ class Payload:
     artifacts: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     follow_ups: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     needs_operator: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
+    rejected: tuple[str, ...] | None = field(default=None, converter=_rejected, validator=must_be_texts)
+    rules: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     state_mutations: tuple[StateMutation, ...] | None = field(default=None, converter=_mutations)
     work_open: bool | None = field(default=None, validator=bool_or_none)
     handoff: HandoffFields | None = field(default=None, converter=_handoff)

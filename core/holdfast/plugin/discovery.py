@@ -28,7 +28,8 @@ COMMANDS = "holdfast.commands"
 CHECKS = "holdfast.checks"
 #: A method that another distribution adds to an opened project.
 METHODS = "holdfast.methods"
-#: An opened project's class. Only an entry of :data:`OWN` counts; see docs/decisions/0014-the-application.md.
+#: The application's classes: of an opened project and of its settings. Only entries of :data:`OWN` count; see
+#: docs/decisions/0014-the-application.md.
 APPLICATION = "holdfast.application"
 #: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
@@ -110,6 +111,12 @@ def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
 def defaults() -> tuple[str, ...]:
     """Names of the plugins that are on without a settings table, sorted."""
     return tuple(f.name for f in scan() if f.group == DEFAULTS and f.distribution == OWN)
+
+
+def declared(name: str) -> Any:
+    """The application's class ``name``; None in the kernel alone. Raises: PluginLoadFailed."""
+    named = (f for f in scan() if (f.group, f.name, f.distribution) == (APPLICATION, name, OWN))
+    return next(map(import_object, named), None)
 
 
 def method(name: str) -> Callable[..., Any]:

@@ -5,21 +5,22 @@ an application (:mod:`holdfast.flush.interfaces`), which gives its own answers i
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from attrs import Factory, define, field
 
-from holdfast.config import identity
-from holdfast.config.layout import Layout, Surface
-from holdfast.config.values import Config
+from holdfast.config.layout import Layout
+from holdfast.config.values import Config, IdentityConfig
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import PluginManager
+from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
-from holdfast.storage import Capability, Document
+from holdfast.storage import Capability, StorageBackend
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
@@ -53,24 +54,6 @@ class Services:
         made.store = store
         return made
 
-    def recalled(self, name: str) -> Document | None:
-        """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not
-        exist or nothing of it may be shown. Raises: Corrupt; Unavailable; PluginError."""
-        document = self.store.read(name)
-        return self.recalled_from(document) if document else None
-
-    def recalled_from(self, document: Document) -> Document | None:
-        """As :meth:`recalled`, for a document that was read."""
-        text, withheld = self.store.sifted(document)
-        if withheld and not text.strip("+\n"):
-            return None
-        return self.shown(document._replace(text=text))
-
-    def shown(self, document: Document) -> Document:
-        """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
-        surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
-        return document._replace(text=self.gate.outgoing(document.text, surface=surface, name=document.name))
-
     def transaction(self) -> Transaction | None:
         """A store that collects changes and makes them in one step, where the backend can."""
         if Capability.TRANSACTIONS not in self.store.backend.capabilities:
@@ -80,6 +63,15 @@ class Services:
         return Transaction(self.store)
 
     # replaceable by an application
+
+    @classmethod
+    def check_state(cls, root: str, state: str) -> None:
+        """Called before anything in the private folder is read. The kernel's own trusts what git brought into it."""
+
+    @classmethod
+    def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
+        """The project's store, with its answer to which passages agents may have. The kernel trusts all of them."""
+        return Store(backend, config.layout, state, Provenance())
 
     @property
     def facts(self) -> FactService:
@@ -115,6 +107,12 @@ class Services:
 
         return AllOwn()
 
+    def later(self) -> None:
+        """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
+
+    def said(self, role: str, tool: str) -> None:
+        """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""
+
     def with_surroundings(self, summary: str) -> str:
         """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
         return summary
@@ -138,8 +136,13 @@ class Services:
 
     @property
     def curated_limit(self) -> int:
-        """Maximum items in a curated document, which is the lowest limit of the dream and the validators."""
-        return min((self.config.dream.max_items, *self.validator_limits))
+        """Maximum items in a curated document, which is the lowest limit of the validators."""
+        return min(self.validator_limits, default=sys.maxsize)
+
+    def is_expired(self, surface: str, at: datetime) -> bool:
+        """Whether the surface's document of that day may be gone, because data is not kept for so long. The kernel
+        keeps everything."""
+        return False
 
     def waits(self, name: str) -> bool:
         """Whether a list of what waits, a file in the private folder, has lines."""
@@ -155,7 +158,7 @@ class Services:
         settings = self.config.identity
         if not (self.is_remote if settings.record is None else settings.record):
             return ""
-        return self.gate.label(identity.described(settings, agent))
+        return self.gate.label(origin_of(settings, agent))
 
     def now(self) -> datetime:
         """The current time in the configured zone."""
@@ -171,3 +174,30 @@ def _refuse(name: str) -> NoReturn:
         f"This application delivers nothing that waits in {name}.",
         next_step="Use `holdfast.Holdfast` with the whole distribution, or switch `[storage] spool` off.",
     )
+
+
+def origin_of(settings: IdentityConfig, agent: str = "") -> str:
+    """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
+    before the ``@`` is used."""
+    person, machine = settings.person or _login(), settings.machine or _host()
+    return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
+
+
+def _plain(text: str) -> str:
+    """In one line, without what would end a comment."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("--", "-").replace(">", "")
+
+
+def _login() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node().partition(".")[0] or "unknown"

@@ -12,7 +12,7 @@ from attrs import evolve
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
-from holdfast.journal import background, capture
+from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
 from holdfast.session.context import Context
@@ -65,7 +65,7 @@ class Session(Context):
         with self._lock:
             if record["id"] not in self._ids:
                 self._append(record)
-                background.said(self._services, role, tool)
+                self._services.said(role, tool)
             stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
             return stored or self._message(record)
 
@@ -81,7 +81,7 @@ class Session(Context):
             records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # stored ids
             if records:
                 self._append(*records)
-                background.said(services, records[-1]["role"], records[-1].get("tool", ""))
+                services.said(records[-1]["role"], records[-1].get("tool", ""))
             return len(records)
 
     # the flush gate

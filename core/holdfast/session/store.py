@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Layout
-from holdfast.config.provenance import Sifted
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
 from holdfast.storage import (
     ABSENT,
-    Add,
-    Change,
     Committed,
     Document,
-    Remove,
     StorageBackend,
     block_marker,
     check_name,
-    get_fact,
     sha256,
-    update_fact,
 )
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
-    from holdfast.config.provenance import Provenance
-    from holdfast.models import AddResult, Fact, Written
+    from holdfast.models import Fact, Written
+    from holdfast.session.provenance import Provenance, Sifted
 
 logger = log(__name__)
 
@@ -73,74 +67,13 @@ class Store:
     def begin(self) -> None:
         """Record, once, the project's content from before this machine's first write. Until then only this machine's
         writes count as written here. Raises: Unavailable."""
-        if not self.provenance.has_begun:
-            self.provenance.begin(self._documents(), self._facts())
+        self.provenance.begin(self.documents(), self.readable_facts())
 
     def sifted(self, document: Document) -> Sifted:
         """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
         return self.provenance.sift(document.name, document.text)
 
-    def is_withheld(self, name: str) -> bool:
-        """Whether the document exists and agents may have nothing of it. Raises: Corrupt, Unavailable."""
-        document = None if self.provenance.is_remote else self.read(name)
-        if document is None:
-            return False
-        sifted = self.sifted(document)
-        return bool(sifted.withheld) and not sifted.text.strip("+\n")
-
-    def withheld_in(self, name: str) -> int:
-        """The number of passages withheld from agents. Raises: Corrupt, Unavailable."""
-        document = None if self.provenance.is_remote else self.read(name)
-        return len(self.sifted(document).withheld) if document else 0
-
-    def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        """Those of ``facts`` that agents may have, in their order. Raises: Unavailable."""
-        listed = list(facts)
-        hidden = {fact.id for fact in self.provenance.withheld_facts(listed)}
-        return [fact for fact in listed if fact.id not in hidden] if hidden else listed
-
-    def withheld_facts(self) -> list[Fact]:
-        """The stored facts that are withheld from agents, up to a damaged one. Raises: Unavailable."""
-        if self.provenance.is_remote:
-            return []
-        return self.provenance.withheld_facts(self._facts())
-
-    def withheld(self) -> dict[str, int]:
-        """The documents with passages that are withheld from agents, and how many. Reads the whole store.
-        Raises: Corrupt, Unavailable."""
-        if self.provenance.is_remote:
-            return {}
-        return {name: number for name in self.names() if (number := self.withheld_in(name))}
-
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        """:meth:`StorageBackend.add_fact`, recorded as written here. Raises the same errors."""
-        self.provenance.record_facts([fact])
-        return self.backend.add_fact(fact, limit)
-
-    def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
-        """Add facts as :meth:`add_fact` does, then delete the facts ``older``, all in one step where the backend can.
-        The result is None for a fact whose id is taken. Raises the same errors."""
-        self.provenance.record_facts(facts)
-        changes: list[Change] = [Add(fact, limit) for fact in facts]
-        return self.backend.commit([*changes, *map(Remove, older)]).added
-
-    def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
-        """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states
-        its new content. Raises the same errors."""
-        is_own = is_own or bool(self.known_facts([get_fact(self.backend, fact_id)]))
-        fact = update_fact(self.backend, fact_id, **changed)
-        if is_own:
-            self.provenance.record_facts([fact])
-        return fact
-
-    def record_all(self) -> None:
-        """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
-        self.provenance.is_remote = False
-        for name, text in self._documents():
-            self.provenance.record(name, "", text)
-        self.provenance.record_facts(self._facts())
-
-    def _documents(self) -> Iterator[tuple[str, str]]:
+    def documents(self) -> Iterator[tuple[str, str]]:
         """Names and texts of the readable documents, one at a time."""
         for name in self.names():
             try:
@@ -150,7 +83,7 @@ class Store:
             if document is not None:
                 yield name, document.text
 
-    def _facts(self) -> Iterator[Fact]:
+    def readable_facts(self) -> Iterator[Fact]:
         """The facts up to a damaged one."""
         try:
             yield from self.backend.facts()
@@ -161,7 +94,7 @@ class Store:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        if not self.provenance.is_remote:
+        if self.provenance.withholds:
             before = self.read(name)
             text = before.text if before else ""
             self.provenance.record(

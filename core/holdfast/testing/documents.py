@@ -19,7 +19,7 @@ HEADER = "# Daily Memory: 2026-03-01\n"
 # All examples share one store on purpose, because they must not disturb each other. Each backend subclasses the suite,
 # and `differing_executors` warns about that.
 hard = settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
 )

@@ -27,8 +27,6 @@ def call(store: StorageBackend, wanted: dict[str, Any]) -> Any:
         made = {**arguments["fact"], "created_at": datetime.fromisoformat(arguments["fact"]["created_at"])}
         result = store.add_fact(Fact(**made), arguments["limit"])
         return {"outcome": str(result.outcome), "evicted": list(result.evicted), "duplicate_of": result.duplicate_of}
-    if method in ("delete_fact", "update_fact"):
-        return getattr(store, method)(**arguments).id
     if method == "watch":  # read until told to stop by the document itself
         return _watch(store, **arguments)
     return getattr(store, method)(**arguments)

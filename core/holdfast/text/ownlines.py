@@ -50,6 +50,9 @@ WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF =
     "What should happen next",
     "Where the proof lives",
 )
+#: Parts that are left out when they are empty.
+RULES: Final = "Rules of the user"
+GIVEN_UP: Final = "What was given up"
 PART: Final = "### {part}"
 #: A label without content, and the replacement for a missing label.
 NONE: Final = "- {label}: none"
@@ -63,15 +66,20 @@ MORE: Final = "- … {number} more in the journal"
 
 # --- a summary without a model -------------------------------------------------------------------------------------
 QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
-COMPACTED, ASKED, SAID_LAST, USER_SAID, TASKS, OTHER_TURNS, ALONG, COMMITS, FAILED = QUOTING = (
-    "The client's own summary, at its last compaction",
-    "Asked before",
+SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
     "The agent said last",
-    "The user said",
     "Task list",
+    "The last request, where it goes on",
+    "The user also said, newest first",
+    "The client's own summary, at its last compaction",
+    "The client's own summary at its compaction, older than the lines above",
+    "The agent said earlier, newest first",
+    "Commits",
+    # of notes written before
+    "Asked before",
+    "The user said",
     "The agent said at the end of other turns",
     "The agent said along the way",
-    "Commits",
     "Checks whose last run failed",
 )
 
@@ -80,7 +88,7 @@ HANDOFF: Final = "# Handoff"
 FIELD: Final = "- **{field}:**"
 FIELDS: Final = (
     "Next action", "Branch or review", "Blocker", "Objective", "Facts that changed", "Artifacts", "Promised",
-    "Needed from the operator",
+    "Needed from the operator", "Given up", RULES,
 )  # fmt: skip
 QUOTES: Final = "- **Quoted from messages:** {any}"
 STORY: Final = "- **Whole story:** {any}, block {word}"
@@ -146,7 +154,7 @@ _FIELDS: Final = {
     "number": r"[\d,]+",
     "document": r"(?:\S+\.md|no note)",
     "title": "|".join(map(re.escape, _TITLES)),
-    "part": "|".join(map(re.escape, (*QUESTIONS, *DIARY))),
+    "part": "|".join(map(re.escape, (*QUESTIONS, RULES, GIVEN_UP, *DIARY))),
     "label": "|".join(map(re.escape, LABELS)),
     "section": "|".join(PROFILE_SECTIONS),
     "quoting": "|".join(map(re.escape, QUOTING)),

@@ -17,6 +17,8 @@ OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
 #: The stored facts' name among a brief's documents.
 FACTS = "facts"
+#: The same for the user's rules.
+RULES = "rules of the user"
 
 #: Begins the line with which a session's start introduces the fenced text.
 INTRODUCTION = "holdfast keeps this project's memory."

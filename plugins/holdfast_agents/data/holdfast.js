@@ -28,7 +28,8 @@ const TOAST_LIMIT_MS = 2_000
 // After an event that got no answer in time, the ones that are no gate are left out for a while.
 const PAUSE_MS = 60_000
 const MAX_CHARS = 200_000
-const ASKS = "holdfast: about "
+// Share of the context window up to which nothing is asked, so that no tool waits for an answer.
+const ROOM = 0.3
 // A longer conversation is handed over in a file of this user's, which is removed again.
 const MAX_INLINE_CHARS = 8_000_000
 
@@ -40,7 +41,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
 
   const sessionOf = (id) => {
     if (!sessions.has(id)) {
-      const unknown = { id, parent: undefined, started: false, compacting: false, brief: "", lost: "", ask: "" }
+      const unknown = { id, parent: undefined, started: false, compacting: false, full: false, brief: "", ask: "" }
       sessions.set(id, { ...unknown, queue: Promise.resolve() })
     }
     return sessions.get(id)
@@ -92,6 +93,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
     if (!last || last.info.summary === true) return {}
     const { input = 0, output = 0, reasoning = 0, cache = {} } = last.info.tokens
     const window = await windowOf(model ?? last.info)
+    session.full = input + (cache.read ?? 0) > ROOM * window
     return window ? { tokens: input + output + reasoning + (cache.read ?? 0) + (cache.write ?? 0), window } : {}
   }
 
@@ -140,7 +142,6 @@ export const Holdfast = async ({ client, directory, worktree }) => {
     session.started = true
     session.compacting = false
     session.brief = await note("start", session, { source })
-    session.lost = ""
     session.ask = ""
   }
 
@@ -159,10 +160,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
         }
         const messageID = output.message?.id ?? input.messageID
         const use = await useOf(session, input.model ?? output.message?.model)
-        const told = await note("message", session, { messageID, parts: texts(output.parts), ...use })
-        // A request to flush is for this turn; what a summary lost stays in the prompt until the next compaction.
-        session.ask = told.startsWith(ASKS) ? told : ""
-        if (told && !session.ask) session.lost = told
+        session.ask = await note("message", session, { messageID, parts: texts(output.parts), ...use }) // for this turn
       }).catch(() => {}),
 
     "tool.execute.after": async (input, output) => {
@@ -170,8 +168,12 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       const exit = output.metadata?.exit // of the shell; other tools have none
       const failed = Number.isInteger(exit) && exit !== 0
       const told = { tool, callID, args, output: head(String(output.output ?? "")), failed }
-      // Not waited for: the agent goes on, and compaction waits for the queue.
-      queued(sessionID, (session) => note("tool", session, told)).catch(() => {})
+      const asked = queued(sessionID, async (session) => note("tool", session, { ...told, ...(await useOf(session)) }))
+      const session = sessions.get(sessionID)
+      // Mostly not waited for: the agent goes on, and compaction waits for the queue.
+      if (!session.full) return void asked.then((ask) => (session.ask = ask || session.ask)).catch(() => {})
+      const ask = await asked.catch(() => "")
+      if (ask) output.output = `${output.output ?? ""}\n\n<system-reminder>\n${ask}\n</system-reminder>`
     },
 
     "experimental.chat.system.transform": async (input, output) => {
@@ -179,7 +181,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       if (!session) return
       await session.queue
       if (session.compacting) return // what was recalled is not to be summarised
-      for (const text of [session.brief, session.lost, session.ask]) if (text) output.system.push(text)
+      for (const text of [session.brief, session.ask]) if (text) output.system.push(text)
     },
 
     "experimental.session.compacting": async (input, output) => {

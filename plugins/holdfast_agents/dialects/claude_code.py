@@ -28,7 +28,7 @@ LIMITS_S = {
     events.CONFIG: 8.0,
 }
 _OWN = ("/memory-update", "/holdfast", "$memory-update", "$holdfast")
-_NAMES = {events.START: "SessionStart", events.PROMPT: "UserPromptSubmit"}
+_NAMES = {events.START: "SessionStart", events.PROMPT: "UserPromptSubmit", events.TOOL: "PostToolUse"}
 _KINDS = {
     "SessionStart": events.START,
     "UserPromptSubmit": events.PROMPT,
@@ -100,8 +100,9 @@ def answer(kind: str, reply: Reply) -> Answer:
 
 
 def spoken(kind: str, reply: Reply) -> Answer:
-    """The non-blocking answer to SessionStart, UserPromptSubmit and Stop. Codex understands the same."""
-    output: dict[str, object] = {}
+    """The answer to SessionStart, UserPromptSubmit, PostToolUse and Stop. A block at Stop lets the agent continue with
+    the reason. Codex understands the same."""
+    output: dict[str, object] = {"decision": "block", "reason": reply.block} if reply.block else {}
     if reply.context and kind in _NAMES:
         output["hookSpecificOutput"] = {"hookEventName": _NAMES[kind], "additionalContext": reply.context}
     if reply.notice and kind in (*_NAMES, events.STOP):

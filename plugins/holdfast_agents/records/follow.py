@@ -34,9 +34,9 @@ from holdfast_app.transcripts import opencode, read
 if TYPE_CHECKING:
     from holdfast import Session
     from holdfast.models import Message
-    from holdfast.session.services import Services
     from holdfast_agents.events import Event
     from holdfast_agents.records.memo import Memo
+    from holdfast_app.base import Services
 
 #: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.
 PATIENCE_S = 0.5

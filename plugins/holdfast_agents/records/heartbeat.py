@@ -1,7 +1,8 @@
-"""The last time a client's hooks ran: ``state/heartbeats/CLIENT.json``, one small file per client.
+"""The last time a client's hooks ran and what they cost: ``state/heartbeats/CLIENT.json``, one small file per client.
 
-Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the only sign.
-``holdfast doctor``, ``status`` and the MCP tools read it. Part of the hot path, so without attrs.
+Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the only sign. ``holdfast doctor``,
+``status`` and the MCP tools read it, :mod:`holdfast_app.report.cost` the cost. Part of the hot path, so without
+attrs.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
 
 _FOLDER = "heartbeats"
-_MOST = 65536  # maximum bytes read from a heartbeat
 
 
 class Beat(NamedTuple):
@@ -27,14 +26,23 @@ class Beat(NamedTuple):
     at: datetime
 
 
-def beat(state: str, client: str, event: str, session: str) -> None:
-    """Record that ``client``'s hook runs now. Not flushed to disk, because losing it in a crash is harmless.
+def beat(state: str, client: str, event: str, session: str, seconds: float = 0.0, chars: int = 0) -> None:
+    """Record that ``client``'s hook ran, in ``seconds``, and gave the model ``chars`` characters. Not flushed to disk,
+    because losing it in a crash is harmless. Of two hooks at the same time one may go uncounted.
 
     Raises: Unavailable.
     """
-    folder = private.make(state, _FOLDER)
-    told = {"client": client, "event": event, "session": session, "at": datetime.now(UTC).isoformat()}
-    path = os.path.join(folder, f"{client}.json")
+    path = os.path.join(private.make(state, _FOLDER), f"{client}.json")
+    now = datetime.now(UTC).isoformat()
+    old = private.table(path)
+    spent = found if isinstance(found := old.get("spent"), dict) else {}
+    try:
+        times, before, given = spent.get(event, (0, 0.0, 0))
+        spent[event] = [times + 1, round(before + seconds, 4), given + chars]
+    except (TypeError, ValueError):  # edited
+        spent[event] = [1, seconds, chars]
+    told = {"client": client, "event": event, "session": session, "at": now, "since": old.get("since", now)}
+    told["spent"] = spent
     durable.replace(path, json.dumps(told).encode(), flush=False)
 
 
@@ -47,10 +55,10 @@ def beats(state: str) -> list[Beat]:
     except OSError:
         return []
     for name in names:
+        told = private.table(os.path.join(folder, name))
         try:
-            told = untrusted.from_json(safeopen.read(os.path.join(folder, name), _MOST))
             at = datetime.fromisoformat(told["at"])
             found.append(Beat(str(told["client"]), str(told["event"]), str(told["session"]), at.astimezone(UTC)))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             continue
     return sorted(found, key=lambda b: b.at, reverse=True)

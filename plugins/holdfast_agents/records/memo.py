@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, field, fields, frozen
 
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, private
 from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
-from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FOLDER = "agents"
 _KEPT = 200
-_MOST = 1 << 20  # maximum bytes read from a memo
 
 
 def _strings(values: Iterable[object]) -> tuple[str, ...]:
@@ -81,10 +79,10 @@ def newest(state: str) -> Iterator[Memo]:
 
 
 def _read(path: str) -> Memo | None:
+    told = private.table(path)
     try:
-        told = untrusted.from_json(safeopen.read(path, _MOST))
         memo = Memo(**{a.name: told[a.name] for a in fields(Memo) if a.name in told})
-    except (OSError, ValueError, TypeError):
+    except (ValueError, TypeError):
         return None
-    whole = isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
+    whole = bool(told) and isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
     return memo if whole and all(isinstance(getattr(memo, n), str) for n in ("session", "transcript")) else None

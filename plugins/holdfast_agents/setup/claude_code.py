@@ -12,6 +12,8 @@ import os
 import shlex
 from typing import Any
 
+from attrs import evolve
+
 from holdfast_agents.clientfiles import claude_folder
 from holdfast_agents.setup import program, wording
 from holdfast_agents.setup.parts import Hooks, Part, Values, Whole
@@ -49,6 +51,8 @@ _START_HERE = (
     "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs none of "
     "these hooks and compacts unguarded. `holdfast install claude-code --scope user` guards every folder."
 )
+#: Path to the commands that Claude Code runs without asking. It would stop an agent that works alone to ask.
+_ALLOW = ("permissions", "allow")
 _TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)"
 
 
@@ -56,7 +60,9 @@ def needed(where: Where) -> Needed:
     """See :func:`holdfast_agents.setup.clients.needed`."""
     base = where.root if where.in_project else claude_folder()
     inside = (".claude",) if where.in_project else ()
-    settings = where.place(hooks(where.program, _guard_path(where, base)), f"{len(EVENTS)} hooks", base, *inside, _FILE)
+    what = f"{len(EVENTS)} hooks, and leave to flush"
+    part = evolve(hooks(where.program, _guard_path(where, base)), listed={_ALLOW: _leave(where.program)})
+    settings = where.place(part, what, base, *inside, _FILE)
     script = guard(f"take holdfast's hooks out of {settings.shown}")
     places = [
         settings,
@@ -74,6 +80,10 @@ def needed(where: Where) -> Needed:
         by_hand.insert(1, _SERVER_QUESTION)
         places.append(where.place(_server(where.program), "the MCP server", base, ".mcp.json"))
     return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
+
+
+def _leave(words: tuple[str, ...]) -> str:
+    return f"Bash({program.spelled(words)} flush:*)"
 
 
 def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from holdfast_agents.setup import model as model_choice
 from holdfast_agents.setup import placing
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed
 from holdfast_agents.setup.clients import where as where_in
-from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
@@ -37,9 +38,19 @@ WHERE = (
 @Command(
     "Guard a client",
     "add holdfast's hooks to Claude Code, opencode or Codex",
-    *WHERE,
+    argument("client", nargs="?", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
+    WHERE[1],
     flag("--print", "print the files and their content; write nothing"),
-    flag("--model", "also run this client as holdfast's model, in all of this user's projects; needs no API key"),
+    one_of(
+        argument(
+            "--model",
+            nargs="?",
+            const="",
+            metavar="NAME",
+            help="use this client's login (or that of NAME) as the model in all your projects; needs no API key",
+        ),
+        flag("--no-model", "do not ask about a model"),
+    ),
     argument("--plugin-dir", metavar="DIR", help="claude-code: create a plugin directory in DIR instead"),
     examples=(
         "holdfast install claude-code",
@@ -54,19 +65,22 @@ WHERE = (
 def install(call: Call) -> Answer:
     """Put the hooks into the client's settings, and set the project up."""
     args = call.args
+    model_choice.read(args)
     where = evolve(where_of(call), server=_can_serve())
     as_plugin = args.plugin_dir is not None
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
     wanted = _plugin(call, where) if as_plugin else needed(args.client, where)
     if args.print:
-        return _printed(wanted, model=args.model)
+        return _printed(wanted, args.model)
     done = placing.put_in(wanted.places)
-    model = _switch_on(where.root, args.client) if args.model else None
+    login = "" if as_plugin else model_choice.chosen(call, call.root)
+    model = model_choice.switch_on(call.root, login) if login else None
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
     by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
     if not as_plugin:
         by_hand = [*_missing_program(where), *by_hand, *_next_steps(where)]
+        by_hand += [model_choice.step(args.client)] if not login and model_choice.lacks(call, call.root) else []
 
     def show(out: Term) -> None:
         name = CLIENTS[args.client]
@@ -77,7 +91,7 @@ def install(call: Call) -> Answer:
         say_files(out, done, [(file, "made", "") for file in made])
         if model:
             setting = f"`{model['key']} = true` in {model['file']}"
-            sentence = f"{name} is the model for facts and dreams in all your projects: {setting}."
+            sentence = f"{model_choice.LOGINS[login].shown} is the model in all your projects: {setting}."
             out.note("ok", f"{sentence} It uses your login and its quota.")
         for message, step in notices:
             out.note("warn", f"{message} {step}")
@@ -127,7 +141,7 @@ def _can_serve() -> bool:
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The created files, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast.config import settings
-    from holdfast_cli.settings import project
+    from holdfast_app.settings import project
 
     if settings.config_file(where.root) is not None:
         return (), project.begin(where.root)
@@ -166,24 +180,14 @@ _NO_SERVER = (
     "The MCP server was left out because it cannot start here. Its tools are optional. To get them, run "
     f"`{extra('mcp')}`, then install again."
 )
-#: Client -> the plugin that runs it as a model.
-_MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "opencode_cli"}
 
 
-def _switch_on(root: str, client: str) -> dict[str, str]:
-    """Enable the client's model plugin in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast_cli.settings import effective
-
-    key = f"plugins.{_MODELS[client]}.enabled"
-    return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
-
-
-def _printed(wanted: Needed, *, model: bool) -> Answer:
+def _printed(wanted: Needed, model: str | None) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
-    if model:
+    if model is not None:
         from holdfast.config import settings
 
-        text = f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
+        text = f"[plugins.{model_choice.LOGINS[model].plugin}]\nenabled = true\n"
         files.append((settings.user_file_shown(), "your own settings", text))
 
     def show(out: Term) -> None:
@@ -205,7 +209,7 @@ def _plugin(call: Call, where: Where) -> Needed:
     args = call.args
     if args.client != CLIENT:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
-    if args.model:
+    if args.model is not None:
         raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
     if os.path.isdir(where.root) and os.listdir(where.root):
         try:

@@ -6,7 +6,6 @@ A part is added to a file's text (``""`` for a missing file) or removed from it.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from abc import ABC, abstractmethod
@@ -53,69 +52,10 @@ class Part(ABC):
 
 
 @frozen(kw_only=True)
-class Hooks(Part):
-    """A hook of ``client`` for each event, in the form shared by Claude Code and Codex.
-
-    ``groups`` maps events to the value appended under ``hooks.EVENT``. Other holdfast hooks there are removed, and
-    other people's hooks stay.
-    """
-
-    client: str
-    groups: Mapping[str, Mapping[str, Any]]
-
-    def put(self, text: str, name: str) -> str:
-        text = text if text.strip() else _BARE
-        existing = self._groups_with_ours(text, name)
-        for event in {**self.groups, **existing}:
-            group = self.groups.get(event)
-            if group is not None and existing.get(event) == [group]:
-                continue
-            if event in existing:
-                text = self._without(text, event, name)
-            if group is not None:
-                text = jsontext.append(text, ("hooks", event), group, name)
-        return text
-
-    def take(self, text: str, name: str) -> str:
-        for event in self._groups_with_ours(text, name):
-            text = self._without(text, event, name)
-        return _or_nothing(text, name)
-
-    def show(self) -> str:
-        return json.dumps({"hooks": {event: [group] for event, group in self.groups.items()}}, indent=2) + "\n"
-
-    def _groups_with_ours(self, text: str, name: str) -> dict[str, list[object]]:
-        """Events with groups that contain a holdfast hook, and these groups."""
-        with_ours = {
-            event: [group for group in groups if any(is_ours(hook, self.client) for hook in hooks_of(group))]
-            for event, groups in _lists(jsontext.read(text, name) if text.strip() else {})
-        }
-        return {event: groups for event, groups in with_ours.items() if groups}
-
-    def _without(self, text: str, event: str, name: str) -> str:
-        for index, group in reversed(list(enumerate(dict(_lists(jsontext.read(text, name)))[event]))):
-            hooks = hooks_of(group)
-            ours = [n for n, hook in enumerate(hooks) if is_ours(hook, self.client)]
-            if ours and len(ours) == len(hooks):
-                text = jsontext.remove(text, ("hooks", event, index), name)
-            else:
-                for n in reversed(ours):
-                    text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
-        return _pruned(text, ("hooks", event), name)
-
-
-def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
-    events = settings.get("hooks")
-    for event, groups in events.items() if isinstance(events, dict) else ():
-        if isinstance(groups, list):
-            yield str(event), groups
-
-
-@frozen(kw_only=True)
 class Values(Part):
     """Members of an object (path -> value) and elements of lists (path -> element that must be in the list)."""
 
-    members: Mapping[tuple[str, ...], object]
+    members: Mapping[tuple[str, ...], object] = {}
     listed: Mapping[tuple[str, ...], str] = {}
     #: The member with the MCP server, which may be the user's own.
     server: tuple[str, ...] = ()
@@ -163,6 +103,65 @@ class Values(Part):
         for path, value in (*self.members.items(), *((path, [element]) for path, element in self.listed.items())):
             text = jsontext.put(text, path, value, "")
         return text
+
+
+@frozen(kw_only=True)
+class Hooks(Values):
+    """A hook of ``client`` for each event, in the form shared by Claude Code and Codex.
+
+    ``groups`` maps events to the value appended under ``hooks.EVENT``. Other holdfast hooks there are removed, and
+    other people's hooks stay. The other values go into the same file.
+    """
+
+    client: str
+    groups: Mapping[str, Mapping[str, Any]]
+
+    def put(self, text: str, name: str) -> str:
+        text = super().put(text, name)
+        existing = self._groups_with_ours(text, name)
+        for event in {**self.groups, **existing}:
+            group = self.groups.get(event)
+            if group is not None and existing.get(event) == [group]:
+                continue
+            if event in existing:
+                text = self._without(text, event, name)
+            if group is not None:
+                text = jsontext.append(text, ("hooks", event), group, name)
+        return text
+
+    def take(self, text: str, name: str) -> str:
+        for event in self._groups_with_ours(text, name):
+            text = self._without(text, event, name)
+        return super().take(text, name)
+
+    def show(self) -> str:
+        return self.put("", "")
+
+    def _groups_with_ours(self, text: str, name: str) -> dict[str, list[object]]:
+        """Events with groups that contain a holdfast hook, and these groups."""
+        with_ours = {
+            event: [group for group in groups if any(is_ours(hook, self.client) for hook in hooks_of(group))]
+            for event, groups in _lists(jsontext.read(text, name) if text.strip() else {})
+        }
+        return {event: groups for event, groups in with_ours.items() if groups}
+
+    def _without(self, text: str, event: str, name: str) -> str:
+        for index, group in reversed(list(enumerate(dict(_lists(jsontext.read(text, name)))[event]))):
+            hooks = hooks_of(group)
+            ours = [n for n, hook in enumerate(hooks) if is_ours(hook, self.client)]
+            if ours and len(ours) == len(hooks):
+                text = jsontext.remove(text, ("hooks", event, index), name)
+            else:
+                for n in reversed(ours):
+                    text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
+        return _pruned(text, ("hooks", event), name)
+
+
+def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
+    events = settings.get("hooks")
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        if isinstance(groups, list):
+            yield str(event), groups
 
 
 def _pruned(text: str, path: tuple[str, ...], name: str) -> str:

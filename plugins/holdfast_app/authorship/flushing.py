@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.models import CuratedEntry, Message, Payload, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 class Authorship:

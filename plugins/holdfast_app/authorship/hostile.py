@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
+from holdfast_app.authorship.sources import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -226,7 +227,9 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
         text = getattr(draft, name)
         if text is not None and name not in draft.derived and not may_stay(text, turns):
             changes[name] = None
-    for name in ("facts", "decisions", "blockers", "follow_ups", "needs_operator"):
+    from holdfast.models.payload import OPTIONAL  # a session's start does without
+
+    for name in (*LISTS, *OPTIONAL):
         strings = getattr(draft, name) or ()
         kept = [text for text in strings if may_stay(text, turns)]
         if len(kept) < len(strings):

@@ -23,7 +23,7 @@ _LEAST_CHARS: Final = 8
 _SHORT: Final = 8
 #: Ids that begin alike: with a kind (``msg_``, ``prt_``, ``toolu_``), or version 7 UUIDs, which begin with a time.
 _ALIKE: Final = Lazy(r"[a-z]+_|[0-9a-f]{8}-[0-9a-f]{4}-7")
-_LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
+LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
 def short_id(message_id: str) -> str:
@@ -38,7 +38,7 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
     a shortened message id (:func:`short_id`)."""
     said_in: dict[str, str] = {}  # each key's message
     wanted: list[tuple[str, tuple[str, ...]]] = []
-    for field in ("objective", "next_step", *_LISTS):
+    for field in ("objective", "next_step", *LISTS, "rejected", "rules"):
         if field in payload.derived:
             value = getattr(payload, field) or ()
             wanted += [(field, _keys(field, text)) for text in ((value,) if isinstance(value, str) else value)]

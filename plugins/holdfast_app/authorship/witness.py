@@ -16,9 +16,9 @@ from holdfast.models import Message, Turn
 from holdfast_app.authorship import hostile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
@@ -67,14 +67,15 @@ def _journalled(services: Services) -> list[Turn]:
         try:
             session = journal.session_id_of(path)
             entries = journal.Journal(services.state, session).entries() if session else ()
-            messages.extend(_message(entry.record) for entry in entries if entry.record.get("kind") == "message")
+            messages.extend(message(entry.record) for entry in entries if entry.record.get("kind") == "message")
         except (HoldfastError, KeyError, TypeError, ValueError):
             pass  # messages read up to here count
         found.insert(0, Turn(messages=messages))
     return found
 
 
-def _message(record: dict[str, object]) -> Message:
+def message(record: Mapping[str, object]) -> Message:
+    """A journal's message. Raises: KeyError, ValueError for a damaged record."""
     return Message(
         role=str(record["role"]),
         text=str(record["text"]),

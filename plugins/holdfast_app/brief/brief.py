@@ -8,43 +8,48 @@ because derived text must not become a source for its own sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff
+from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
+from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
-from holdfast.text import conflicts
+from holdfast.text import conflicts, recall
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
+from holdfast_app import upkeep
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.brief import known, uncommitted
-from holdfast_app.brief.fitting import fitted
+from holdfast_app.brief import known, turns, uncommitted
+from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
 from holdfast_app.sessions.status import apart
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Receipt
     from holdfast_app.services import Services
 
-#: Note lines that a brief can omit.
+R = TypeVar("R")
+
+#: Note lines that a brief can omit. Rules that still hold are above.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
+    r"|- Rule: |curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
-    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+    r"- (?:Fact|Rejected|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 #: Lines about the state of work, which a later block of the same session replaces.
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
@@ -55,6 +60,9 @@ _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
 _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 _UNCOMMITTED = re.compile(rf"^{re.escape(uncommitted.TITLE)}\n(?:- .*\n)*", re.MULTILINE)
+#: A block's commits, and how many of them the resume point shows.
+_COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
+_LAST_COMMITS = 3
 #: A heading without text.
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
@@ -85,6 +93,8 @@ class Brief:
     spooled: str = ""
     #: Lines for the facts that fit, corrections first.
     facts: tuple[str, ...] = ()
+    #: The user's standing rules, newest first.
+    rules: tuple[str, ...] = ()
 
     @property
     def damaged(self) -> tuple[Loss, ...]:
@@ -118,11 +128,13 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
     session = services.gate.identifier(session) if session else ""
     entries, torn = reading.work(reading.text(handoff_name), handoff_name)
-    work, closed = _open_and_closed(kept.work(entries) if kept else entries, session)
     memory, user = reading.text(memory_name), reading.text(user_name)
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
+    entries = kept.work(entries) if kept else entries
+    rules = tuple(rule for one in entries for rule in one.rules[::-1])
+    work, closed = _open_and_closed(entries, days, session)
     unsafe = tuple(safety.all_unsafe(services.state))
     withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     standing = ((user_name, user), (memory_name, memory), *files)
@@ -136,22 +148,38 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         unsafe,
         withheld,
         lost,
+        commits=_commits(days, next((one.flush for one in (*work, closed) if one), "")),
         facts=facts.lines,
         spooled=waiting,
         session=session,
         max_chars=max_chars,
     )
-    text = fitted(
-        first,
-        (handoff_name, torn),
-        facts,
-        standing,
-        _shown_notes(days, shown, facts.lines),
-        max_chars,
-        memory=memory_name,
-        state=services.state,
-        is_own=Witness(services).is_own,
-    )
+    if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
+        lacks = upkeep.lacks_model(services, memory)
+        first += f"\n\n{lacks} {upkeep.model_step()}" if lacks else ""
+    if waits := upkeep.proposed(services):
+        first += f"\n\n{waits}"
+    condensed = _shown_notes(days, shown, facts.lines)
+    said = session or next((one.session for one in (*work, closed) if one), "")
+    last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
+    parts = [
+        Part(name=recall.RULES, text=known.ruled(rules, max_chars), rank=-1),
+        Part(name="", text=first, rank=0, share=0.6),
+        Part(name=turns.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
+        Part(name=handoff_name, text=torn, rank=4),
+        Part(name=recall.FACTS, text=facts.text(), rank=1),
+        Part(name=user_name, text=user, rank=4),
+        Part(
+            name=memory_name,
+            text=memory,
+            rank=3,
+            share=0.7,
+            shortened=lambda room: _shortened(memory, memory_name, room, services.state),
+        ),
+        *(Part(name=name, text=text, rank=4) for name, text in files),
+        *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
+        Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
+    ]
     read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
     return Brief(
         work=work,
@@ -160,22 +188,47 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(name) for name in (*read, *dict(files), *dict(days))),
-        text=text,
+        text=fitted(parts, facts, max_chars, Witness(services).is_own),
         files=files,
         withheld=withheld,
         lost=lost,
         spooled=waiting,
         facts=tuple(facts.lines.values()),
+        rules=rules,
     )
 
 
+def _shortened(memory: str, name: str, room: int, state: str) -> str:
+    if len(memory) <= room:
+        return memory
+    from holdfast_app.brief.shortened import shortened  # few memories are so long
+
+    return shortened(memory, name, room, state)
+
+
 def _open_and_closed(
-    entries: Iterable[handoff.Work], session: str
+    entries: Iterable[handoff.Work], days: Sequence[tuple[str, str]], session: str
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
-    """The open work, that of ``session`` first, and the newest closed entry."""
+    """The open work, that of ``session`` first, and the newest closed entry. A project whose work always closed has no
+    handoff, so the newest note shows what was done last."""
     entries = tuple(entries)
+    work = own_first([one for one in entries if one.is_open], session)
     closed = next((one for one in entries if not one.is_open), None)
-    return own_first([one for one in entries if one.is_open], session), closed
+    if work or closed or not days:
+        return work, closed
+    name, text = days[-1]
+    last = next((one for one in reversed(list(notes.blocks(text))) if one.objective), None)
+    if last is None:
+        return (), None
+    done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
+    return (), handoff.closed(evolve(done, artifacts=last.items("Artifact")))
+
+
+def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:
+    """The last commits that the note of ``flush`` lists."""
+    block = next((one for _, text in days for one in notes.blocks(text) if one.id == flush), None)
+    found = _COMMITS.search(block.text) if block else None
+    return [line.removeprefix("- ") for line in found[1].splitlines()[-_LAST_COMMITS:]] if found else []
 
 
 def _losses(
@@ -216,13 +269,8 @@ class _Reading:
             found = store.fetch([*names, *checked], listing=True)
             self._stored, self.facts = dict(found.documents), found.facts
         except Corrupt:  # intact documents are shown all the same
-            self._stored = {}
-            for name in names:
-                self._read(name)
-            try:
-                self.facts = list(store.backend.facts())
-            except Corrupt as error:
-                self._note(losses.facts_name(services), error)
+            self._stored = {name: self._try(name, partial(store.read, name)) for name in names}
+            self.facts = self._try(losses.facts_name(services), lambda: list(store.backend.facts())) or []
         self.facts = store.known_facts(self.facts)
 
     @property
@@ -230,24 +278,19 @@ class _Reading:
         stored = self._stored.items()
         return {name: document.text if document else None for name, document in stored if name not in self.damaged}
 
-    def _read(self, name: str) -> None:
+    def _try(self, name: str, read: Callable[[], R]) -> R | None:
+        """The result, or None when the document ``name`` is damaged."""
         try:
-            self._stored[name] = self._services.store.read(name)
+            return read()
         except Corrupt as error:
-            self._note(name, error)
-            self._stored[name] = None
-
-    def _note(self, name: str, error: Corrupt) -> None:
-        self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+            self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+            return None
 
     def work(self, text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
         """The entries, open and closed, and the handoff text if a git merge left both sides in it. Of a damaged
         handoff, the whole entries and the open work of the last receipts."""
-        if name not in self.damaged:
-            try:
-                return _work(text, name)
-            except Corrupt as error:
-                self._note(name, error)
+        if name not in self.damaged and (read := self._try(name, lambda: _work(text, name))) is not None:
+            return read
         from holdfast_app.data_loss import audit
 
         found = (*audit.open_work(self._services), *handoff.salvaged(text))
@@ -256,7 +299,7 @@ class _Reading:
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
         if name not in self._stored:
-            self._read(name)
+            self._stored[name] = self._try(name, partial(self._services.store.read, name))
         document = self._stored[name]
         if document is None:
             return ""

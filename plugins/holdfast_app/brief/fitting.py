@@ -1,14 +1,14 @@
-"""Fit a brief into limited space, with the resume point first, then the facts, today's and yesterday's notes, then
-memory.
-
-Each part has a share of the space and leaves any surplus to the others. A part that does not fit is cut at a line, and
-the cut lines are counted.
+"""Fit a brief into limited space. Each part has a share of the space and leaves any surplus to the parts after it. A
+part that does not fit is cut at a line, and the cut lines are counted.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
 
 from holdfast.text import recall
 from holdfast_app.authorship import hostile
@@ -16,72 +16,77 @@ from holdfast_app.authorship import hostile
 if TYPE_CHECKING:
     from holdfast_app.brief.known import Known
 
-Section = tuple[str, str]  # name and text
-
-#: The resume point's share of the total space, then the notes' and memory's shares of the remainder.
-RESUME_SHARE: Final = 0.6
-NOTES_SHARE: Final = 0.5
-MEMORY_SHARE: Final = 0.7
 #: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80
-#: Characters reserved for a part's heading and for the sentence about the cut.
-_HEAD: Final = 80
+#: Characters reserved for the sentence about parts left out.
+_LEFT_OUT: Final = 160
 
 
-def fitted(
-    resume: str,
-    torn: Section,
-    facts: Known,
-    standing: Sequence[Section],
-    notes: Sequence[Section],
-    max_chars: int | None,
-    *,
-    memory: str,
-    state: str,
-    is_own: Callable[[str], bool],
-) -> str:
+@frozen(kw_only=True)
+class Part:
+    """One part of a brief. Parts are printed in the given order; space goes to the lower ``rank`` first. A part takes
+    at most ``share`` of the space left to it, or more if the parts after it do not need theirs. ``newest`` keeps the
+    end when it is cut; ``shortened`` returns the text in so many characters. An ``optional`` part takes no space from
+    those before it, and its cut lines are not counted."""
+
+    name: str
+    text: str
+    rank: int
+    share: float = 1.0
+    newest: bool = False
+    optional: bool = False
+    shortened: Callable[[int], str] | None = None
+
+
+def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: Callable[[str], bool]) -> str:
     """A brief's text, fenced as data, of at most ``max_chars`` characters; empty when the fence alone is longer. Lines
     that instruct an agent are marked with their document's name, except for the user's own words (``is_own``).
 
-    ``torn`` is a handoff with both sides of a merge. ``facts`` already have their share, and those in curated memory
-    are left out. ``standing`` is curated memory, in which the document ``memory`` is shortened item by item. ``notes``
-    are newest first. They are printed in this order.
+    ``facts``, the part named :data:`recall.FACTS`, are listed unless another part with ``shortened`` shows them.
     """
-    raw = {name: text for name, text in standing if name == memory}
-    every = (("", resume), torn, (recall.FACTS, facts.text()), *standing, *notes)
-    bodies = {name: _body(name, text, is_own) for name, text in every}
+    bodies = {part.name: _body(part.name, part.text, is_own) for part in parts}
+    rooms: dict[str, int] = {}
+    if max_chars is not None:
+        rooms = _rooms(parts, {name: _size(name, body) for name, body in bodies.items()}, max_chars)
+    curated = [part for part in parts if part.shortened]
+    for part in curated:
+        short = rooms.get(part.name, sys.maxsize) - _size(part.name, "-")
+        if len(bodies[part.name]) > short + 1 and part.shortened:
+            bodies[part.name] = _body(part.name, part.shortened(max(0, short)), is_own)
+    if facts.lines:
+        bodies[recall.FACTS] = _body(recall.FACTS, facts.text("\n".join(bodies[p.name] for p in curated)), is_own)
+    shown, out = [], []
+    for part in parts:
+        body = bodies[part.name]
+        room = rooms.get(part.name, sys.maxsize) - _size(part.name, "-") + 1
+        if len(body) > room:
+            cut = _cut(body, part, room)
+            if body and not cut and not part.optional:
+                out.append((part.name, body.count("\n") + 1))
+            body = cut
+        if body:
+            shown.append(recall.heading(part.name) + body if part.name else body)
+    whole = _framed([*shown, *([_left_out(out)] if out else [])])
+    return next((text for text in (whole, _framed(shown)) if max_chars is None or len(text) <= max_chars), "")
 
-    def set_facts() -> None:  # once it is known how much of curated memory is shown
-        text = facts.text("\n".join(bodies[name] for name, _ in standing))
-        bodies[recall.FACTS] = _body(recall.FACTS, text, is_own)
 
-    if max_chars is None:
-        set_facts()
-        return _framed([recall.heading(name) + body if name else body for name, body in bodies.items() if body])
-    ends = {name for name, _ in notes}
-    room = max_chars - len(_framed([]))
-    sizes = {name: len(body) + _HEAD if body else 0 for name, body in bodies.items()}
-    sizes[""] = len(bodies[""])
-    caps = {"": max(int(room * RESUME_SHARE), room - sum(sizes.values()) + sizes[""])}
-    room -= min(sizes[""], caps[""]) + sizes[recall.FACTS]
-    others = sizes[torn[0]] + sum(sizes[name] for name, _ in standing if name != memory)
-    wanted = sum(sizes[name] for name in ends)
-    room -= min(wanted, max(int(room * NOTES_SHARE), room - others - sizes[memory]))
-    caps[memory] = max(int(room * MEMORY_SHARE), room - others)
-    if sizes[memory] > caps[memory]:
-        from holdfast_app.brief import shortened
+def _rooms(parts: Sequence[Part], sizes: dict[str, int], max_chars: int) -> dict[str, int]:
+    """Each part's space, with its heading."""
+    left = max_chars - len(_framed([]))
+    later = sum(sizes[part.name] for part in parts if not part.optional)
+    if later > left:
+        left -= _LEFT_OUT
+    rooms = {}
+    for part in sorted(parts, key=lambda part: part.rank):
+        later -= 0 if part.optional else sizes[part.name]
+        rooms[part.name] = max(0, min(sizes[part.name], max(int(left * part.share), left - later)))
+        left -= rooms[part.name]
+    return rooms
 
-        short = shortened.shortened(raw[memory], memory, max(0, caps[memory] - _HEAD), state)
-        bodies[memory] = _body(memory, short, is_own)
-        sizes[memory] = len(bodies[memory]) + _HEAD
-    for name in (torn[0], *(name for name, _ in standing if name != memory)):
-        caps[name] = max(0, room - min(sizes[memory], caps[memory]))
-    set_facts()
-    parts, out = _parts(list(bodies.items()), max_chars, caps, ends, 0)
-    if out:
-        parts, out = _parts(list(bodies.items()), max_chars, caps, ends, len(_left_out(out)) + _HEAD)
-    whole = _framed([*parts, *([_left_out(out)] if out else [])])
-    return next((text for text in (whole, _framed(parts)) if len(text) <= max_chars), "")
+
+def _size(name: str, body: str) -> int:
+    """The characters of a part with its heading and the blank line after it."""
+    return len(body) + 2 + (len(recall.heading(name)) if name else 0) if body else 0
 
 
 def _body(name: str, text: str, is_own: Callable[[str], bool]) -> str:
@@ -91,28 +96,6 @@ def _body(name: str, text: str, is_own: Callable[[str], bool]) -> str:
 
 def _framed(parts: Sequence[str]) -> str:
     return "\n".join([recall.OPEN, "\n\n".join(parts), recall.CLOSE])
-
-
-def _parts(
-    sections: Sequence[Section], max_chars: int, caps: dict[str, int], ends: set[str], reserved: int
-) -> tuple[list[str], list[tuple[str, int]]]:
-    """The parts that fit, and the names and line counts of the documents with no space at all."""
-    left = max_chars - len(_framed([])) - reserved
-    parts: list[str] = []
-    out: list[tuple[str, int]] = []
-    for name, body in sections:
-        if not body:
-            continue
-        head = recall.heading(name) if name else ""
-        before = (2 if parts else 0) + len(head)
-        room = min(left, caps.get(name, left)) - before
-        shown = body if len(body) <= room else _cut(body, name, room, end=name in ends)
-        if shown:
-            parts.append(head + shown)
-            left -= before + len(shown)
-        else:
-            out.append((name, body.count("\n") + 1))
-    return parts, out
 
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
@@ -127,18 +110,25 @@ def _lines(count: int) -> str:
     return "1 line" if count == 1 else f"{count:,} lines"
 
 
-def _cut(body: str, name: str, room: int, *, end: bool) -> str:
+def _cut(body: str, part: Part, room: int) -> str:
     """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
     useful."""
     total = body.count("\n") + 1
-    places = {"": "`holdfast work`, `holdfast status`", recall.FACTS: "`holdfast facts`"}
-    where = places.get(name, f"`holdfast show {name}`")
-    room -= len(f"… {_lines(total)} not shown: {where}") + 1
-    if room <= (_LEAST if name else 0):
+    places = {
+        "": "`holdfast work`, `holdfast status`",
+        recall.FACTS: "`holdfast facts`",
+        recall.RULES: "`holdfast work`",
+    }
+    where = places.get(part.name, f"`holdfast show {part.name}`")
+    if not part.optional:
+        room -= len(f"… {_lines(total)} not shown: {where}") + 1
+    if room <= (_LEAST if part.name else 0):
         return ""
-    kept = _newest(body, room) if end else _oldest(body, room)
+    kept = _newest(body, room) if part.newest else _oldest(body, room)
+    if part.optional:
+        return kept
     note = f"… {_lines(max(1, total - kept.count(chr(10)) - 1))} not shown: {where}"
-    return f"{note}\n{kept}" if end else f"{kept}\n{note}"
+    return f"{note}\n{kept}" if part.newest else f"{kept}\n{note}"
 
 
 def _oldest(body: str, room: int) -> str:
@@ -151,11 +141,13 @@ def _oldest(body: str, room: int) -> str:
 
 def _newest(note: str, room: int) -> str:
     """A note's end, starting at a block. A single longer block keeps its beginning, where its session's quotations
-    start. At most ``room`` characters."""
+    start, without a heading at its end. At most ``room`` characters."""
     tail = note[-room:]
     at = tail.find("\n## ")
     if 0 <= at < len(tail) - _LEAST:
         return tail[at + 1 :]
     block = note.rfind("\n## ") + 1
-    head = note[block : block + room].rpartition("\n")[0]
+    head = note[block : block + room].rpartition("\n")[0].rstrip("\n")
+    while head.endswith(":") and not head.rpartition("\n")[2].startswith("- "):
+        head = head.rpartition("\n")[0].rstrip("\n")
     return head if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]

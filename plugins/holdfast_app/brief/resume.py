@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.config import provenance
 from holdfast.flush import handoff
 from holdfast.journal import journal
 from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import cut, one_line
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Loss
     from holdfast.journal.safety import Marker
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.
@@ -45,14 +45,15 @@ def resume(
     withheld: str,
     lost: Sequence[Loss],
     *,
+    commits: Sequence[str] = (),
     facts: Collection[str] = (),
     session: str = "",
     max_chars: int | None = None,
     spooled: str = "",
 ) -> tuple[str, frozenset[str]]:
     """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
-    own first, shown without the ``facts`` that have a section of the brief. ``session`` is the reader's session, and
-    ``max_chars`` limits the whole brief."""
+    own first, shown without the ``facts`` that have a section of the brief. ``commits`` are those of the first entry.
+    ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
     lines = [TITLE]
     for notice in services.notices:
         lines += ["", notice]
@@ -68,16 +69,16 @@ def resume(
     if len(lost) > _LOSSES:
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
-        lines += ["", _nothing_open(services), *(_finished(closed) if closed is not None else [])]
+        lines += ["", _nothing_open(services), *(_entry(closed, commits) if closed is not None else [])]
         return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
     work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
     first, *others = work
     own = bool(session) and first.session == session
-    lines += _entry(first, own=own, named=bool(others))
+    lines += _entry(first, commits, own=own, named=bool(others))
     room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
     whole = [first.flush]
     for other in () if session else others[: handoff.MAX_ENTRIES]:  # no reader of its own: in full, as far as they fit
-        entry = _entry(other, own=False, named=True)
+        entry = _entry(other, named=True)
         size = sum(len(line) + 1 for line in entry)
         if room is not None and size > room:
             break
@@ -88,30 +89,35 @@ def resume(
     return "\n".join(lines), frozenset(whole)
 
 
-def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
-    """One entry in full."""
-    lines = ["", f"## {_line(work.active_task or work.objective)}", "", "- Work is open."]
+def _entry(work: handoff.Work, commits: Sequence[str] = (), *, own: bool = False, named: bool = False) -> list[str]:
+    """One entry in full. An objective that is the title or the next action is not repeated."""
+    how = "" if work.status in (handoff.FINISHED, "open") else f" ({work.status})"
+    title = work.active_task or work.objective
+    lines = ["", f"## {one_line(title)}", "", f"- Work is {work.state}{how}."]
     if own:
         lines.append("- This is this session's own work.")
     elif named:
-        lines.append(f"- Session: {_line(work.session)}")
+        lines.append(f"- Session: {one_line(work.session)}")
     for label, value in (
         ("Next action", work.next_action),
-        ("Objective", work.objective),
-        ("Branch or review", work.branch),
+        ("Objective", "" if work.objective in (title, work.next_action) else work.objective),
+        ("Branch or review", work.branch if work.is_open else ""),
         ("Blocker", work.blocker),
-        ("Handed to", work.agent),
+        ("Handed to", work.agent if work.is_open else ""),
+        ("Closed because", work.because),
     ):
         if value and value.casefold() != "none":
-            lines.append(f"- {label}: {_line(value)}")
+            lines.append(f"- {label}: {one_line(value)}")
     for label, values in (
-        ("Facts that changed", work.facts),
+        ("Facts that changed", work.facts if work.is_open else ()),
+        ("Given up", work.rejected),
+        ("Last commits", commits),
         ("Other blockers", tuple(b for b in work.blockers if b != work.blocker)),
         ("Promised", work.follow_ups),
         ("Needed from the operator", work.needs_operator),
     ):
         if values:
-            lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
+            lines.append(f"- {label}: " + "; ".join(map(one_line, values)))
     if work.artifacts:
         lines.append(artifacts(work.artifacts))
     return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
@@ -123,7 +129,7 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
         return []
     lines = ["", f"## {len(others)} more open, of other sessions", ""]
     for at, work in enumerate(others):
-        line = f"- {_line(work.session)}: {cut(work.title, _TITLE_CHARS)}"
+        line = f"- {one_line(work.session)}: {cut(work.title, _TITLE_CHARS)}"
         if work.next_action and work.next_action.casefold() != "none":
             line += f" Next: {cut(work.next_action, _NEXT_CHARS)}"
         if room is not None and (room := room - len(line) - 1) < _LEAST and at:
@@ -132,37 +138,20 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
     return [*lines, "- Each whole: `holdfast work show ID`"]
 
 
-def _finished(work: handoff.Work) -> list[str]:
-    """The lines for the most recently ended work."""
-    how = "" if work.status == handoff.FINISHED else f" ({work.status})"
-    lines = ["", f"## {_line(work.active_task or work.objective)}", "", f"- Work is closed{how}."]
-    if work.objective and work.objective != work.active_task:
-        lines.append(f"- Objective: {_line(work.objective)}")
-    if work.because:
-        lines.append(f"- Closed because: {_line(work.because)}")
-    if work.artifacts:
-        lines.append(artifacts(work.artifacts))
-    return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
-
-
 def artifacts(found: Sequence[str]) -> str:
     """The first artifacts on one line, and how many others exist."""
     rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
-    return "- Artifacts: " + "; ".join(_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
+    return "- Artifacts: " + "; ".join(one_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
 
 
 def _nothing_open(services: Services) -> str:
     """Report turns that are in the journals but not in the handoff."""
-    ids = map(journal.session_id_of, journal.session_files(services.state))
+    ids = [journal.session_id_of(path) for path in journal.session_files(services.state)]
     waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
     if not waiting:
-        return "No work is open."
+        return "No work is open." if ids else "No work is open. This memory is new and still empty."
     many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
     return (
         f"The handoff names no open work, but {many} journalled turns that still need a flush. "
         "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
     )
-
-
-def _line(text: str) -> str:
-    return one_line(text)

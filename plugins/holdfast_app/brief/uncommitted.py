@@ -10,7 +10,7 @@ from holdfast.fs import gitrun
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Maximum number of listed files, and maximum characters of a name.
 MAX_FILES: Final = 10

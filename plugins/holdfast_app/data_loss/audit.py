@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import Payload, Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 _T = TypeVar("_T")
 

@@ -19,15 +19,14 @@ from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces import Loss
-from holdfast.fs import durable, paths, private, safeopen
+from holdfast.fs import durable, paths, private
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
-from holdfast.text import untrusted
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
     from holdfast.models import Receipt, Written
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 FORGOTTEN = "forgotten.json"
 #: Number of journals whose last receipt a quick look checks, the newest first.
@@ -116,12 +115,7 @@ def rewrite(path: str, data: bytes | None) -> None:
 
 
 def _forgotten(services: Services) -> dict[str, str]:
-    try:
-        with safeopen.reader(services.private(FORGOTTEN)) as file:
-            table = untrusted.from_json(file.read())
-        return {str(key): str(at) for key, at in table.items()}
-    except (OSError, ValueError, AttributeError):
-        return {}
+    return {key: str(at) for key, at in private.table(services.private(FORGOTTEN)).items()}
 
 
 def _key(name: str) -> str:

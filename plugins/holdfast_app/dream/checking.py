@@ -23,7 +23,7 @@ from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
+from holdfast.fs import durable, private
 from holdfast_app.facts.rejected import key_of
+
+if TYPE_CHECKING:
+    from holdfast_app.base import Services
 
 NAME: Final = "dream.confirmed.json"
 #: Source recorded for an item written into MEMORY.md by a person or an agent, or older than the record.
@@ -53,9 +55,9 @@ class Confirmation:
 def load(state: str) -> dict[str, Confirmation]:
     """The record; empty when it is missing or cannot be read."""
     try:
-        rows = untrusted.from_json(safeopen.read(os.path.join(state, NAME)))
+        rows = private.table(os.path.join(state, NAME))
         return {str(key): structure(row, Confirmation, what=NAME, error=Corrupt) for key, row in rows.items()}
-    except (OSError, ValueError, AttributeError, HoldfastError):
+    except HoldfastError:
         return {}
 
 
@@ -70,3 +72,21 @@ def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[in
     """The positions of ``items``: newest and most confirmed first, items without a record last, in their order."""
     weights = [one.weight if (one := record.get(key_of(text))) else float("-inf") for text in items]
     return sorted(range(len(items)), key=lambda at: (-weights[at], at))
+
+
+class Dreams:
+    """See :class:`holdfast.flush.interfaces.Dreams`."""
+
+    def __init__(self, services: Services) -> None:
+        self._state = services.state
+
+    def gone_since(self, at: datetime) -> Iterator[str]:
+        from holdfast_app.dream.dreamlog import Status, entries  # agents' hooks make briefs without
+
+        runs = (r for r in entries(self._state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
+        return (line.text for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
+
+    def weights(self, items: Sequence[str]) -> list[float]:
+        record = load(self._state)
+        found = (record.get(key_of(text)) for text in items)
+        return [one.weight if one else float("inf") for one in found]

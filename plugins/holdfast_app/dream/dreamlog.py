@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -108,13 +109,9 @@ def record(state: str, result: DreamResult) -> None:
     defaults = {a.name: a.default for a in fields(DreamResult)}
     row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
     with private.lock(path):
-        try:
+        with durable.reporting(path, "read"), suppress(FileNotFoundError):
             if safeopen.stat(path).st_size > MAX_BYTES:
                 _cut(path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise durable.unavailable(error, path, "read") from error
         # A line that a crash truncated must not corrupt this one.
         tally.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
 
@@ -131,7 +128,7 @@ def entries(state: str) -> list[DreamResult]:
     Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable.
     """
     found: dict[str, DreamResult] = {}
-    for row in tally.rows(os.path.join(state, LOG)):
+    for row in private.rows(os.path.join(state, LOG)):
         try:
             result = structure(row, DreamResult, what="A record of a dream", error=Corrupt)
         except Corrupt:

@@ -12,7 +12,7 @@ from holdfast.text.plain import lines
 from holdfast_app.markdown.lines import read_line
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 class Note(NamedTuple):

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
@@ -26,21 +25,23 @@ from holdfast.storage import ABSENT
 from holdfast.text import humanize, ownlines
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
-from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, state_files
+from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, state_files, when
 from holdfast_app.dream.checking import Check, NotApplied, NothingLasting
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.consolidate import Statement
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.notes import Note, content, digest_of, window
-from holdfast_app.dream.state_files import Mark, Proposal
+from holdfast_app.dream.state_files import Proposal
+from holdfast_app.dream.when import Mark
 from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.facts.rejected import REASON, Rejected, key_of
 from holdfast_app.progress import report
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 
@@ -50,8 +51,6 @@ _STAGES: Final = 4
 MOST_ITEMS: Final = 20_000
 #: Maximum wait for another run, in seconds. After that, the other run counts as this period's dream.
 WAIT_S: Final = 2.0
-#: Delay before the next automatic run after a failure.
-RETRY_AFTER: Final = timedelta(hours=1)
 #: Recorded time of an edit that the last dream did not see: just after that dream.
 _AFTER: Final = timedelta(seconds=1)
 
@@ -86,6 +85,8 @@ def deep_dream(
             run.end(Status.SKIPPED, f"Another run is under way: {error.message}", error.next_step)
         else:
             run.go()
+            if not dry_run and when.mark(services.state).id == run.result.id:
+                repeated.propose(services)
     dreamlog.record(services.state, run.result)
     if not dry_run and run.result.ok:
         _keep_newest(services)
@@ -107,25 +108,12 @@ def _keep_newest(services: Services) -> None:
 def is_due(services: Services) -> bool:
     """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
     Raises: Corrupt, Unavailable."""
-    notes = window(services, services.config.dream.lookback_days)
-    mark = state_files.mark(services.state)
-    if not notes or _not_due(services, mark):
+    mark = when.mark(services.state)
+    notes = window(services, when.lookback(services, mark))
+    if not notes or when.not_due(services, mark):
         return False
     waiting = state_files.proposal(services.state)
     return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
-
-
-def _not_due(services: Services, mark: Mark) -> str:
-    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because
-    it would block indefinitely."""
-    now = services.now()
-    for last, wait, what in (
-        (mark.at, timedelta(hours=services.config.dream.every_hours), "dream"),
-        (mark.tried, RETRY_AFTER, "failed try"),
-    ):
-        if last is not None and last <= now < last + wait:
-            return f"It is not due yet. The last {what} was at {last:%Y-%m-%d %H:%M}."
-    return ""
 
 
 # --- one run ---------------------------------------------------------------------------------------------------
@@ -171,16 +159,19 @@ class _Run:
         self.end(Status.FAILED, reason, next_step)
         if not self.dry_run:
             with contextlib.suppress(HoldfastError):
-                mark = state_files.mark(self.services.state)
-                state_files.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
+                mark = when.mark(self.services.state)
+                when.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
 
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
         if self.days == 0:
             raise _Skip("It reads no notes, because it looks back 0 days.")
-        mark = state_files.mark(services.state)
-        if self.if_due and not self.force and (why := _not_due(services, mark)):
+        mark = when.mark(services.state)
+        if self.if_due and not self.force and (why := when.not_due(services, mark)):
             raise _Skip(why)
+        if self.if_due and self.days == settled.lookback_days:
+            self.days = when.lookback(services, mark)
+            self.note(lookback_days=self.days)
         notes = window(services, self.days)
         if sum(len(content(text)) for _, _, text in notes) < settled.min_chars:
             raise _Skip("No recent daily note has content.")
@@ -241,7 +232,7 @@ class _Run:
             story = check.story(draft.diary)
         except NothingLasting:
             if not self.dry_run:
-                state_files.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
+                when.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         finally:
             self.result = check.result
@@ -305,7 +296,7 @@ class _Run:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
         or an agent, so it is newer than that dream's notes."""
         record = confirmed.load(self.services.state)
-        last = state_files.mark(self.services.state).at
+        last = when.mark(self.services.state).at
         if last is not None and record:
             for text in items:
                 record.setdefault(key_of(text), Confirmation(first=last, last=last + _AFTER))
@@ -315,7 +306,7 @@ class _Run:
         """What was rejected, with the lines of the last dream's memory that a person removed since. A memory that is
         missing as a whole was lost rather than rejected."""
         rejected = Rejected(self.services)
-        last = state_files.mark(self.services.state).at
+        last = when.mark(self.services.state).at
         if old and last is not None:
             gone = set(confirmed.load(self.services.state)) - {key_of(item.text) for item in memory.items}
             rejected.add(gone, last, kept=not self.dry_run)

@@ -9,14 +9,15 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast_app.authorship import witness
-from holdfast_app.dream import dreamlog, memorytext, state_files
+from holdfast_app.dream import dreamlog, memorytext, state_files, when
 from holdfast_app.dream.consolidate import Before
 from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.state_files import Mark, Proposal
+from holdfast_app.dream.state_files import Proposal
+from holdfast_app.dream.when import Mark
 from holdfast_app.dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 def waiting(services: Services) -> Proposal:
@@ -57,7 +58,7 @@ def reject(services: Services) -> DreamResult:
         found = waiting(services)
         now = services.now()
         result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
-        state_files.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        when.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
         dreamlog.record(services.state, result)
         state_files.clear_inbox(services.state)
         return result

@@ -1,6 +1,5 @@
-"""A dream's files in the private folder besides its log: the last run's mark, backups, and a result for review.
+"""A dream's files in the private folder besides its log and its mark: backups, and a result for review.
 
-dream.json          a digest of the last dream's notes, stored after everything else
 dreams/ID.json      MEMORY.md as it was before a change
 dream.inbox.json    a result waiting for review
 """
@@ -22,19 +21,8 @@ from holdfast_app.dream.dreamlog import DreamResult
 
 T = TypeVar("T")
 
-MARK: Final = "dream.json"
 INBOX: Final = "dream.inbox.json"
 FOLDER: Final = "dreams"
-
-
-@frozen(kw_only=True)
-class Mark:
-    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last try."""
-
-    digest: str = ""
-    at: datetime | None = None
-    tried: datetime | None = None
-    id: str = ""
 
 
 @frozen(kw_only=True)
@@ -64,22 +52,6 @@ class Proposal:
     said: tuple[tuple[str, datetime, str], ...] = ()
     #: Whether a person replaced it with their own version.
     edited: bool = False
-
-
-def mark(state: str) -> Mark:
-    """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm.
-
-    Raises: Unavailable.
-    """
-    try:
-        return _load(os.path.join(state, MARK), Mark) or Mark()
-    except Corrupt:
-        return Mark()
-
-
-def set_mark(state: str, value: Mark) -> None:
-    """Raises: Unavailable."""
-    _save(os.path.join(state, MARK), value)
 
 
 def back_up(state: str, backup: Backup, *, keep: int) -> str:

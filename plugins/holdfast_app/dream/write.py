@@ -18,14 +18,15 @@ from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
-from holdfast_app.dream import confirmed, diary, dreamlog, memorytext, state_files
+from holdfast_app.dream import confirmed, diary, dreamlog, memorytext, state_files, when
 from holdfast_app.dream.consolidate import updated
 from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.state_files import Backup, Mark, Proposal
+from holdfast_app.dream.state_files import Backup, Proposal
+from holdfast_app.dream.when import Mark
 from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 
@@ -90,7 +91,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
                 _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
             raise
     _confirm(services, proposal)
-    state_files.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
+    when.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
 

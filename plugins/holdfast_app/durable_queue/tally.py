@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
 
 _LONGEST = 1 << 16  # size of the file's end that a quick check reads
 _FORM = b"%012d %08x %012d %012d"
@@ -35,19 +32,6 @@ def path_of(path: str) -> str:
     return os.path.splitext(path)[0] + ".mark"
 
 
-def rows(path: str) -> Iterator[Any]:
-    """The list's JSON lines. Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable."""
-    try:
-        with safeopen.reader(path) as file:
-            for line in file:
-                with suppress(ValueError):
-                    yield untrusted.from_json(line)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
-
-
 def append(path: str, data: bytes, *, flush: bool = True) -> None:
     """:func:`holdfast.fs.durable.append` for whole lines. The caller holds the lock. Raises: Unavailable."""
     before = read(path)
@@ -58,7 +42,8 @@ def append(path: str, data: bytes, *, flush: bool = True) -> None:
     else:
         lines, short = before.lines + _count(tail), before.short
     start = durable.append(path, data, flush=flush)
-    _note(path, Mark(start + len(data), _last(data), lines + _count(data), short))
+    mark = Mark(start + len(data), _last(data), lines + _count(data), short)
+    durable.write_sealed(path_of(path), _FORM % mark)  # if that fails, the old mark shows fewer lines
 
 
 def replace(path: str, data: bytes) -> None:
@@ -67,13 +52,13 @@ def replace(path: str, data: bytes) -> None:
     whole = private.read(path) or b""
     short, lines = _short(before, whole), _count(data)
     if lines < before.lines:
-        durable.replace(path_of(path), _line(Mark(short=short)))
+        durable.replace(path_of(path), durable.sealed(_FORM % Mark(short=short)))
     if data:
         durable.replace(path, data)
     else:
         durable.remove(path)
     if lines or short:
-        _note(path, Mark(len(data), _last(data), lines, short))
+        durable.write_sealed(path_of(path), _FORM % Mark(len(data), _last(data), lines, short))
     else:
         durable.remove(path_of(path))
 
@@ -91,7 +76,7 @@ def accept(path: str) -> None:
     """Accept the list as it is, so that nothing counts as missing from here on. Raises: Unavailable."""
     with private.lock(path):
         whole = private.read(path) or b""
-        durable.replace(path_of(path), _line(Mark(len(whole), _last(whole), _count(whole))))
+        durable.replace(path_of(path), durable.sealed(_FORM % Mark(len(whole), _last(whole), _count(whole))))
 
 
 def is_kept(path: str) -> bool:
@@ -102,13 +87,9 @@ def is_kept(path: str) -> bool:
 def read(path: str) -> Mark:
     """The mark for the list at ``path``; zeros when it is missing or damaged."""
     try:
-        with safeopen.reader(path_of(path)) as file:
-            body, _, seal = file.read(100).strip().rpartition(b" ")
-        if int(seal, 16) != zlib.crc32(body):
-            return Mark()
-        size, last, lines, short = body.split()
+        size, last, lines, short = durable.read_sealed(path_of(path)).split()
         return Mark(int(size), int(last, 16), int(lines), int(short))
-    except (OSError, ValueError):
+    except ValueError:
         return Mark()
 
 
@@ -138,20 +119,3 @@ def _last(data: bytes) -> int:
     """The CRC-32 of the last line, or of its part within the bytes read."""
     data = data[-_LONGEST:].rstrip(b"\n")
     return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
-
-
-def _line(mark: Mark) -> bytes:
-    body = _FORM % mark
-    return b"%b %08x\n" % (body, zlib.crc32(body))
-
-
-def _note(path: str, mark: Mark) -> None:
-    """Write the mark. If that fails, the old mark shows fewer lines."""
-    try:
-        fd = safeopen.open_fd(path_of(path), os.O_WRONLY | os.O_CREAT)
-        try:
-            os.write(fd, _line(mark))  # fixed length, so that it is never empty
-        finally:
-            os.close(fd)
-    except OSError:
-        return

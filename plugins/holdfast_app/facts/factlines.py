@@ -12,7 +12,7 @@ from holdfast_app.facts.store import origins
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast_app.facts.prompt")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import HoldfastError
-from holdfast.flush.interfaces import AT_ONCE_MESSAGES
-from holdfast.journal import background
+from holdfast.flush.interfaces import AT_ONCE_MESSAGES, Gathered
 from holdfast.models import Payload, turns_of
 from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
+from holdfast_app import background
 from holdfast_app.facts.extraction import backlog, extract, extractors
 from holdfast_app.facts.store import statedfacts
 from holdfast_app.facts.store.lifecycle import Facts
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    from holdfast.flush.interfaces import Gathered
     from holdfast.models import Fact, Message, Receipt, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.facts")
 
@@ -56,19 +55,15 @@ class FlushedFacts:
         queued: list[str] = []
         try:
             turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
-            asked = services.plugins.extractors()
+            by_turn, later = services.config.extract.when == background.TURN, backlog.later(services)
             fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=session if late else "")
-            if services.config.extract.when == background.TURN:
-                queued += backlog.enqueue(services, session, said, list(asked), flush=flush)
+            found = Gathered() if by_turn else found or self.at_once(turns)
+            for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
+                queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
+            if later:
                 backlog.tell_pieces(services, session, said, flush, at)
-                results = tuple(Facts(services).store(fresh, stored))
-            else:
-                found = found or self.at_once(turns)
-                later = [name for name, quick in asked.items() if not quick]
-                for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
-                    queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
-                settled = extract.settle(services, found, said=turns, source=session, stated=fresh, stored=stored)
-                results = settled.stated
+            settled = extract.settle(services, found, said=turns, source=session, stated=fresh, stored=stored)
+            results = settled.stated
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
             return queued, (f"These messages' facts could not be stored: {error}",)

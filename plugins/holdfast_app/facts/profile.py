@@ -20,7 +20,7 @@ from holdfast.text.plain import BOM, clean
 from holdfast_app.markdown.lines import read_line
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
 ANCHORS: Final[Mapping[str, str]] = dict(

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from holdfast.models import Message, Profile, Turn
+    from holdfast_app.config import Config
     from holdfast_app.facts.extraction.extract import ExtractResult
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
     from holdfast_app.services import Services
+    from holdfast_app.trust.store import Store
 
     #: An item in a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
     Said: TypeAlias = Turn | Message | Mapping[str, object]
@@ -25,6 +27,14 @@ class RemembersFacts(project.Project):
     """The methods of :class:`holdfast.Holdfast` for facts, their extraction, the profile and the prompt."""
 
     services: Services
+
+    @property
+    def config(self) -> Config:
+        return self.services.config
+
+    @property
+    def store(self) -> Store:
+        return self.services.store
 
     @cached_property
     def facts(self) -> Facts:
@@ -81,15 +91,8 @@ class RemembersFacts(project.Project):
 
         return extract_now(self.services, turns_given(messages), source=source)
 
-    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
-        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
-
-        ``due`` limits this to that many items, and only to those due for their next try.
-        """
-        if due is not None:
-            from holdfast_app.facts.extraction.backlog import work_off
-
-            return work_off(self.services, limit=due)
+    def extract_queued(self) -> ExtractResult:
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""
         from holdfast_app.facts.extraction.turnwise import everything
 
         return everything(self.services)

@@ -35,7 +35,7 @@ from holdfast_app.facts import factlines, profile
 
 if TYPE_CHECKING:
     from holdfast.models import Profile
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log(__name__)
 

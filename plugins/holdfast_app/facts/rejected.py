@@ -17,7 +17,7 @@ from holdfast.fs import durable, ownership_mark, private
 from holdfast.storage import sha256_of
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 NAME: Final = "rejected"
 REASON: Final = "it was removed or replaced here, and only `holdfast remember` brings it back"

@@ -21,8 +21,8 @@ from holdfast_app.message_formats.reading import Reading
 
 if TYPE_CHECKING:
     from holdfast.models import Message
-    from holdfast.session.services import Services
     from holdfast.session.session import Session
+    from holdfast_app.base import Services
 
     #: Role, tool and text.
     Key = tuple[str, str, str]

@@ -21,7 +21,7 @@ from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 
 #: Label of a note's lines -> the heading for new items.
-HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}
+HEADINGS: Final = {"Rule": "Rules", "Decision": "Decisions", "Fact": "Facts"}
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 

@@ -1,169 +1,125 @@
-"""Quotable lines in messages: whole sentences and list items, each with its message.
-
-This module does not decide importance. It keeps lines that name something (a path, a number, an identifier), and ranks
-answers that end a turn before remarks between tool calls.
-"""
+"""Quotable lines in messages: whole sentences and list items, each with its message. Importance is not judged."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.facts.relation import same_key
 from holdfast.models import Message
+from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
-from holdfast_app.markdown import marks
-from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
+from holdfast_app.markdown.lines import read_line
+from holdfast_app.message_formats import summaries
 from holdfast_app.offline.conversation import asked
-from holdfast_app.offline.speech import clip, own_lines, sentences
+from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, own_lines, units
 
-MAX_LINE_CHARS: Final = 320
-#: Shorter lines say too little without their context.
+#: Shorter lines say too little without their context, unless they name something.
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
-#: Minimum length for the most important messages, unless the line names something.
 _LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
-
-#: A path, a number, code, an identifier, or a name inside the sentence. Each form is found by a character that is rare
-#: in prose, with a lookbehind from there. Skipping the rest makes the search ten times as fast.
-_NAMES: Final = Lazy(
-    r"(?=[^a-z ,;!?'])(?:`[^`]+`|\d|[\"“«][^\"“«]{2,}[\"”»]|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}"
-    r"|(?<=\w)(?:_\w|\.\w{1,6}\b|/\w|::\w|\(\))"
-    r"|[A-Z](?:(?<=[a-z].)|(?<=[\w,;:)] .)\w|(?<!\w.)[A-Z]+\b))"
-)
-_EMPTY_TALK: Final = Lazy(
-    r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it|hmm"
-    r"|thanks?|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting)"
-    r"\s*[,!.:—–-]+\s*)+",
+#: Minimum number of lines of a client's summary.
+_LEAST_LINES: Final = 3
+#: A path, a number, code, or words of a script that counts fewer characters.
+_NAMES: Final = Lazy(r"[`\d/_]|[^\x00-\x7f]{3}")
+#: The agent's announcements, which the next step has, and its offers.
+_TALK: Final = Lazy(
+    r"(?:(?:now|next|first|then|so|and|also|ok|okay|good|great|perfect)[,.! ]+)*(?:let me|let['’]s|i['’]ll|i will"
+    r"|i need to|now i|if you (?:want|like|need|have)|would you like|want me to|shall i|feel free|happy to|hope this"
+    r"|noted\b|got it\b|understood\b|thank|sorry\b|you['’]re (?:absolutely )?right|i['’]m doing)",
     re.IGNORECASE,
 )
-_OFFERS: Final = Lazy(
-    r"^(?:if you(?:['’]d)? (?:want|like|prefer|need|wish)|(?:would|do) you (?:like|want)|want me to|shall i|let me know"
-    r"|feel free|happy to|hope this|i hope|here(?:['’]s| is| are)\b[^.]{0,80}:?$|below is|the following\b[^.]{0,60}:$)",
+#: Differences and listings, and what clients put around a message.
+_NOISE: Final = Lazy(
+    r"\bcurrent (?:local |utc )?(?:date|time)\b|\b\d+ files? changed\b|caller\.type|\$ARGUMENTS"
+    r"|\A(?:\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
+    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ )",
     re.IGNORECASE,
 )
-_ABOUT_TO: Final = Lazy(
-    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will"
-    r"|i['’]m (?:now |also |just )?\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to"
-    r"|checking|looking|reading|running|searching)\b"
-    r"|^(?:now|next|then|first|finally)[, ]+(?:update|add|register|review|revert|fix|check|run|move|create|write"
-    r"|re-?apply|drop"
-    r"|build|rebuild|test|verify|commit|push|wire|implement|remove|delete|regenerate|look|switch|edit|replace|rename|extend"
-    r"|the (?:test|tests|engine|rest|next|last|other|same)\b|line \d|to the\b|for the\b|`[^`]+`:$)",
+#: The parts of a moment or a count. A line of nothing else says nothing.
+_MOMENT: Final = Lazy(
+    r"\b(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|(?:jan|febr)(?:uary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
+    r"|aug(?:ust)?|(?:sept?|oct|nov|dec)(?:o|em)?(?:ber)?|utc|gmt|am|pm|[tz])\b|[\d\W_]",
     re.IGNORECASE,
 )
-#: Words of a remark that gives a reason or a result.
-_REASONS: Final = Lazy(
-    r"\b(?:because|cause[ds]?|root|turns out|instead|rather than|fails?|failed|failing|does(?:n['’]t| not)"
-    r"|did(?:n['’]t| not)|can(?:['’]t|not)|no longer|only|must|never|always|bug|mismatch|missing|conflicts?|decid\w+"
-    r"|chose|choice|reject\w*|avoids?|not|without|found|confirmed|verified|passes|passed|expects?|requires?|uses?|need(?:s|ed)?|limit\w*"
-    r"|trade-?off|drop(?:ped|s)?|keep(?:s|ing)?|revert\w*|already|issue|error|wrong|works?|since|so that|due to)\b",
-    re.IGNORECASE,
-)
-#: Words in a user's line that often mark a limit or a correction.
-_LIMITS: Final = Lazy(
-    r"\b(?:not|n['’]t|never|always|only|instead|rather|too|must|prefer|wrong|should|without|unless|until|already|keep|no"
-    r"|dont|cant|didnt|isnt|over\w+ing)\b",
-    re.IGNORECASE,
-)
-_TABLE_RULE: Final = Lazy(r"(?=.[^|]*\|)[\s:|-]+\Z")
+_ECHO: Final = Lazy(r"(?:noted|got it|understood|ok(?:ay)?|sure|right)\b[\s:,.!–—-]*", re.IGNORECASE)
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 #: Not the tags by which a line is known as an instruction to an agent.
-_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z_-]{2,40}(?: [^<>]{0,100})?>")
+_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z][a-z0-9_-]{1,40}(?: [^<>]{0,100})?>")
+#: Sections of a client's summary that come first.
+_CURRENT: Final = Lazy(r"\b(?:current|pending|next|remaining|in progress|to-?dos?|unfinished|blocked)\b", re.IGNORECASE)
+_SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 
 
 class Quote(NamedTuple):
-    """A message line, on one line. ``source`` names its message, ``rank`` orders the lines of a user and remarks when
-    space is short."""
+    """A message line, on one line. ``source`` names its message."""
 
     text: str
     source: str
-    rank: int = 0
 
 
-def lines(message: Message, *, remark: bool = False, user: bool = False, named: bool = True) -> list[Quote]:
-    """Self-contained lines from a message, in order. ``remark``: written between tool calls, where actions are
-    announced. ``user``: written by the user. ``named``: omit agent lines that name nothing."""
-    text = own_words(message.text) if user else message.text
+def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ()) -> list[Quote]:
+    """Self-contained lines from a message, in order; of the agent without those that only repeat a user's line, whose
+    keys are ``echoed``."""
     found: list[Quote] = []
-    for line in _units(text):
-        line = _LINK.sub(r"\1", _TAG.sub("", line)).strip()
-        plain = line.replace("**", "").replace("__", "").strip(" *_")
-        if not user:
-            talk = _EMPTY_TALK.match(plain)
-            plain = (plain[talk.end() :] if talk else plain).strip()
-        short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
-        if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
+    for line in units(own_words(message.text) if user else message.text):
+        plain = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_")
+        if _says_little(plain) or _NOISE.search(plain) or (user and asked.is_pasted(plain)):
             continue
-        if plain.endswith(":") and len(plain) < 120:
+        if not user and (_TALK.match(plain) or same_key(_ECHO.sub("", plain, count=1)) in echoed):
             continue
-        if not user and (_OFFERS.match(plain) or _ABOUT_TO.match(plain) or (named and not _NAMES.search(line))):
-            continue
-        if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
-            continue
-        rank = 1 if user and _LIMITS.search(plain) else 2 if remark and _REASONS.search(plain) else 0
-        found.append(Quote(clip(plain, MAX_LINE_CHARS), short_id(message.id), rank))
+        found.append(Quote(clip(plain, MAX_ITEM_CHARS), short_id(message.id)))
         if len(found) >= _MAX_LINES:
             break
     return found
 
 
-def _units(text: str) -> Iterator[str]:
-    """Whole list items, and paragraphs by sentence, without headings, rules, code and table headers."""
-    row = ""
-    for line in own_lines(text):
-        if row and not _TABLE_RULE.match(line):
-            yield row
-        row = ""
-        found = read_line(line)
-        if found.kind in (HEADING, RULE) or marks.underline(found.text) or _TABLE_RULE.match(line):
-            continue
-        if found.text.startswith("|"):
-            row = " · ".join(cell.strip() for cell in found.text.strip("|").split("|") if cell.strip())
-        elif found.kind == ITEM and len(line) <= MAX_LINE_CHARS:
-            yield found.text
-        else:
-            yield from sentences(line)
-    if row:
-        yield row
+def _says_little(plain: str) -> bool:
+    """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
+    few = len(plain) < _LEAST_CHARS or len(plain.split()) < _LEAST_WORDS
+    if few and (len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
+        return True
+    label = (plain.endswith(":") and len(plain) < 120) or (plain.endswith(("!", "！")) and len(plain) < 40)
+    return label or (plain.isascii() and " " not in plain) or not _MOMENT.sub("", plain[:100])
 
 
-def final_answers(messages: Sequence[Message]) -> list[Message]:
-    """The agent's last text in each turn, oldest first; for the last turn only if nothing follows it."""
-    found: list[Message] = []
-    waiting: Message | None = None
-    for message in messages:
-        if message.role == "user" and own_words(message.text):
-            if waiting:
-                found.append(waiting)
-            waiting = None
-        elif message.role == "assistant" and not message.tool:
-            waiting = message
-    if waiting:
-        found.append(waiting)
-    return found
+def client_summary(message: Message, room: int) -> list[str]:
+    """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
+    come first. Lines beyond ``room`` characters are counted. Empty for a notice that there is no summary."""
+    sections = [list(own_lines(part)) for part in _SECTION.split(summaries.own(message.text)) if part.strip()]
+    found: list[str] = []
+    left = 0
+    for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):
+        for number, line in enumerate(section):
+            text = read_line(line).text if number else line.strip("#*: ")
+            shown = f"  - {' '.join(text.split())}" if number else f"- **{text}**"
+            if text and len(shown) < room and not left:
+                found.append(shown)
+                room -= len(shown) + 1
+            else:
+                left += bool(text)
+    found += [ownlines.line(ownlines.MORE, str(left))] if left else []
+    return found if len(found) >= _LEAST_LINES else []
 
 
-def remarks(messages: Sequence[Message], answers: Iterable[Message]) -> list[Message]:
-    """The agent's text between tool calls, oldest first."""
-    ends = {id(message) for message in answers}
-    return [m for m in messages if m.role == "assistant" and not m.tool and id(m) not in ends]
-
-
-def fit(quotes: Iterable[Quote], room: int, known: set[str]) -> list[Quote]:
-    """The quotes that fit into ``room`` characters, in the given order. Quotes in ``known`` are left out, and the
-    others are added to it."""
+def newest(groups: Iterable[Sequence[Quote]], room: int, each: int, known: set[str]) -> list[Quote]:
+    """The quotes of ``groups``, one a message and newest first, that fit into ``room`` characters, at most ``each`` of
+    a message: its first line, and then its last ones. In each message's order, without those in ``known``, which
+    receives them."""
     kept: list[Quote] = []
-    for quote in quotes:
-        key = same_key(quote.text)
-        cost = len(quote.text) + 3
-        if key in known or cost > room:
-            continue
-        known.add(key)
-        kept.append(quote)
-        room -= cost
+    for group in groups:
+        left, chosen = min(each, room), dict[int, Quote]()
+        for number in (0, *range(len(group) - 1, 0, -1)) if group else ():
+            key, cost = same_key(group[number].text), len(group[number].text) + 14
+            if key not in known and cost <= left:
+                known.add(key)
+                chosen[number] = group[number]
+                left, room = left - cost, room - cost
+        kept += (chosen[number] for number in sorted(chosen))
+        if room < _LEAST_CHARS:
+            break
     return kept

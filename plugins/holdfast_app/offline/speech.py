@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.ownlines import is_filler
 from holdfast_app.authorship.ownwords import outside
 from holdfast_app.markdown import marks
-from holdfast_app.markdown.lines import ITEM, read_line
+from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
 
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 #: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind.
-_SENTENCE_END: Final = Lazy(r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)[\"')\]]*\s+")
+_SENTENCE_END: Final = Lazy(
+    r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)(?<!^\d.)(?<!^\d\d.)[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
+)
+#: A longer list item is read by sentence.
+MAX_ITEM_CHARS: Final = 320
+#: Minimum length of a line that may go on in the next one.
+_WRAPPED: Final = 50
 
 
 def own_lines(text: str) -> Iterator[str]:
@@ -56,6 +62,44 @@ def sentences(line: str) -> Iterator[str]:
         yield line[start : end.end()].strip()
         start = end.end()
     yield line[start:].strip()
+
+
+def units(text: str, *, headings: bool = False) -> Iterator[str]:
+    """Whole list items, table rows, and paragraphs by sentence, in order, without code, rules, a table's first row and,
+    by default, headings."""
+    in_table = False
+    for line in _unwrapped(own_lines(text)):
+        found = read_line(line)
+        if found.text.startswith("|"):
+            if in_table:
+                yield " · ".join(cell.strip() for cell in found.text.strip("|").split("|") if cell.strip())
+            in_table = True
+            continue
+        in_table = False
+        if found.kind == RULE or marks.underline(found.text):
+            continue
+        is_title = found.kind == HEADING or (found.text[:2] == found.text[-2:] == "**" and found.text.count("**") == 2)
+        if is_title:
+            if headings:
+                yield found.text
+        elif found.kind == ITEM and len(line) <= MAX_ITEM_CHARS:
+            yield found.text
+        else:
+            yield from sentences(line)
+
+
+def _unwrapped(lines: Iterable[str]) -> Iterator[str]:
+    """``lines`` with the lines that a terminal or editor wrapped joined again."""
+    held = ""
+    for line in lines:
+        if len(held) >= _WRAPPED and held[-1] not in ".!?:;|" and line.lstrip()[:1].islower():
+            held = f"{held} {line.strip()}"
+            continue
+        if held:
+            yield held
+        held = line.rstrip()
+    if held:
+        yield held
 
 
 def clip(text: str, max_chars: int) -> str:

@@ -22,7 +22,7 @@ from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, with_reasons
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence, Payload, Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log(__name__)
 

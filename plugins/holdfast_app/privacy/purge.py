@@ -20,14 +20,13 @@ from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, gitrun, private
 from holdfast.journal import journal
-from holdfast.text import untrusted
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
 from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, alone, carry_out
 from holdfast_app.privacy.text_search import fold
 from holdfast_app.privacy.transforms import Edit, Report
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 
@@ -194,11 +193,8 @@ class _Register:
             self._write({} if kind == "all" else {k: v for k, v in self._read().items() if k != digest})
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        try:
-            table = untrusted.from_json(private.read(self._services.private(UNFINISHED)) or b"{}")
-        except (HoldfastError, ValueError):
-            return {}
-        return {k: v for k, v in table.items() if isinstance(v, dict)} if isinstance(table, dict) else {}
+        table = private.table(self._services.private(UNFINISHED))
+        return {k: v for k, v in table.items() if isinstance(v, dict)}
 
     def _write(self, table: Mapping[str, object]) -> None:
         path = self._services.private(UNFINISHED)

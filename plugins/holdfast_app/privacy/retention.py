@@ -32,7 +32,7 @@ from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_app.sessions import archive, rewriting
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ class _Job(Walk):
         for work in handoff.parse(document.text) if document else ():
             if work.is_open:
                 named = [work.note, work.next_action, work.blocker, *work.artifacts, *work.facts]
-                named += [*work.follow_ups, *work.needs_operator]
+                named += [*work.follow_ups, *work.needs_operator, *work.rejected]
                 self.pointers[work.session] = "\n".join(named)
 
     def _expire_document(self, surface: Surface, name: str, days: int) -> None:

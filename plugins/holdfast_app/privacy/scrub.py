@@ -21,7 +21,7 @@ from holdfast_app.privacy.transforms import Edit, Left, Report, edit_bytes, is_t
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Finding
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from holdfast_app.privacy.transforms import Edit, edit_bytes, is_temporary, map_
 if TYPE_CHECKING:
     from holdfast.flush.notes import Block
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Replaces removed text in a kept record.
 PURGED: Final = "[purged]"

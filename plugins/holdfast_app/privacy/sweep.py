@@ -36,7 +36,7 @@ from holdfast_redaction.mark import KEY_FILE
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 

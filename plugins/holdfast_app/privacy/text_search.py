@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import IO, Final
 
 from holdfast.errors import Corrupt
@@ -122,20 +123,15 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
     if not needles:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))
-    try:
-        with safeopen.reader(path, private=False) as file:
-            if _in_stream(file, needles, overlap):
-                return True
-            if not path.endswith(archive.SUFFIX):
-                return False
+    missing = suppress(FileNotFoundError)
+    with durable.reporting(path, "read"), missing, safeopen.reader(path, private=False) as file:
+        if _in_stream(file, needles, overlap):
+            return True
+        if path.endswith(archive.SUFFIX):
             file.seek(0)
-            return any_in_bytes(needles, archive.unpacked(path, file.read()))
-    except Corrupt:
-        return False  # its bytes were searched, and the walk reports it
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+            with suppress(Corrupt):  # the walk reports it, and its bytes were searched
+                return any_in_bytes(needles, archive.unpacked(path, file.read()))
+    return False
 
 
 def _in_stream(file: IO[bytes], needles: tuple[Needle, ...], overlap: int) -> bool:
@@ -150,13 +146,10 @@ def _in_stream(file: IO[bytes], needles: tuple[Needle, ...], overlap: int) -> bo
 
 def files(folder: str, *, deep: bool = True) -> Iterator[str]:
     """Paths of the regular files in ``folder``, sorted; symbolic links are not followed. Raises: Unavailable."""
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    entries: list[os.DirEntry[str]] = []
+    missing = suppress(FileNotFoundError, NotADirectoryError)
+    with durable.reporting(folder, "list"), missing, os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             if deep:

@@ -17,7 +17,7 @@ from holdfast_app.privacy.text_search import Needle
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 class Edit:

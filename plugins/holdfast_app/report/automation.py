@@ -1,7 +1,7 @@
-"""Automation output for the operator: heartbeat or briefing entries with their severity.
+"""Automation output for the operator: heartbeat or briefing entries, and which of them report a failure.
 
-Reads JSON, JSON lines, Markdown lists and tables, and plain lines. An entry is bad or doubtful when its words say so.
-An unclear entry counts as good, since most entries only state something.
+Reads JSON, JSON lines, Markdown lists and tables, and plain lines. An unclear entry counts as good, since most entries
+only state something.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from holdfast.text import untrusted
-from holdfast.text.plain import one_line
+from holdfast.text.plain import cut, one_line
 from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, read_line
 from holdfast_app.markdown.marks import without_boxes
 
@@ -23,9 +22,6 @@ _BAD: Final = re.compile(
     r"|timed?[ -]?out|broken|unhealthy|alert|emergency)\b"
     r"|\"(?:ok|healthy|success)\": false|\"(?:exit_status|exit_code|returncode)\": -?[1-9]",
     re.IGNORECASE,
-)
-_DOUBTFUL: Final = re.compile(
-    r"\b(?:warn(?:ings?)?|degraded|slow|stale|late|retry(?:ing)?|skipped|unknown|not JSON)\b", re.IGNORECASE
 )
 #: Negations: "no errors", "0 failed", "errors: 0".
 _NONE: Final = re.compile(
@@ -37,59 +33,48 @@ _NONE: Final = re.compile(
 _RULE: Final = " \t|:=-"
 
 
-class Level(IntEnum):
-    """An entry's severity. Greater is worse."""
-
-    GOOD = 0
-    DOUBTFUL = 1
-    BAD = 2
-
-
 class Entry(NamedTuple):
-    """One entry on one line."""
+    """One entry on one line. ``is_bad``: it reports a failure."""
 
     text: str
-    level: Level
+    is_bad: bool
 
 
 def entries(name: str, text: str) -> list[Entry]:
     """Entries from the document ``name``, in its order."""
     shown = _of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text)
-    return [
-        Entry(one[: MAX_CHARS - 1] + "…" if len(one) > MAX_CHARS else one, _level(one)) for one in map(one_line, shown)
-    ]
+    return [Entry(cut(one_line(one), MAX_CHARS), _is_bad(one)) for one in shown]
 
 
 def summary(found: Sequence[Entry]) -> list[str]:
-    """Lines that report ``found``: the last entry, preceded by the worst entry when that is worse."""
+    """Lines that report ``found``: the last entry, preceded by the last bad one when that is another."""
     if not found:
         return []
     last = found[-1]
-    worst = max(reversed(found), key=lambda entry: entry.level)  # the last among the worst
-    if worst.level <= last.level:
+    bad = next((one for one in reversed(found) if one.is_bad), last)
+    if bad is last or last.is_bad:
         return [last.text]
-    return [f"{worst.text} (the worst of {len(found)})", f"{last.text} (the last of {len(found)})"]
+    return [f"{bad.text} (the worst of {len(found)})", f"{last.text} (the last of {len(found)})"]
 
 
 def _of_json(text: str) -> Iterator[str]:
-    try:
-        yield from _of_value(untrusted.from_json(text))
-        return
-    except (ValueError, RecursionError):
-        pass  # then each line is one value
-    for line in filter(str.strip, text.splitlines()):
+    """The values of a JSON document, or of each line."""
+    for part in (text, *filter(str.strip, text.splitlines())):
         try:
-            yield from _of_value(untrusted.from_json(line))
+            yield from _of_value(untrusted.from_json(part))
         except (ValueError, RecursionError):
-            yield f"{line} (not JSON)"
+            if part is not text:
+                yield f"{part} (not JSON)"
+        else:
+            if part is text:
+                return
 
 
 def _of_value(value: Any) -> Iterator[str]:
     """A value as one line. A list, and a table's list of tables, as several."""
-    lists = [one for one in value.values() if isinstance(one, list) and one] if isinstance(value, dict) else []
-    inner = [one for one in lists if isinstance(one[0], dict)] if not isinstance(value, list) else [value]
-    if inner:
-        for one in (item for items in inner for item in items):
+    inner = next((v for v in value.values() if isinstance(v, list)), None) if isinstance(value, dict) else value
+    if isinstance(inner, list) and (inner is value or isinstance(next(iter(inner), None), dict)):
+        for one in inner:
             yield from _of_value(one)
     else:
         yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -100,13 +85,9 @@ def _of_lines(text: str) -> Iterator[str]:
     # Line by line, because an unclosed fence in a log would hide the lines after it.
     read = (read_line(line) for line in text.splitlines())
     lines = [line for line in read if line.kind in (HEADING, ITEM, TEXT) and line.text.strip(_RULE)]
-    for line in [line for line in lines if line.kind != HEADING or _level(line.text)] or lines:
-        shown = without_boxes(line.text).lstrip("> ")
-        yield " | ".join(cell.strip() for cell in shown.strip("|").split("|")) if "|" in shown else shown
+    for line in [line for line in lines if line.kind != HEADING or _is_bad(line.text)] or lines:
+        yield without_boxes(line.text).strip("|> ")
 
 
-def _level(text: str) -> Level:
-    text = _NONE.sub("", text)
-    if _BAD.search(text):
-        return Level.BAD
-    return Level.DOUBTFUL if _DOUBTFUL.search(text) else Level.GOOD
+def _is_bad(text: str) -> bool:
+    return bool(_BAD.search(_NONE.sub("", text)))

@@ -17,11 +17,11 @@ from holdfast.errors import HoldfastError
 from holdfast.models import Severity
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.report import claims
-from holdfast_app.report.report import SECTIONS, Line, Report, report
+from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
 from holdfast_app.validation.validation import unsupported
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.outbox.forge import Activity
 
 FORGE: Final = "On the forge"
@@ -63,7 +63,7 @@ def morning(services: Services) -> Morning:
         remarks.append("No forge is enabled, so this report uses files alone.")
     findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
     sections = {**files.sections, FORGE: _listed(files, happened), FINDINGS: findings}
-    for waits, name in (("operator", SECTIONS[3]), ("blocked", SECTIONS[2])):
+    for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
     return Morning(
         since=since,
@@ -76,7 +76,7 @@ def morning(services: Services) -> Morning:
 def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
     """The forge's lines, grouped by target, ordered by each target's first event. Lines that another section
     shows are left out, and so are holdfast's own comments about changes that the notes hold."""
-    noted = "\n".join(line.text for line in files.sections[SECTIONS[1]])
+    noted = "\n".join(line.text for line in files.sections[CHANGED])
     first: dict[str, int] = {}
     for place, (one, _) in enumerate(happened):
         first.setdefault(one.target, place)
@@ -119,11 +119,7 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
 def _nothing(services: Services, section: str, files: Report) -> Line:
     """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
-    if section == FORGE:
-        return Line(text="nothing", pointer="holdfast plugins")
-    if section == FINDINGS:
-        return Line(text="nothing", pointer="holdfast validate")
-    if section in SECTIONS[2:4]:
-        return Line(text="nothing", pointer=where(layout.name(Surface.HANDOFF)))
-    days = dict.fromkeys((files.first_day, files.last_day))
-    return Line(text="nothing", pointer=", ".join(where(layout.name(Surface.DAILY, day)) for day in days))
+    handoff = where(layout.name(Surface.HANDOFF))
+    known = {FORGE: "holdfast plugins", FINDINGS: "holdfast validate", BLOCKED: handoff, NEEDED: handoff}
+    days = (where(layout.name(Surface.DAILY, day)) for day in dict.fromkeys((files.first_day, files.last_day)))
+    return Line(text="nothing", pointer=known.get(section) or ", ".join(days))

@@ -21,10 +21,12 @@ from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.models import Written
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The questions, in the doctrine's order. Source: R110-R114.
-SECTIONS = ("What happened", "What changed", "What is blocked", "What is needed from you", "Where the proof lives")
+SECTIONS = HAPPENED, CHANGED, BLOCKED, NEEDED, PROOF = (
+    "What happened", "What changed", "What is blocked", "What is needed from you", "Where the proof lives",
+)  # fmt: skip
 
 
 @frozen(kw_only=True)
@@ -64,33 +66,24 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
         raise ValueError("days must be 1 or more")
     today = last_day or services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
-    found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
-    needed: dict[str, list[Line]] = {}  # by session, newest entry wins
+    made = _Making(services)
     for day in window:
-        trail = _from_trail(services, services.layout.name(Surface.TRAIL, day))
-        found["What changed"] += trail
-        told = {line.text for line in trail}
-        _from_note(services, services.layout.name(Surface.DAILY, day), found, needed, told)
-    found["What happened"] += [
-        Line(text=one.sentence, pointer="holdfast status")
-        for one in pastgate.all_of(services.state)
-        if one.at.astimezone(services.now().tzinfo).date() in window
-    ]
-    _from_automation(services, window, found)
-    _from_handoff(services, found, needed)
-    found["What is needed from you"] += [line for lines in needed.values() for line in lines]
-    for marker in safety.all_unsafe(services.state):
-        found["What is needed from you"].append(
-            Line(
-                text=f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}", pointer="holdfast status"
-            )
+        made.add_note(
+            services.layout.name(Surface.DAILY, day), made.add_trail(services.layout.name(Surface.TRAIL, day))
         )
-    _from_outbox(services, found)
-    return Report(
-        first_day=window[0],
-        last_day=today,
-        sections={name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in found.items()},
-    )
+    zone = services.now().tzinfo
+    past = (one.sentence for one in pastgate.all_of(services.state) if one.at.astimezone(zone).date() in window)
+    made.add(HAPPENED, past, "holdfast status")
+    made.add_automation({day.isoformat() for day in window})
+    made.add_handoff()
+    for lines in made.needed.values():
+        made.found[NEEDED] += lines
+    for marker in safety.all_unsafe(services.state):
+        text = f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}"
+        made.add(NEEDED, [text], "holdfast status")
+    made.add_outbox()
+    sections = {name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in made.found.items()}
+    return Report(first_day=window[0], last_day=today, sections=sections)
 
 
 def write(services: Services, made: Report) -> Written:
@@ -118,89 +111,77 @@ def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
     return [Line(text=text, pointer=line.pointer) for text, line in zip(masked, lines, strict=True)]
 
 
-def _from_note(
-    services: Services,
-    name: str,
-    found: dict[str, list[Line]],
-    needed: dict[str, list[Line]],
-    told: Collection[str],
-) -> None:
-    """Add a daily note. ``told`` are the state changes that its day's summary has, as that writes them."""
-    document = services.recalled(name)
-    if document is None:
-        return
-    where = services.store.backend.where(name)
-    for block in notes.blocks(document.text):
-        pointer = f"{where}, {block.title}"
-        if not block.objective:
-            continue  # a summary added later; its flush has its own block
-        found["What happened"].append(Line(text=block.objective, pointer=pointer))
-        needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
-        for target, labels in (
-            ("What happened", ("Fact",)),
-            ("What changed", ("Decision",)),
-            ("Where the proof lives", ("Artifact",)),
-        ):
-            found[target] += [Line(text=item, pointer=pointer) for item in block.items(*labels)]
-        changes = (f"**{kind}** {rest}" for kind, _, rest in (item.partition(" of ") for item in block.items("State")))
-        found["What changed"] += [Line(text=text, pointer=pointer) for text in changes if text not in told]
-    found["Where the proof lives"].append(Line(text=f"Daily note of {name}", pointer=where))
+class _Making:
+    """The lines of each section, as they are collected. ``needed`` are a session's needs, of which the newest entry
+    counts."""
 
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._where = services.store.backend.where
+        self.found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
+        self.needed: dict[str, list[Line]] = {}
 
-def _from_trail(services: Services, name: str) -> list[Line]:
-    document = services.recalled(name)
-    if document is None:
-        return []
-    where = services.store.backend.where(name)
-    lines = (line.removeprefix("- ") for line in document.text.splitlines() if line.startswith("- "))
-    return [Line(text=line, pointer=where) for line in lines]
+    def add(self, section: str, texts: Iterable[str], pointer: str) -> None:
+        self.found[section] += [Line(text=text, pointer=pointer) for text in texts]
 
+    def add_note(self, name: str, told: Collection[str]) -> None:
+        """Add a daily note. ``told`` are the state changes that its day's summary has, as that writes them."""
+        document = self._services.recalled(name)
+        if document is None:
+            return
+        where = self._where(name)
+        for block in notes.blocks(document.text):
+            pointer = f"{where}, {block.title}"
+            if not block.objective:
+                continue  # a summary added later; its flush has its own block
+            self.needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
+            self.add(HAPPENED, [block.objective, *block.items("Fact")], pointer)
+            states = (f"**{kind}** {rest}" for kind, _, rest in (one.partition(" of ") for one in block.items("State")))
+            self.add(CHANGED, [*block.items("Decision"), *(text for text in states if text not in told)], pointer)
+            self.add(PROOF, block.items("Artifact"), pointer)
+        self.add(PROOF, [f"Daily note of {name}"], where)
 
-def _from_automation(services: Services, window: Iterable[date], found: dict[str, list[Line]]) -> None:
-    """Add the window's heartbeat and briefings, if automation wrote any. They are read, never rewritten."""
-    days = {day.isoformat() for day in window}
-    for surface in (Surface.HEARTBEAT, Surface.BRIEFING):
-        prefix = services.layout.prefix(surface)
-        for name in services.store.backend.names(prefix):
-            if any(day in name for day in days):
-                document = services.recalled(name)
+    def add_trail(self, name: str) -> list[str]:
+        """Add a day's summary of state changes, and return them."""
+        document = self._services.recalled(name)
+        lines = document.text.splitlines() if document is not None else []
+        told = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+        self.add(CHANGED, told, self._where(name))
+        return told
+
+    def add_automation(self, days: Collection[str]) -> None:
+        """Add these days' heartbeat and briefings, if automation wrote any. They are read, never rewritten."""
+        for surface in (Surface.HEARTBEAT, Surface.BRIEFING):
+            names = self._services.store.backend.names(self._services.layout.prefix(surface))
+            for name in (name for name in names if any(day in name for day in days)):
+                document = self._services.recalled(name)
                 told = automation.entries(name, document.text if document else "")
-                where = services.store.backend.where(name)
-                found["What happened"] += [
-                    Line(text=f"{surface}: {text}", pointer=where) for text in automation.summary(told)
-                ]
-                if told and told[-1].level is automation.Level.BAD:
-                    found["What is needed from you"].append(
-                        Line(text=f"Check the {surface}: {told[-1].text}", pointer=where)
-                    )
+                self.add(HAPPENED, (f"{surface}: {text}" for text in automation.summary(told)), self._where(name))
+                if told and told[-1].is_bad:
+                    self.add(NEEDED, [f"Check the {surface}: {told[-1].text}"], self._where(name))
+
+    def add_outbox(self) -> None:
+        """Add items waiting to be published, and their errors."""
+        if items := waiting(self._services.state):
+            why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
+            where = ", ".join(dict.fromkeys(item.target for item in items if item.target))
+            told = f"Waiting: {len(items)} to be published on {where or 'a forge'}"
+            self.add(NEEDED, [told + (f": {why}" if why else ".")], "holdfast outbox")
+
+    def add_handoff(self) -> None:
+        """Add the open work: its blockers, promises and needs."""
+        name = self._services.layout.name(Surface.HANDOFF)
+        document = self._services.recalled(name)
+        where = self._where(name)
+        for work in handoff.parse(document.text, name) if document is not None else ():
+            if not work.is_open:
+                continue
+            self.add(BLOCKED, dict.fromkeys(filter(_is_said, (work.blocker, *work.blockers))), where)
+            self.add(NEEDED, (f"Promised: {text}" for text in filter(_is_said, work.follow_ups)), where)
+            asked = [Line(text=text, pointer=where) for text in filter(_is_said, work.needs_operator)]
+            if not work.short or asked:
+                self.needed[notes.comment(work.session)] = asked
 
 
-def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
-    """Add items waiting to be published, and their errors."""
-    items = waiting(services.state)
-    if items:
-        why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
-        where = ", ".join(dict.fromkeys(item.target for item in items if item.target))
-        told = f"{len(items)} to be published on {where or 'a forge'}"
-        found["What is needed from you"].append(
-            Line(text=f"Waiting: {told}" + (f": {why}" if why else "."), pointer="holdfast outbox")
-        )
-
-
-def _from_handoff(services: Services, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
-    name = services.layout.name(Surface.HANDOFF)
-    document = services.recalled(name)
-    if document is None:
-        return
-    where = services.store.backend.where(name)
-    for work in handoff.parse(document.text, name):
-        if not work.is_open:
-            continue
-        blocked = [b for b in dict.fromkeys((work.blocker, *work.blockers)) if b and b.casefold() != "none"]
-        found["What is blocked"] += [Line(text=b, pointer=where) for b in blocked]
-        found["What is needed from you"] += [
-            Line(text=f"Promised: {f}", pointer=where) for f in work.follow_ups if f.casefold() != "none"
-        ]
-        asked = [n for n in work.needs_operator if n.casefold() != "none"]
-        if not work.short or asked:
-            needed[notes.comment(work.session)] = [Line(text=n, pointer=where) for n in asked]
+def _is_said(text: str) -> bool:
+    return text.casefold() not in ("", "none")

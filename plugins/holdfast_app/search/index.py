@@ -96,10 +96,8 @@ def _searched(path: str, memory: Holdfast, work: Callable[[Index], T]) -> T:
 def _connect(path: str) -> sqlite3.Connection:
     """Raises: sqlite3.DatabaseError; Unavailable when the file cannot be made."""
     if path != ":memory:":
-        try:
+        with durable.reporting(path, "write"):
             os.close(safeopen.open_fd(path, os.O_RDWR | os.O_CREAT))
-        except OSError as error:
-            raise durable.unavailable(error, path, "write") from error
     db = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
         # Derived, so a crash that spoils it costs only time.

@@ -27,7 +27,7 @@ from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.session.store import Store
+    from holdfast_app.trust.store import Store
 
 TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
 #: Searched characters of a tool's output, from its beginning, because the rest is files and logs.

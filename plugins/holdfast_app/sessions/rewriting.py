@@ -44,7 +44,7 @@ def rewrite(journal: Journal, change: Change, keep: Callable[[bytes], bool], *, 
     if dry_run:
         return _changed(private.read(journal.path) or b"", journal.session_id, change, keep)[1]
     with durable.lock(journal.lock_path):
-        data, affected = _changed(private.read(journal.path) or b"", journal.session_id, change, keep)
+        data, affected, _ = _changed(private.read(journal.path) or b"", journal.session_id, change, keep)
         if affected:
             _replace(journal, data)
         return affected
@@ -52,18 +52,12 @@ def rewrite(journal: Journal, change: Change, keep: Callable[[bytes], bool], *, 
 
 def erase(journal: Journal) -> None:
     """Remove the journal and its companion files. Raises: Unavailable."""
+    damaged = os.path.basename(journal.path) + ".damaged-"  # put aside by a repair
     with durable.lock(journal.lock_path):
-        for path in beside(journal):
+        aside = [name for name in private.names(journal.folder) if name.startswith(damaged)]
+        for path in (*(os.path.join(journal.folder, name) for name in aside), journal.hint_path, journal.path):
             durable.remove(path)
-        durable.remove(journal.path)
         durable.retire(journal.lock_path)
-
-
-def beside(journal: Journal) -> list[str]:
-    """Paths of the hint and of damaged journals put aside by a repair. Raises: Unavailable."""
-    damaged = os.path.basename(journal.path) + ".damaged-"
-    names = [name for name in private.names(journal.folder) if name.startswith(damaged)]
-    return [*(os.path.join(journal.folder, name) for name in names), journal.hint_path]
 
 
 def _replace(journal: Journal, data: bytes) -> None:
@@ -76,56 +70,32 @@ def _replace(journal: Journal, data: bytes) -> None:
 
 def whole_lines(data: bytes, session_id: str, change: Change = lambda record: record) -> tuple[bytes, int]:
     """A journal's intact lines with ``change`` applied to each record, and the number of bytes left out."""
-    lost = 0
-
-    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
-        nonlocal lost
-        if record is None:
-            lost += len(line)
-            return b""
-        return _line_or_record(line, record, change(record))
-
-    return _rebuilt(data, session_id, choose), lost
+    lines, _, lost = _changed(data, session_id, change, lambda line: False)
+    return lines, lost
 
 
-def _changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int]:
-    """A journal with ``change`` applied to each record, without the damaged lines that ``keep`` rejects; and the number
-    of affected lines."""
-    affected = 0
+def _changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int, int]:
+    """A journal with ``change`` applied to each record, without the damaged lines that ``keep`` rejects, after a new
+    first line and with checkpoint offsets adjusted; the number of affected lines, and of bytes left out.
 
-    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
-        nonlocal affected
-        if record is None:
-            affected += not keep(line)
-            return line if keep(line) else b""
-        new = change(record)
-        affected += new != record
-        return _line_or_record(line, record, new)
-
-    rewritten = _rebuilt(data, session_id, choose)
-    return rewritten, affected
-
-
-def _line_or_record(line: bytes, record: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | bytes:
-    """An unchanged line stays as it is, unless its offsets have to move."""
-    return line if new == record and record["kind"] != "checkpoint" else new
-
-
-def _rebuilt(
-    data: bytes, session_id: str, choose: Callable[[bytes, dict[str, Any] | None], dict[str, Any] | bytes]
-) -> bytes:
-    """A journal of the lines or records that ``choose`` returns for each line, after a new first line, with checkpoint
-    offsets adjusted to the lines' new positions."""
+    An unchanged line stays as it is, unless its offsets have to move.
+    """
+    affected = lost = 0
     out = bytearray(header(session_id))
     old, new = [0], [len(out)]
     for line in data.splitlines(keepends=True):
         record = decode(line[:-1]) if line.endswith(b"\n") else None
         old.append(old[-1] + len(line))
-        if record is None or record["kind"] != "session":
-            chosen = choose(line, record)
-            if isinstance(chosen, dict):
-                moved = {k: new[bisect_right(old, chosen[k]) - 1] for k in _OFFSETS if chosen.get(k, -1) >= 0}
-                chosen = encode({**chosen, **moved})
-            out += chosen
+        if record is None:
+            affected += not keep(line)
+            lost += 0 if keep(line) else len(line)
+            out += line if keep(line) else b""
+        elif record["kind"] != "session":
+            changed = change(record)
+            affected += changed != record
+            if changed != record or record["kind"] == "checkpoint":
+                moved = {k: new[bisect_right(old, changed[k]) - 1] for k in _OFFSETS if changed.get(k, -1) >= 0}
+                line = encode({**changed, **moved})
+            out += line
         new.append(len(out))
-    return bytes(out)
+    return bytes(out), affected, lost

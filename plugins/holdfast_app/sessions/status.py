@@ -24,7 +24,7 @@ from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import KeptFlush, Waiting
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 
 @frozen(kw_only=True)

@@ -14,16 +14,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, private, safeopen
-from holdfast.text import untrusted
+from holdfast.fs import durable, private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 _FILE: Final = "last-brief.json"
-_MOST: Final = 1 << 20  # bytes that are read
 
 
 class Kept(NamedTuple):
@@ -56,11 +54,11 @@ def keeping(services: Services) -> Iterator[Callable[[str], None]]:
 def read(services: Services) -> Kept | None:
     """The kept brief of this store; None if there is none or it cannot be read."""
     try:
-        table = untrusted.from_json(safeopen.read(_path(services), _MOST))
+        table = private.table(_path(services))
         if table["store"] != _store(services):
             return None
         return Kept(str(table["text"]), datetime.fromisoformat(table["at"]).astimezone(UTC))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 

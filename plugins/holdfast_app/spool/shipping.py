@@ -23,7 +23,7 @@ from holdfast_app.spool.kept import FILE, Kept, Spool
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.errors import HoldfastError
     from holdfast.models import Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.spool import lastbrief
     from holdfast_app.spool.shipping import Shipped
 
@@ -135,8 +135,9 @@ class Unshipped:
             )
             if any(is_newer(entry, work, self._services.state) for entry in entries):
                 continue
-            if work.is_open or entries:
-                entries = handoff.put(entries, work)
+            if work.is_open or work.rules or entries:
+                before = next((entry.rules for entry in entries if entry.session == work.session), ())
+                entries = handoff.put(entries, evolve(work, rules=handoff.ruled(before, work.rules)))
         return entries
 
     def notes(self, days: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -19,7 +19,7 @@ from holdfast.storage import block_marker
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Surfaces made from other surfaces; their content is not a source.
 DERIVED: Final = (Surface.TRAIL, Surface.REPORT, Surface.DIARY)

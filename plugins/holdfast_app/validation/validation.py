@@ -16,7 +16,7 @@ from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.validation.consistency import Derived
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The surface that validators get for a document of no known surface.
 OTHER = "other"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from
@@ -17,36 +16,26 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import verify
 from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
+from holdfast.models import Message
 from holdfast_app.authorship import sources
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (
+    ("rules", "Rules"),
     ("objective", "Objective"),
     ("facts", "Facts"),
     ("decisions", "Decisions"),
+    ("rejected", "Given up"),
     ("blockers", "Blockers"),
     ("next_step", "Next step"),
     ("follow_ups", "Promised"),
     ("needs_operator", "Needed from you"),
     ("artifacts", "Proof"),
 )
-
-
-@frozen(kw_only=True)
-class Said:
-    """One message as stored: mask ``text`` before it is shown. ``number`` counts from 1."""
-
-    number: int
-    id: str
-    role: str
-    text: str
-    at: datetime
-    tool: str = ""
-    failed: bool = False
 
 
 @frozen(kw_only=True)
@@ -87,11 +76,10 @@ class Incident:
 
 @frozen(kw_only=True)
 class Story:
-    """A session from its journal. ``messages``, ``passages`` and ``incidents`` are oldest first. Messages from
-    ``kept_from`` on are in context."""
+    """A session from its journal, text as stored: mask it before it is shown. ``messages``, ``passages`` and
+    ``incidents`` are oldest first. Messages from ``kept_from`` on are in context."""
 
-    session: str
-    messages: Sequence[Said]
+    messages: Sequence[Message]
     passages: Sequence[Passage]
     incidents: Sequence[Incident]
     kept_from: int
@@ -106,7 +94,7 @@ class Journals:
     def story(self, session: str) -> Story:
         """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
         journal = Journal(self._services.state, session)
-        if not os.path.exists(journal.path):
+        if not journal.exists():
             raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
         return _read(journal)
 
@@ -129,32 +117,25 @@ class Journals:
 
 
 def _read(journal: Journal) -> Story:
-    messages: list[Said] = []
+    messages: dict[str, Message] = {}
     starts: list[int] = []
     passages: list[Passage] = []
-    known: set[str] = set()
     kept_from, override = 0, ""
     for entry in journal.of_kinds("message", "checkpoint", "override"):
         row = entry.record
-        if row["kind"] == "message":
-            if row["id"] not in known:
-                known.add(row["id"])
-                starts.append(entry.start)
-                messages.append(_said(len(messages) + 1, row))
+        if row["kind"] == "message" and row["id"] not in messages:
+            starts.append(entry.start)
+            known = {key: row[key] for key in ("role", "text", "id", "tool", "failed") if key in row}
+            messages[row["id"]] = Message(at=moment(row["at"]), **known)
         elif row["kind"] == "override":
             override = str(row.get("reason", ""))
-        else:
+        elif row["kind"] == "checkpoint":
             begin = kept_from
             kept_from = max(kept_from, bisect_left(starts, row["kept_from"]))
             if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
                 override = ""
-    return Story(
-        session=journal.session_id,
-        messages=messages,
-        passages=passages,
-        incidents=list(_incidents(journal)),
-        kept_from=kept_from,
-    )
+    found = tuple(messages.values())
+    return Story(messages=found, passages=passages, incidents=list(_incidents(journal)), kept_from=kept_from)
 
 
 def _incidents(journal: Journal) -> Iterator[Incident]:
@@ -173,22 +154,8 @@ def _incidents(journal: Journal) -> Iterator[Incident]:
             yield Incident(session=session, at=refusal.at, reason=refusal.reason, why=refusal.target)
 
 
-def _said(number: int, row: dict[str, Any]) -> Said:
-    return Said(
-        number=number,
-        id=row["id"],
-        role=row["role"],
-        text=row["text"],
-        at=moment(row["at"]),
-        tool=row.get("tool", ""),
-        failed=row.get("failed", False),
-    )
-
-
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:
     """Add a checkpoint, for a new flush or the drop after the last one. False for a checkpoint without a flush."""
-    from attrs import evolve
-
     try:
         receipt = receipt_from(row["receipt"]) if row.get("receipt") else None
     except HoldfastError:
@@ -220,7 +187,7 @@ def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
-def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
+def quoted(payload: Payload, said: Sequence[Message]) -> list[tuple[str, ...]]:
     """Labels of payload fields that quote each message."""
     keys = [
         (label, key)

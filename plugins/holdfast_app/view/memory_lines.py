@@ -12,8 +12,8 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.text.lazy import Lazy
+from holdfast_app.authorship import sources
 from holdfast_app.dream import confirmed
-from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import key_of
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
@@ -43,10 +43,6 @@ class Line:
     sources: tuple[str, ...] = ()
     dream: str = ""
 
-    @property
-    def is_dated(self) -> bool:
-        return self.first is not None
-
 
 class Origins:
     """The origins of items in curated memory, from the record of confirmations, the dream's runs and the notes.
@@ -56,7 +52,7 @@ class Origins:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._memory = memory = project.services.layout.name(Surface.MEMORY)
+        memory = project.services.layout.name(Surface.MEMORY)
         self._confirmed = confirmed.load(project.services.state)
         self._sources: dict[str, list[str]] = {}
         self._added: dict[str, tuple[str, datetime]] = {}
@@ -70,22 +66,6 @@ class Origins:
             for text in run.added:
                 self._added[key_of(_bare(text))] = (run.id, run.at)
 
-    def _said_in(self, text: str, known: Confirmation | None) -> tuple[str, ...]:
-        """The note lines of an item's first and last mention, the last first; without such a record, in the newest
-        notes."""
-        wanted = _plain(text)
-        if known is None or not known.is_said:
-            return tuple(self._noted.get(wanted, ()))
-        found = []
-        layout, zone = self._project.services.layout, self._project.zone
-        days = (layout.name(Surface.DAILY, at.astimezone(zone).date()) for at in (known.last, known.first))
-        for name in dict.fromkeys((known.by, *days)):
-            lines = self._project.text(name).split("\n") if name != self._memory else []
-            number = next((at for at, line in enumerate(lines, 1) if wanted in _plain(line)), 0)
-            if number:
-                found.append(f"{name}:{number}")
-        return tuple(found) or tuple(self._noted.get(wanted, ()))
-
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
         """Each item's places in the newest notes, the newest first. Its label does not count."""
@@ -93,24 +73,24 @@ class Origins:
         for _, name in self._project.note_names()[:NOTES_SEARCHED]:
             for number, line in enumerate(self._project.text(name).split("\n"), 1):
                 if line.startswith("- "):
-                    found.setdefault(_plain(unlabelled(line)), []).append(f"{name}:{number}")
+                    found.setdefault(plain(unlabelled(line)), []).append(f"{name}:{number}")
         return found
 
     def dated(self, line: Line) -> Line:
         """An item with its origin; other lines unchanged."""
         if line.kind != "item":
             return line
-        text, key = line.text, key_of(line.text)
-        known: Confirmation | None = self._confirmed.get(key)
+        key = key_of(line.text)
+        known = self._confirmed.get(key)
         said = known if known is not None and known.is_said else None
         dream, at = self._added.get(key, ("", None))
-        sources = tuple(dict.fromkeys(self._sources.get(key, ()))) or self._said_in(text, known)
+        places = tuple(dict.fromkeys(self._sources.get(key) or self._noted.get(plain(line.text), [])))
         return evolve(
             line,
             first=said.first if said else at,
             last=said.last if said else at,
             days=said.count if said else int(at is not None),
-            sources=_ends(sources),
+            sources=places if len(places) <= _SOURCES else (*places[: _SOURCES - 1], places[-1]),  # the oldest stays
             dream=dream,
         )
 
@@ -129,13 +109,9 @@ def unlabelled(line: str) -> str:
     return _LABEL.sub("", line.strip().removeprefix("- "), count=1)
 
 
-def _ends(sources: tuple[str, ...]) -> tuple[str, ...]:
-    """The newest sources and the oldest one."""
-    return sources if len(sources) <= _SOURCES else (*sources[: _SOURCES - 1], sources[-1])
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold().rstrip(".")
+def plain(text: str) -> str:
+    """``text`` as it is compared with a note's line."""
+    return sources.plain(text).rstrip(".")
 
 
 def _bare(text: str) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
+from holdfast.text.plain import cut
 from holdfast_app.authorship import sources
 from holdfast_app.facts.store.origins import of, unsigned
-from holdfast_app.view.memory_lines import Origins, lines_of, unlabelled
+from holdfast_app.trust import provenance
+from holdfast_app.view.memory_lines import Origins, lines_of, plain, unlabelled
 
 if TYPE_CHECKING:
     from holdfast import Fact
@@ -104,10 +106,10 @@ def find(project: Project, wanted: str) -> list[Trace]:
     if _DIGITS.fullmatch(wanted) and (known := _known(project, f"fact_{wanted}")):
         return known
     found = list(_matches(project, wanted))
-    found = [one for one in found if _plain(one[1]) == _plain(wanted)] or found
+    found = [one for one in found if plain(one[1]) == plain(wanted)] or found
     if not found:
         raise _missing(project, wanted)
-    if len({_plain(text) for _, text in found}) == 1:
+    if len({plain(text) for _, text in found}) == 1:
         return [one for place, _ in found[:_SAME] for one in find(project, place)[:1]]
     return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
 
@@ -117,7 +119,8 @@ def find(project: Project, wanted: str) -> list[Trace]:
 
 def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
     """The document, the line's number and its text. Raises: NotFound."""
-    shown = project.document(_stored_name(project, name))
+    path = f"/{name}".replace("\\", "/")  # people may write a document's path below the project
+    shown = project.document(next((known for known in project.names() if path.endswith(f"/{known}")), name))
     lines = shown.text.split("\n")
     if number <= len(lines) and not lines[number - 1] and number in shown.withheld_lines:
         raise NotFound(
@@ -127,14 +130,6 @@ def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
     if number > len(lines) or not lines[number - 1].strip():
         raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
     return shown.name, number, lines[number - 1]
-
-
-def _stored_name(project: Project, name: str) -> str:
-    """The document's name: people may write its path below the project."""
-    names = project.names()
-    return next((known for known in names if known == name), None) or next(
-        (known for known in names if name.replace("\\", "/").endswith(f"/{known}")), name
-    )
 
 
 def _line(project: Project, name: str, number: int, text: str) -> Trace:
@@ -188,19 +183,15 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
         return
     ids = {sources.short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
     key = _key(line)
-    found = []
-    for said in reversed(story.messages):
-        if before is not None and said.at > before:
-            continue
-        if sources.short_id(said.id) in ids if ids else bool(key) and key in _plain(said.text):
-            found.append(said)
-        if len(found) == _MOST_TURNS:
-            break
-    masked = project.masked(*(one.text for one in found))
-    for one, text in zip(found, masked, strict=True):
-        short_text = " ".join(text.split())
-        clipped = short_text if len(short_text) <= _EXCERPT else short_text[: _EXCERPT - 1] + "…"
-        yield Turn(session=session, id=one.id, role=one.role, at=one.at, text=clipped)
+    fitting = (
+        said
+        for said in reversed(story.messages)
+        if before is None or said.at <= before
+        if (sources.short_id(said.id) in ids if ids else key and key in plain(said.text))
+    )
+    found = list(islice(fitting, _MOST_TURNS))
+    for one, text in zip(found, project.masked(*(one.text for one in found)), strict=True):
+        yield Turn(session=session, id=one.id, role=one.role, at=one.at, text=cut(text, _EXCERPT))
 
 
 # --- facts -----------------------------------------------------------------------------------------------------
@@ -257,14 +248,14 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
     day = project.services.layout.name(Surface.DAILY, fact.created_at.astimezone(project.zone).date())
     key = _key(fact.content)
     lines = enumerate(project.text(day).split("\n"), 1) if key else ()
-    found = [_source(project, f"{day}:{number}") for number, line in lines if key in _plain(line)]
+    found = [_source(project, f"{day}:{number}") for number, line in lines if key in plain(line)]
     named = (one for one in found if said_in in (one.flush, one.session, *(turn.id for turn in one.turns)) and said_in)
     by = of(fact.source)
     if source := next(named, next(iter(found), None)):
         yield evolve(source, by=source.by or by)
     elif fact.source:
         turns = tuple(_turns(project, said_in, fact.content, before=None))
-        place = _masked(project, said_in or fact.source)
+        place = project.masked(said_in or fact.source)[0]
         yield Source(place=place, text="", session=said_in if turns else "", turns=turns, by=by)
 
 
@@ -273,11 +264,10 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
 
 def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
     """Lines of curated memory, then facts, then the newest notes that contain the words, as (place, text)."""
-    words = _plain(wanted).split()
+    words = plain(wanted).split()
 
     def fits(text: str) -> bool:
-        plain = _plain(text)
-        return bool(words) and all(word in plain for word in words)
+        return bool(words) and all(word in plain(text) for word in words)
 
     found = False
     for surface in (Surface.MEMORY, Surface.USER):
@@ -294,7 +284,7 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
     said: set[str] = set()  # the newest note represents older ones with the same line
     for _, name in project.note_names()[:_CANDIDATES]:
         for number, text in enumerate(project.text(name).split("\n"), 1):
-            if text.startswith("- ") and fits(text) and (key := _plain(unlabelled(text))) not in said:
+            if text.startswith("- ") and fits(text) and (key := plain(unlabelled(text))) not in said:
                 said.add(key)
                 yield f"{name}:{number}", unlabelled(text)
 
@@ -320,15 +310,7 @@ def _missing(project: Project, wanted: str) -> NotFound:
     )
 
 
-def _masked(project: Project, text: str) -> str:
-    return project.masked(text)[0]
-
-
-def _plain(text: str) -> str:
-    return sources.plain(text).rstrip(".")
-
-
 def _key(line: str) -> str:
     text = unlabelled(line)
     ids = _IDS.match(text)
-    return sources.key(_plain(text[ids.end() if ids else 0 :].removesuffix("…")))
+    return sources.key(plain(text[ids.end() if ids else 0 :].removesuffix("…")))

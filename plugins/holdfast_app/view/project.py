@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.sessions.status import Status
-
-
-class Flushed(NamedTuple):
-    """One flush block of a daily note."""
-
-    id: str
-    at: datetime
-    session: str
-    reason: str
 
 
 @frozen(kw_only=True)
@@ -69,13 +60,9 @@ class Project:
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
         now = status(self.services)
-        errors = self.masked(*(text for one in now.sessions if one.error for text in (one.error, one.next_step)))
-        pairs = iter(zip(errors[::2], errors[1::2], strict=True))
-        shown = []
-        for one in now.sessions:
-            error, step = next(pairs) if one.error else ("", "")
-            shown.append(evolve(one, error=error, next_step=step) if one.error else one)
-        return evolve(now, sessions=tuple(shown))
+        texts = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
+        pairs = zip(now.sessions, texts[::2], texts[1::2], strict=True)
+        return evolve(now, sessions=tuple(evolve(one, error=error, next_step=step) for one, error, step in pairs))
 
     def alarms(self) -> int:
         """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
@@ -138,18 +125,14 @@ class Project:
         days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
         return sorted(((day, name) for day, name in days if day), reverse=True)
 
-    def flushes(self, name: str) -> list[Flushed]:
+    def flushes(self, name: str) -> list[notes.Block]:
         """A daily note's flush blocks, oldest first. An unreadable note has none; its page shows the error."""
         try:
             found = self.services.store.read(name)
         except HoldfastError:
             found = None
         text = self.services.store.sifted(found).text if found else ""
-        return [
-            Flushed(block.id, block.at, block.session, block.reason)
-            for block in notes.blocks(text)
-            if block.at is not None and block.id.startswith("flush_") and block.reason != "summary"
-        ]
+        return [one for one in notes.blocks(text) if one.at and one.id.startswith("flush_") and one.reason != "summary"]
 
     # facts
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
+from holdfast.facts.relation import same_key
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
@@ -24,10 +24,11 @@ from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
 from holdfast.text.plain import one_line
+from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.flush.work_log import Decision
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Minimum length of an id prefix, in characters.
 _LEAST_PREFIX: Final = 4
@@ -80,6 +81,26 @@ class WorkList:
     def reopen(self, work_id: str, because: str = "") -> Work:
         """Reopen ended or closed work; returns the updated entry. Raises: as :meth:`close`."""
         return self._decide(work_id, because, opens=True)
+
+    # rules
+
+    def rules(self) -> dict[str, str]:
+        """The user's rules by id, newest first. Withheld ones are left out. Raises: as :meth:`list`."""
+        document = self._services.recalled(self._name)
+        entries = handoff.parse(document.text, self._name) if document else ()
+        return {rule_id(rule): rule for entry in entries for rule in reversed(entry.rules)}
+
+    def remove_rule(self, name: str) -> None:
+        """Remove the rule with this id. It stays in its note. Raises: as :meth:`list`, and NotFound."""
+
+        def without(there: Iterable[Work]) -> tuple[Work, ...]:
+            entries = tuple(there)
+            found = [rule for entry in entries for rule in entry.rules if rule_id(rule) == name]
+            if not found:
+                raise NotFound(f"No rule has the id {name!r}.", next_step="Run `holdfast work` to list the rules.")
+            return handoff.without_rule(entries, found[0])
+
+        Documents(services=self._services, session_id="").change_handoff(without)
 
     # closing and reopening
 
@@ -176,10 +197,15 @@ def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:
     entries = tuple(there)
     mine = next((w for w in entries if w.session == new.session), None)
     if mine is None:
-        return handoff.put(entries, new)
+        return handoff.put(entries, evolve(new, rules=()))
     if mine.flush != new.flush:
         raise Conflict(f"Session {new.session!r} wrote new work meanwhile.", next_step="Run `holdfast work` to see it.")
-    return tuple(new if w.session == new.session else w for w in entries)
+    return tuple(evolve(new, rules=w.rules) if w is mine else w for w in entries)
+
+
+def rule_id(rule: str) -> str:
+    """The id of a rule: ``rule_`` and 8 hex digits."""
+    return f"rule_{sha256(same_key(rule))[:8]}"
 
 
 def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:

@@ -31,7 +31,7 @@ from holdfast_app.workflow import sections, update
 from holdfast_app.workflow.three import FILES, WORKFLOWS
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: Source: FR-4b names the triggers; holdfast defines the window and its bounds.
 REPEATED: Final = 3

@@ -22,7 +22,7 @@ from holdfast_app.workflow.sections import Limits
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: The line that records an explicit "no change" (reading A55). It is replaced each time, so it does not accumulate.
 _NO_CHANGE = "No change:"

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
 from holdfast.text import recall, untrusted
 from holdfast.text.plain import BOM
+from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast_app.workflow.update import Loaded, Updated
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 _FOLDER = "workflows"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from holdfast.journal.capture import ROLES, capture, stored_id
+from holdfast_app import background
 from holdfast_cli.command import SESSION, Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError, caution
 from holdfast_cli.stdin import text_of
@@ -35,6 +36,8 @@ def add(call: Call) -> Answer | int:
     if message_id is not None and not message_id.strip():
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
     record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record
+    if call.args.role == "assistant":
+        background.after_turn(call.root)
     if settings.raw(call.root)[0]:  # the project has settings
         caution(resolved.sentences(resolved.resolve(call.root, lenient=True)))
     if not call.json and not sys.stdout.isatty():

@@ -108,17 +108,17 @@ def _imported(call: Call) -> Session:
     """The session with the transcript's messages in it."""
     from attrs import evolve
 
+    from holdfast_app.progress import report
     from holdfast_cli import progress
 
     transcript = call.memory.read_transcript(call.args.transcript)
     session_id = call.args.session or transcript.session_id or DEFAULT_SESSION
     total = len(transcript.kept)
-    with progress.shown(quiet=call.json) as bar:
+    with progress.shown(quiet=call.json):
         for start in range(0, max(total, 1), _CHUNK):
             chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
             session = call.memory.import_transcript(chunk, session_id)
-            if bar:
-                bar(min(start + _CHUNK, total), total, "messages journalled")
+            report(min(start + _CHUNK, total), total, "messages journalled")
     if not call.json:
         _say_read(call.out, transcript)
     elif transcript.skipped or transcript.truncated:

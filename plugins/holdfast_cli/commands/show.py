@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import Corrupt, NotFound
 from holdfast.text.humanize import count, nearest, size
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Term
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
+from holdfast_app import upkeep
+from holdfast_app.report.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast_app.report.cost import Cost
     from holdfast_app.sessions.status import Status
 
 _SHOWN = 20
@@ -29,8 +34,10 @@ _AROUND = 5
 @Command(
     "Manage",
     "show which sessions are safe; exit code 1 when one is not",
+    argument("--cost", action="store_true", help="show the seconds and tokens that holdfast added, and its refusals"),
     examples=(
-        "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
+        "holdfast status", "holdfast status --cost",
+        'holdfast status > /dev/null || echo "something is UNSAFE"'
     ),
     notes="safe: everything said is durable.  dirty: newer messages are only in the journal."
     "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
@@ -39,6 +46,10 @@ _AROUND = 5
 def status(call: Call) -> Answer:
     """Every session's state, and what else is not safe."""
     memory = call.memory
+    if call.args.cost:
+        spent = cost_of(memory.services)
+        refused = [one._asdict() | {"at": one.at.isoformat()} for one in spent.refusals]
+        return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))
     now = status_of(memory.services)
     withheld = kept = copy = ""
     with suppress(HoldfastError):  # other commands report an unreadable store
@@ -59,11 +70,16 @@ def status(call: Call) -> Answer:
         "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
         "notices": now.notices,
         "copy": copy,
+        "background": "",
+        "model": "",
     }
-    return Answer(table, lambda out: _show(out, now, withheld, kept, copy), ok=now.ok)
+    with suppress(HoldfastError):
+        table |= {"background": upkeep.sentence(memory.services), "model": upkeep.lacks_model(memory.services)}
+    told = [str(table["background"]), f"{table['model']} {upkeep.model_step()}" if table["model"] else ""]
+    return Answer(table, lambda out: _show(out, now, withheld, kept, copy, told), ok=now.ok)
 
 
-def _show(out: Term, now: Status, withheld: str, kept: str, copy: str) -> None:
+def _show(out: Term, now: Status, withheld: str, kept: str, copy: str, told: Sequence[str]) -> None:
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
     for notice in [*now.notices, *([f"{withheld} {NEXT_STEP}"] if withheld else [])]:
         out.note("warn", notice)
@@ -89,10 +105,30 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str) -> None:
     if copy:
         out.fill(copy, "\n  ", "  ")
     state.say_pending(out, now.waiting, now.at)
+    for text in filter(None, told):
+        out.fill(text, f"\n{out.mark('dot')} ", "  ")
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
         out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else 'everything is durable'}")
+
+
+def _show_cost(out: Term, spent: Cost) -> None:
+    rows = [
+        (one.client, one.event, f"{one.times:,}", f"{one.seconds / one.times:.2f} s", f"{one.tokens:,}")
+        for one in spent.events
+    ]
+    if rows:
+        out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
+        tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
+        share = f", {tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
+        since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
+        out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
+    else:
+        out.say("No client's hook has run.")
+    out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
+    for one in spent.refusals[-5:]:
+        out.fill(f"{one.at.astimezone():%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
 
 
 sessions = Command(

@@ -36,17 +36,8 @@ def validate(call: Call) -> Answer:
     names = [_document(memory, name) for name in args.documents]
     fixed = _fix(memory, names, yes=args.yes) if args.fix else []
     result = memory.validate(names)
-    rows = [
-        {
-            "file": where(finding.name),
-            "line": finding.line,
-            "rule": finding.rule,
-            "severity": str(finding.severity),
-            "message": finding.message,
-            "fix": finding.fix,
-        }
-        for finding in result.findings
-    ]
+    keys = ("line", "rule", "severity", "message", "fix")
+    rows = [{"file": where(one.name), **{key: getattr(one, key) for key in keys}} for one in result.findings]
 
     def show(out: Term) -> None:
         for row in rows:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.config.layout import Surface
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import unstructure
 from holdfast.text.humanize import ago, count
 from holdfast_app.sessions.lookup import short
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from holdfast.flush.handoff import Work
@@ -21,7 +22,7 @@ _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
 work = Command(
     "Resume and search",
-    "list the open work of all sessions; show, close or reopen an entry",
+    "list the open work of all sessions, and the user's rules; show, close or reopen an entry",
     argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note"),
     flag("--all", "with list: include ended work"),
     examples=(
@@ -30,6 +31,7 @@ work = Command(
         "holdfast work show fix-login",
         'holdfast work close fix-login --because "merged in #12"',
         "holdfast work reopen fix-login",
+        "holdfast work close rule_1a2b3c4d",
     ),
     notes="open: work remains.  finished: the work is done.  answered: a question was answered without any"
     "\nchange.  closed: by this command. Closing changes no session and drops nothing. The session's next flush"
@@ -41,6 +43,7 @@ work = Command(
 def _list(call: Call) -> Answer:
     memory = call.memory
     entries = memory.work.list(everything=call.args.all)
+    rules = memory.work.rules()
     name = memory.services.layout.name(Surface.HANDOFF)
     number = memory.store.withheld_in(name)
     withheld = sentence({name: number} if number else {})
@@ -51,6 +54,7 @@ def _list(call: Call) -> Answer:
             out.note("warn", f"{withheld} {NEXT_STEP}")
         if not entries:
             out.say(f"{out.mark('ok')} no work is open")
+            _say_rules(out, rules)
             return
         now = memory.services.now()
         rows = [
@@ -60,8 +64,18 @@ def _list(call: Call) -> Answer:
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
         ended = f", {len(entries) - number:,} ended" if call.args.all else ""
         out.say(f"\n  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
+        _say_rules(out, rules)
 
-    return Answer({"open": number, "work": [_table(w) for w in entries], "withheld": withheld}, show)
+    listed = [{"id": rule_id, "text": text} for rule_id, text in rules.items()]
+    return Answer({"open": number, "work": [_table(w) for w in entries], "rules": listed, "withheld": withheld}, show)
+
+
+def _say_rules(out: Term, rules: Mapping[str, str]) -> None:
+    if rules:
+        out.say(f"\n  {out.bold('Rules of the user')}")
+        for rule_id, text in rules.items():
+            out.fill(text, f"  {rule_id}  ")
+        out.say(f"\n  {out.dim('`holdfast work close RULE` removes one')}")
 
 
 @work.action("show ID")
@@ -72,7 +86,12 @@ def _show(call: Call) -> Answer:
 
 @work.action("close ID", "because")
 def _close(call: Call) -> Answer:
-    return _decided(call, close=True)
+    name = call.names[0]
+    if name not in (rules := call.memory.work.rules()):
+        return _decided(call, close=True)
+    call.memory.work.remove_rule(name)
+    text = rules[name]
+    return Answer({"removed": text}, lambda out: out.say(f"{out.mark('ok')} removed the rule: {out.plain(text)}"))
 
 
 @work.action("reopen ID", "because")
@@ -139,6 +158,8 @@ def _print(out: Term, entry: Work, now: datetime) -> None:
         ("blockers", entry.blockers if len(entry.blockers) > 1 else ()),
         ("promised", entry.follow_ups),
         ("needed from the operator", entry.needs_operator),
+        ("given up", entry.rejected),
+        ("rules of the user", entry.rules),
         ("artifacts", entry.artifacts),
     ):
         if values:

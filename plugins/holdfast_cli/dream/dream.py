@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast_app import upkeep
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.dream import shown
 from holdfast_cli.problem import UsageError
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.dream.state_files import Proposal
-
-#: Maximum pieces of conversation to extract with a model before a dream. For users who work only through a client's
-#: hooks, the nightly run is the only command that does this.
-_PIECES = 20
 
 
 @Command(
@@ -56,11 +53,12 @@ def dream(call: Call) -> Answer:
         result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
     else:
         if not args.dry_run:
-            memory.extract_queued(due=_PIECES)
+            memory.extract_turns()
         result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
         if args.if_due and not args.dry_run:
             _report(memory)
-    return _answer(result, diff=args.dry_run or args.undo)
+    lacks = upkeep.lacks_model(memory.services)
+    return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
 
 
 def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answer:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from holdfast.config import resolved
+from holdfast_app.settings import schedulers
 from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.dream import schedulers
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from holdfast_app.config import Config
 
 schedule = Command(
     "Consolidate",
@@ -55,7 +57,7 @@ def _status(call: Call) -> Answer:
 def _planned(call: Call, act: Callable[[schedulers.Plan, str], tuple[bool, str]]) -> Answer:
     """Do it, or with --print only show the plan. ``act`` returns whether a dream is set up, and a sentence."""
     kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
-    at = resolved.load(call.root).dream.at
+    at = cast("Config", resolved.load(call.root)).dream.at
     plan = schedulers.plan(kind, call.root, at=at)
     installed, said = (False, "") if call.args.print else act(plan, at)
 

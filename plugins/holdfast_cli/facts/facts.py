@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.facts.remember import confidence, kind
 from holdfast_cli.problem import UsageError
@@ -194,11 +194,11 @@ def _import(call: Call) -> Answer:
     """Store rows from a file. Exit code 1 when rows were skipped."""
     from holdfast_app.facts.store.factfile import read_rows
 
-    name, memory, bar = call.names[0], call.memory, call.bar
+    name, memory = call.names[0], call.memory
     rows = list(read_rows(read_file(name), name))
     before = _ids(memory)
     try:
-        report = memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None)
+        report = memory.facts.import_(rows)
     except KeyboardInterrupt:
         more = len(_ids(memory) - before)
         known = f"{count(more, 'fact')} were imported and will count as known"

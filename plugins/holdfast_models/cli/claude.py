@@ -58,8 +58,8 @@ class ClaudeCli(CliModel):
             raise self.failed(string(row, "result"), status, code=ended.code)
         used = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         return self.completion(
-            text=string(row, "result"),
-            input_tokens=sum(number(row, "usage", key) for key in used),
-            output_tokens=number(row, "usage", "output_tokens"),
+            content=string(row, "result"),
+            sent=sum(number(row, "usage", key) for key in used),
+            received=number(row, "usage", "output_tokens"),
             stop=string(row, "stop_reason"),
         )

@@ -97,9 +97,9 @@ class CodexCli(CliModel):
         items = [row.get("item") for row in found if row.get("type") == "item.completed"]
         answers = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
         return self.completion(
-            text=answers[-1] if answers else "",
-            input_tokens=number(done[-1], "usage", "input_tokens"),
-            output_tokens=number(done[-1], "usage", "output_tokens"),
+            content=answers[-1] if answers else "",
+            sent=number(done[-1], "usage", "input_tokens"),
+            received=number(done[-1], "usage", "output_tokens"),
         )
 
 

@@ -83,9 +83,9 @@ class GeminiCli(CliModel):
         models = part(answer, "stats", "models")
         used = list(models.values()) if isinstance(models, dict) else []
         return self.completion(
-            text=string(answer, "response"),
-            input_tokens=sum(number(one, "tokens", "prompt") for one in used),
-            output_tokens=sum(number(one, "tokens", "candidates") for one in used),
+            content=string(answer, "response"),
+            sent=sum(number(one, "tokens", "prompt") for one in used),
+            received=sum(number(one, "tokens", "candidates") for one in used),
         )
 
     def clean(self, folder: str, env: Mapping[str, str]) -> None:

@@ -117,12 +117,6 @@ class CliModel(ModelPlugin):
 
         return troubles.failed(self.program, self._name, said, status, code=code)
 
-    def completion(self, text: str, *, input_tokens: int, output_tokens: int, stop: str = "") -> Completion:
-        """The program's answer."""
-        from holdfast_models.retry import Completion
-
-        return Completion(text=text, input_tokens=input_tokens, output_tokens=output_tokens, stop=stop)
-
     @property
     def model_arguments(self) -> tuple[str, ...]:
         """``--model NAME``, or nothing for the program's own choice."""

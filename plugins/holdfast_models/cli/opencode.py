@@ -61,9 +61,9 @@ class OpencodeCli(CliModel):
             status = number(last, "error", "data", "statusCode") or None
             raise self.failed(said if last else ended.said, status, code=ended.code)
         return self.completion(
-            text="".join(string(row, "part", "text") for row in found if row.get("type") == "text"),
-            input_tokens=sum(number(row, "part", "tokens", "input") for row in steps),
-            output_tokens=sum(number(row, "part", "tokens", "output") for row in steps),
+            content="".join(string(row, "part", "text") for row in found if row.get("type") == "text"),
+            sent=sum(number(row, "part", "tokens", "input") for row in steps),
+            received=sum(number(row, "part", "tokens", "output") for row in steps),
             stop=string(steps[-1], "part", "reason"),
         )
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.config import provenance
 from holdfast.errors import NotFound
 from holdfast.models import Category
+from holdfast_app.trust import provenance
 from holdfast_app.view import origins
 from holdfast_web.paging import page
 

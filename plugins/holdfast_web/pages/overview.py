@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from holdfast.config import provenance
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.trust import provenance
 from holdfast_app.view.events import days, events, interruptions, since_first, totals
 from holdfast_web.paging import page
 from holdfast_web.timeline import picture

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 
 from holdfast.journal import order
-from holdfast.models import Message, turns_of
-from holdfast_app.view.journals import FIELDS, Passage, Said, Story, items, quoted
+from holdfast.models import turns_of
+from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.models import Message
     from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
@@ -50,14 +53,11 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     story = project.journals.story(session)
     status = next((one for one in project.status().sessions if one.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
-    groups = turns_of(order.as_said([_message(one) for one in story.messages]))
-    numbers = {one.id: one for one in story.messages}
-    turns = [[numbers[m.id] for m in turn.messages] for turn in groups]
+    turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
     at = request.text("turn")
     wanted = request.text("page") or _page_of(turns, at)
     chosen = page(turns, wanted, size=_TURNS)
-    said = _masked(project, [one for turn in chosen.items for one in turn])
-    shown = {one.number: one for one in said}
+    shown = {one.id: one for one in _masked(project, [one for turn in chosen.items for one in turn])}
     days = project.services.config.retention.journal
     reasons = project.masked(*(one.why for one in story.incidents))
     return renderer.page(
@@ -72,7 +72,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         passages=passages,
         cards=[_card(project, story, one) for one in passages.items],
         turns=chosen,
-        shown=[[shown[one.number] for one in turn] for turn in chosen.items],
+        shown=[[shown[one.id] for one in turn] for turn in chosen.items],
+        held={one.id for one in story.messages[story.kept_from :]},
         retention_days=days,
         gone_at=_gone_at(story, days) if status is not None and status.ended and days else None,
     )
@@ -83,11 +84,7 @@ def _gone_at(story: Story, days: int) -> Any:
     return story.messages[-1].at + timedelta(days=days) if story.messages else None
 
 
-def _message(one: Said) -> Message:
-    return Message(role=one.role, text="", at=one.at, id=one.id)
-
-
-def _page_of(turns: list[list[Said]], wanted: str) -> str:
+def _page_of(turns: Sequence[Sequence[Message]], wanted: str) -> str:
     """The page that has the message, otherwise the last page."""
     for number, turn in enumerate(turns):
         if wanted and any(one.id == wanted for one in turn):
@@ -132,7 +129,7 @@ def _refused(story: Story, passage: Passage) -> int:
     )
 
 
-def _masked(project: Project, said: list[Said]) -> list[Said]:
+def _masked(project: Project, said: Sequence[Message]) -> list[Message]:
     """The messages, masked and cut to a readable length."""
     # Also cut before masking, because a message can have megabytes. The cut is far after the shown part, so it splits
     # no mask.

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import textwrap
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -56,14 +54,6 @@ def test_store__folder_outside_of_project__refused(project: Path, path: str) -> 
         FileBackend(project, path=path)
 
 
-def test_store__project_as_folder__private_files_stay_under_holdfast(project: Path) -> None:
-    store = FileBackend(project, path=".", facts="curated/facts.jsonl")
-    store.append("home/2026.md", make_block("one"), HEADER, "one")
-    store.add_fact(make_fact(1), 5)
-    assert store.names("home/") == store.names() == ["home/2026.md"]
-    assert sorted(p.name for p in project.iterdir()) == [".holdfast", "curated", "home"]
-
-
 @pytest.mark.req("R013")
 def test_store__first_write__private_files_and_folders_ignored_by_git(store: FileBackend, home: Path) -> None:
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -71,19 +61,6 @@ def test_store__first_write__private_files_and_folders_ignored_by_git(store: Fil
     for path in [home, *home.rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
     assert (home / "state" / ".gitignore").read_text() == "*\n"
-
-
-def test_names__temporary_dot_and_odd_files__not_listed(store: FileBackend, home: Path) -> None:
-    store.write("a/b.md", "b")
-    for name in (".holdfast-1-2.tmp", ".hidden", "con.md", "a/.swp", "back\\slash.md"):
-        (home / name).write_text("x")
-    (home / "state" / "x.md").write_text("x")
-    (home / "loop").symlink_to(home)
-    assert store.names() == ["a/b.md"]
-    with pytest.raises(Refused):
-        store.write(".hidden", "x")
-    with pytest.raises(Refused):
-        store.write("facts.jsonl", "x")
 
 
 # --- hostile surroundings
@@ -154,15 +131,6 @@ def test_link__put_on_the_way_while_the_store_is_open__refused(
             touch("a/b/c.md")
 
 
-def test_link__inside_the_project__followed(project: Path, store: FileBackend) -> None:
-    (project / "notes").mkdir()
-    store.write("a.md", "a")
-    (project / ".holdfast" / "memory").symlink_to(project / "notes")
-    store.append(DAY, make_block("one"), HEADER, "one")
-    assert (project / "notes" / "2026-03-01.md").is_file()
-    assert store.names() == ["a.md", DAY]
-
-
 @pytest.mark.req("R167", "R143")
 def test_disk__file_size_limit__unavailable_and_nothing_half_written(project: Path) -> None:
     """A true short write: the kernel stops the write in the middle of the block."""
@@ -231,26 +199,6 @@ def test_store__something_immutable__unavailable_then_fine(store: FileBackend, h
     acts[what]()
 
 
-def test_lock__held_by_another__unavailable_names_it_and_reading_goes_on(store: FileBackend, project: Path) -> None:
-    store.write("a.md", "a")
-    store.add_fact(make_fact(1), 5)
-    with FileBackend(project)._place.lock:
-        assert store.read("a.md").text == "a"
-        assert len(list(store.facts())) == 1
-        with pytest.raises(Unavailable, match="store\\.lock"):
-            store.write("a.md", "b")
-    store.write("a.md", "b")
-
-
-def test_store__private_folder_removed_meanwhile__made_again(store: FileBackend, home: Path) -> None:
-    """`git clean -fdx` takes what git ignores."""
-    store.append(DAY, make_block("one"), HEADER, "one")
-    shutil.rmtree(home / "state")
-    store.append(DAY, make_block("two"), HEADER, "two")
-    store.add_fact(make_fact(1), 5)
-    assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
-
-
 # --- torn appends
 
 
@@ -301,22 +249,6 @@ def test_append__hand_written_last_line_like_a_block__kept(store: FileBackend, h
         file.write(BLOCK[:20])
     store.append(DAY, make_block("two"), HEADER, "two")
     assert store.read(DAY).text == HEADER + make_block("one") + BLOCK[:20].decode() + "\n" + make_block("two")
-
-
-def test_append__intent_whole_but_unflushed__written_anew(store: FileBackend, home: Path) -> None:
-    torn(home, store, BLOCK)
-    inode = (home / DAY).stat().st_ino
-    store.append(DAY, BLOCK.decode(), HEADER, "two")
-    assert store.read(DAY).text == HEADER + make_block("one") + BLOCK.decode()
-    assert (home / DAY).stat().st_ino != inode
-
-
-@pytest.mark.parametrize("noise", [b"{", b"\0" * 50, b'{"document": "x.md", "offset": 0, "sha256": "0"}\nabc', b"[]\n"])
-def test_append__torn_intent__never_began(store: FileBackend, home: Path, noise: bytes) -> None:
-    store.append(DAY, make_block("one"), HEADER, "one")
-    (home / "state" / "append.intent").write_bytes(noise)
-    store.append(DAY, make_block("two"), HEADER, "two")
-    assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
 
 
 # --- the facts file
@@ -395,48 +327,6 @@ HAND = (
     '{"id": "mine", "content": "By hand", "category": "goal", "confidence": 1,'
     ' "createdAt": "2026-01-01T00:00:00+01:00"}'
 )
-
-
-@pytest.mark.parametrize("end", ["\n", "", "\r\n", "\n\n"])
-def test_facts__line_typed_by_hand__taken(store: FileBackend, home: Path, end: str) -> None:
-    store.add_fact(make_fact(1), 5)
-    with (home / "facts.jsonl").open("a", newline="") as file:
-        file.write(HAND + end)
-    assert [fact.id for fact in store.facts()] == ["fact_00000001", "mine"]
-    store.add_fact(make_fact(2), 5)
-    store.add_fact(make_fact(3), 5)
-    for view in (store, FileBackend(home.parent)):
-        assert [fact.id for fact in view.facts()] == ["fact_00000001", "mine", "fact_00000002", "fact_00000003"]
-    assert get_fact(store, "mine").created_at.isoformat() == "2025-12-31T23:00:00+00:00"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that a program cannot set")
-def test_facts__edited_in_place_with_its_time_set_back__seen_at_once(store: FileBackend, home: Path) -> None:
-    for number in range(2):
-        store.add_fact(make_fact(number), 5)
-    path = home / "facts.jsonl"
-    before = path.stat()
-    time.sleep(0.02)  # longer than a tick of the file system's clock
-    with path.open("r+b") as file:
-        first, second = file.read().splitlines(keepends=True)
-        changed = re.sub(rb', "crc": "\w+"}\n', b"}", first.replace(b"step 0", b"step 9"))
-        file.seek(0)
-        file.write(changed.ljust(len(first) - 1) + b"\n" + second)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert path.stat().st_size == before.st_size
-    assert "step 9" in get_fact(store, "fact_00000000").content
-
-
-def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: FileBackend, home: Path) -> None:
-    store.add_fact(make_fact(1, "by hand"), 5)
-    with (home / "facts.jsonl").open("a") as file:
-        file.write(HAND + "\n")
-    assert len(list(store.facts())) == 2
-    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of == "fact_00000001"
-    delete_fact(store, "fact_00000001")
-    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of == "mine"
-    delete_fact(store, "mine")
-    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of is None
 
 
 @pytest.mark.parametrize(
@@ -684,22 +574,3 @@ def test_fork__while_another_thread_is_in_a_call__child_reads_and_adds(project: 
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout.strip() == str([make_fact(n).id for n in range(8)])
-
-
-# --- an append that a crash interrupted
-
-
-def _interrupted(store: FileBackend, home: Path) -> None:
-    """A note with half of a block at its end, and the intent that has all of it."""
-    store.write(DAY, "# Day\n")
-    block = make_block("two").encode()
-    intent.note(str(home / "state" / "append.intent"), intent.Intent(DAY, len("# Day\n"), block))
-    with open(home / DAY, "ab") as file:
-        file.write(block[: len(block) // 2])
-
-
-def test_compact__after_an_interrupted_append__leaves_none_of_its_text(store: FileBackend, home: Path) -> None:
-    _interrupted(store, home)
-    store.compact()
-    assert (home / DAY).read_text() == "# Day\n"
-    assert (home / "state" / "append.intent").read_bytes() == b""

@@ -82,7 +82,8 @@ def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_tr
 def test_trail__server_that_only_the_project_names__nothing_reaches_it(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from holdfast.config.values import Config, PluginConfig
+    from holdfast.config.values import PluginConfig
+    from holdfast_app.config import Config
 
     monkeypatch.setenv("GITEA_TOKEN", "t0ken")
     with Recorder(body=b'{"version": "1.26.3"}') as server:

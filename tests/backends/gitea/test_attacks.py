@@ -175,16 +175,6 @@ def test_issue__of_a_reader_with_a_lower_number_than_the_owners__is_not_read(
     assert gitea.bodies(REPO, early) == gitea.bodies(REPO, early)[:1]
 
 
-def test_pull_request__made_by_the_owner_with_a_title_of_the_store__is_not_part_of_it(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    gitea.make_issue(REPO, "holdfast:doc:MEMORY.md", pull=True)
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    assert text_of(machine()) == "one\n"
-    assert gitea.bodies(REPO, 1) == []
-
-
 def test_repository__with_a_template_and_a_description_like_a_store__is_empty(
     gitea: FakeServer, machine: Machine
 ) -> None:

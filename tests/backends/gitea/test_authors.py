@@ -129,35 +129,6 @@ def test_issue__made_by_a_reader__is_not_part_of_the_store(
     assert any(f"#{late}" in check.message and "mallory" in check.message for check in checks)
 
 
-def test_write__its_own_record_copied_by_a_reader__counts_once(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    store.append(DAY, make_block("one"), HEADER, "one")
-    number = issue_of(gitea, f"doc:{DAY}")
-    gitea.make_comment(REPO, number, gitea.bodies(REPO, number)[0], poster="mallory")
-    gitea.delete_comment(REPO, gitea.comments(REPO, number)[0][0])
-    with pytest.raises(Exception, match="gone from the server"):
-        store.read(DAY)
-
-
-def test_authors__another_user_named_in_the_settings__their_records_count(
-    gitea: FakeServer, tmp_path: Path, machine: Machine
-) -> None:
-    token = gitea.make_token("ana")
-    gitea.world.repo(REPO).rights["ana"] = "write"
-    (tmp_path / "ana").mkdir()
-    options = {"server": gitea.url, "repository": REPO, "token": token}
-    ana = GiteaBackend(tmp_path / "ana", authors=("Agent", "ana"), **options)  # type: ignore[arg-type]
-    machine().write("MEMORY.md", "one\n")
-    assert text_of(ana, "MEMORY.md") == "one\n"
-    ana.write("MEMORY.md", "two\n")
-    assert text_of(machine(), "MEMORY.md") == "one\n"
-    named = machine(authors=("ana",))
-    assert text_of(named, "MEMORY.md") == "two\n"
-    named.write("MEMORY.md", "three\n")
-    assert text_of(ana, "MEMORY.md") == "three\n"
-    ana.close()
-
-
 def _on_team(gitea: FakeServer, tmp_path: Path, name: str, user: str, scopes: tuple[str, ...]) -> GiteaBackend:
     (tmp_path / name).mkdir(exist_ok=True)
     token = gitea.make_token(user, scopes)
@@ -195,36 +166,3 @@ def test_authors__nothing_says_whose_the_token_is__an_error_with_the_setting_nev
         reader.read("MEMORY.md")
     assert "authors" in caught.value.next_step
     reader.close()
-
-
-def test_authors__the_tokens_user_gets_another_login__its_old_records_count(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    gitea.make_repo(TEAM, rights={"agent": "write"})
-    folder = Path(machine().log._place.root)
-    options = {"server": gitea.url, "repository": TEAM, "token": gitea.token}
-    with_old = GiteaBackend(folder, **options)
-    with_old.write("MEMORY.md", "one\n")
-    with_old.close()
-    gitea.world.users["agent"].login = "renamed"
-    gitea.world.repo(TEAM).rights["renamed"] = "write"
-    with_new = GiteaBackend(folder, **options)
-    assert text_of(with_new, "MEMORY.md") == "one\n"
-    with_new.write("MEMORY.md", "two\n")
-    assert text_of(with_new, "MEMORY.md") == "two\n"
-    with_new.close()
-
-
-def test_authors__a_counted_record_that_was_built_on_one_of_a_reader__stays(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    """A version of holdfast before the rule, or an author whose name was taken from the settings."""
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    theirs = replay.new_id()
-    first = head_of(gitea, number)
-    gitea.make_comment(REPO, number, record("ver", "two\n", base=first, id=theirs), poster="ana")
-    gitea.make_comment(REPO, number, record("ver", "three\n", base=theirs))
-    assert text_of(machine(), "MEMORY.md") == "three\n"
-    assert text_of(machine(authors=("ana",)), "MEMORY.md") == "three\n"

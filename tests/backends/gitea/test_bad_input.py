@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.gitea.faults import FAULTS, FaultProxy
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import FlushRefused, StorageError, Unavailable
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import invitations
+from holdfast_app.config import Config
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.wire import transport
-from holdfast_gitea.wire.faults import Absent, Closed, Passing
+from holdfast_gitea.wire.faults import Absent, Closed
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
@@ -83,16 +80,6 @@ def filled(gitea: FakeServer, opened: Open) -> GiteaBackend:
     return store
 
 
-def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
-    texts = {name: document.text for name in store.names() if (document := store.read(name))}
-    return texts, list(store.facts())
-
-
-def contents(gitea: FakeServer) -> dict[int, tuple[str, list[str]]]:
-    """All that is on the server."""
-    return {n: (gitea.body(REPO, n), gitea.bodies(REPO, n)) for n in gitea.titles(REPO)}
-
-
 def issue_of(gitea: FakeServer, title: str) -> int:
     return next(number for number, found in gitea.titles(REPO).items() if found == f"holdfast:{title}")
 
@@ -106,10 +93,6 @@ def unknown_token(gitea: FakeServer) -> str:
 
 def token_without_scope(gitea: FakeServer) -> str:
     return gitea.make_token("agent", ["read:user"])
-
-
-def reading_token(gitea: FakeServer) -> str:
-    return gitea.make_token("agent", ["read:issue"])
 
 
 def strangers_token(gitea: FakeServer) -> str:
@@ -138,7 +121,6 @@ CLOSED_TO_ALL = [
     (renamed, Closed, "was renamed to agent/mind"),
     (deleted, Absent, "has nothing there"),
 ]
-CLOSED_TO_WRITES = [(reading_token, Closed, "lacks a scope"), (archived, Closed, "is archived")]
 
 
 @pytest.mark.req("R142")
@@ -157,83 +139,6 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
         assert caught.value.next_step, name
         assert gitea.token not in f"{caught.value} {caught.value.next_step}", name
     assert [seen for seen in gitea.requests if seen.status < 300] == []
-
-
-@pytest.mark.req("R142")
-@pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_WRITES, ids=lambda value: getattr(value, "__name__", ""))
-def test_store__closed_to_writes__is_read_and_every_write_says_why(
-    spoil: Callable[[FakeServer], str], error: type[StorageError], said: str, gitea: FakeServer, filled: GiteaBackend,
-    opened: Open,
-) -> None:  # fmt: skip
-    before, there = everything(filled), contents(gitea)
-    store = opened(token=spoil(gitea))
-    for what in WRITES.values():
-        with pytest.raises(error, match=said):
-            what(store)
-    assert everything(store) == everything(opened("new", token=store_token(gitea, spoil))) == before
-    # An issue may be closed before its document cannot be deleted: nothing else is let through on an archived one.
-    assert {n: comments for n, (_, comments) in contents(gitea).items()} == {n: c for n, (_, c) in there.items()}
-
-
-def store_token(gitea: FakeServer, spoil: Callable[[FakeServer], str]) -> str:
-    return reading_token(gitea) if spoil is reading_token else gitea.token
-
-
-def test_store__issues_locked__who_may_not_write_is_told(gitea: FakeServer, filled: GiteaBackend, opened: Open) -> None:
-    gitea.world.repo(REPO).private = False
-    guest = opened("guest", token=gitea.make_token("guest"))
-    invitations.invite(filled.log, "guest", gitea.world.user("guest").id)
-    for number in gitea.titles(REPO):
-        gitea.lock(REPO, number)
-    before = everything(filled)
-    for what in (WRITES["block"], WRITES["version"], WRITES["fact"]):
-        with pytest.raises(Closed, match="is locked"):
-            what(guest)
-    assert everything(guest) == before
-    filled.append(DAY, make_block("b"), HEADER, "b")  # whoever may write in the repository is not stopped
-
-
-@pytest.mark.parametrize("status", [200, 404, 502])
-def test_store__page_of_a_proxy_instead_of_the_server__every_call_fails_and_none_says_empty(
-    status: int, gitea: FakeServer, filled: GiteaBackend, opened: Open
-) -> None:
-    there = contents(gitea)
-    with FaultProxy(gitea.url) as proxy:
-        store = opened("new", server=proxy.url)
-        page = evolve(FAULTS["page instead of the server"], status=status)
-        for method in ("GET", "POST", "PATCH", "DELETE"):
-            proxy.spoil(method, "", page, times=10_000)
-        for what in {**READS, **WRITES}.values():
-            with pytest.raises(Passing):
-                what(store)
-    assert contents(gitea) == there
-
-
-def test_issue__title_and_body_changed_by_hand__its_document_is_not_another_ones(
-    gitea: FakeServer, filled: GiteaBackend, opened: Open
-) -> None:
-    gitea.edit_issue(REPO, issue_of(gitea, "doc:MEMORY.md"), title="Some thoughts", body="Some thoughts")
-    assert opened("new").names() == [DAY]
-
-
-# --- much ------------------------------------------------------------------------------------------------------------
-
-
-def test_day__two_thousand_comments_of_people_in_its_issue__is_read_and_goes_on(
-    gitea: FakeServer, filled: GiteaBackend, opened: Open
-) -> None:
-    number = issue_of(gitea, f"doc:{DAY}")
-    for n in range(2000):
-        gitea.make_comment(REPO, number, f"I have **something** to say about #{n}, and it takes a while to say it.")
-    gitea.requests.clear()
-    began = time.monotonic()
-    filled.append(DAY, make_block("b"), HEADER, "b")
-    assert time.monotonic() - began < 10
-    assert len(gitea.requests) == 3
-    for store in (filled, opened("new")):
-        document = store.read(DAY)
-        assert document is not None
-        assert document.text == HEADER + make_block("a") + make_block("b")
 
 
 # --- the promise -----------------------------------------------------------------------------------------------------
@@ -285,9 +190,3 @@ def test_flush__server_says_no__refused_and_unsafe_until_it_works(
     day = next(title for title in gitea.titles(REPO).values() if title.startswith("holdfast:doc:memory/"))
     blocks = [body for body in gitea.bodies(REPO, issue_of(gitea, day.removeprefix("holdfast:"))) if "block=" in body]
     assert len(blocks) == 2
-
-
-def test_token__of_a_store_in_use__is_in_no_file(gitea: FakeServer, filled: GiteaBackend, tmp_path: Path) -> None:
-    found = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert found
-    assert [path for path in found if gitea.token.encode() in path.read_bytes()] == []

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import socket
 import ssl
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,15 +13,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import ConfigError
-from holdfast_gitea import marker
-from holdfast_gitea.wire.client import Gitea, Repo
+from holdfast_gitea.wire.client import Gitea
 from holdfast_gitea.wire.faults import Closed, Passing
 
 REPO = "agent/memory"
-BODY = marker.frame("A note.", "text", id="r1", kind="blk")
 
 
 @pytest.fixture
@@ -36,40 +29,7 @@ def gitea() -> Iterator[FakeServer]:
         yield running
 
 
-@pytest.fixture
-def proxy(gitea: FakeServer) -> Iterator[FaultProxy]:
-    with FaultProxy(gitea.url) as running:
-        yield running
-
-
-@pytest.fixture
-def behind(gitea: FakeServer, proxy: FaultProxy) -> Iterator[Repo]:
-    """The repository through the proxy."""
-    with Gitea(proxy.url, gitea.token, timeout_s=SLOW_S / 2, patience_s=5.0) as client:
-        yield client.repo(REPO)
-
-
 # --- what is repeated -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("skew_s", [-86_400, 86_400])
-def test_publish__answer_lost_and_clocks_a_day_apart__there_once(
-    gitea: FakeServer, proxy: FaultProxy, behind: Repo, skew_s: float
-) -> None:
-    gitea.skew(skew_s)
-    proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
-    behind.publish(1, BODY, "r1")
-    assert gitea.bodies(REPO, 1) == [BODY]
-
-
-def test_get__asked_to_wait_an_hour__says_so_at_once(proxy: FaultProxy, behind: Repo) -> None:
-    proxy.spoil("GET", "/issues$", Fault(name="wait", reaches=False, answering="status", status=429,
-                                         headers={"Retry-After": "3600"}))  # fmt: skip
-    began = time.monotonic()
-    with pytest.raises(Passing, match="3600 s") as caught:
-        behind.issues()
-    assert time.monotonic() - began < 1
-    assert caught.value.retry_after_s == 3600
 
 
 def test_get__answer_trickles__given_up(gitea: FakeServer) -> None:
@@ -182,35 +142,3 @@ def test_gitea__address_not_safe_or_none__config_error(server: str) -> None:
         Gitea(server, "t")
     assert caught.value.next_step
     assert "pw" not in str(caught.value)
-
-
-@pytest.mark.parametrize("token", ["", " ", "a b", "a\nb", "ü"])
-def test_gitea__token_that_is_none__config_error_without_it(token: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Gitea("https://x.org", token)
-    assert repr(token)[1:-1].strip() == "" or repr(token)[1:-1] not in str(caught.value)
-
-
-def test_gitea__library_missing__names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['httpx2'] = None\n"
-        "from holdfast_gitea.wire.client import Gitea\n"
-        "from holdfast.errors import PluginLoadFailed\n"
-        "try: Gitea('https://x.org', 't')\n"
-        "except PluginLoadFailed as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'holdfast-memory[gitea]'" in done.stdout
-
-
-def test_client__everything_logged_and_printed__no_token(
-    gitea: FakeServer, proxy: FaultProxy, behind: Repo, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    behind.publish(1, BODY, "r1")
-    proxy.spoil("GET", "/issues$", FAULTS["answer lost"], times=99)
-    with pytest.raises(Passing) as caught:
-        behind.issues()
-    said = [caplog.text, repr(behind), repr(caught.value), str(caught.value), repr(caught.value.__cause__)]
-    assert "GET" in caplog.text
-    assert gitea.token not in " ".join(said)

@@ -10,11 +10,12 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, StorageConfig
-from holdfast.errors import Corrupt, Refused, Unsupported
+from holdfast.config.values import StorageConfig
+from holdfast.errors import Corrupt, Unsupported
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
+from holdfast_app.config import Config
 from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks
@@ -74,17 +75,6 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
         assert [line[-9:-4] for line in text.split("\n") if "block id" in line] == ["d=one", "d=two", "three", "=four"]
 
 
-def test_block__edited_after_the_state_was_accepted__corrupt_again(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    number = issue_of(gitea, f"doc:{DAY}")
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    store.append(DAY, make_block("four", "- step four"), HEADER, "four")
-    comment, body = gitea.comments(REPO, number)[-1]
-    gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
-    with pytest.raises(Corrupt):
-        store.read(DAY)
-
-
 @pytest.mark.parametrize("how", ["deleted", "marker removed"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
@@ -104,18 +94,6 @@ def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
         assert "Try again" in caught.value.next_step
     gitea.make_comment(REPO, number, replay.ACCEPT)
     assert text_of(machine(), DAY).count("- step") == 2
-
-
-def test_block__last_one_deleted__missed_by_the_machine_that_saw_it(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    number = issue_of(gitea, f"doc:{DAY}")
-    gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
-    for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("four"), HEADER, "four")):
-        with pytest.raises(Corrupt, match="newest entry"):
-            touch()
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    store.append(DAY, make_block("four", "- step four"), HEADER, "four")
-    assert text_of(store, DAY).count("- step") == 3
 
 
 def test_version__newest_one_deleted__never_an_older_one_in_its_place(
@@ -139,26 +117,6 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
-def test_version__fence_removed__corrupt_even_when_accepted(gitea: FakeServer, store: GiteaBackend) -> None:
-    """There is nothing left that could be taken for the text."""
-    store.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    comment, body = gitea.comments(REPO, number)[0]
-    gitea.edit_comment(REPO, comment, body.replace("```", ""))
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    with pytest.raises(Corrupt):
-        store.read("MEMORY.md")
-
-
-def test_copy__edited_by_a_person__means_nothing_and_is_replaced(gitea: FakeServer, store: GiteaBackend) -> None:
-    revision = store.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    gitea.edit_issue(REPO, number, body="my own words")
-    assert text_of(store, "MEMORY.md") == "one\n"
-    store.write("MEMORY.md", "two\n", revision)
-    assert "two" in gitea.body(REPO, number)
-
-
 def test_fact__edited_or_deleted__corrupt_until_accepted(
     gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
 ) -> None:
@@ -177,41 +135,6 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
         len(list(store.facts()))
 
 
-def test_issue__deleted__is_a_document_deleted(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
-) -> None:
-    """Whoever may delete an issue has decided."""
-    three_blocks(store)
-    gitea.delete_issue(REPO, issue_of(gitea, f"doc:{DAY}"))
-    for view in (store, machine()):
-        assert view.read(DAY) is None
-        assert view.names() == []
-    store.append(DAY, make_block("four"), HEADER, "four")
-    assert text_of(machine(), DAY) == HEADER + make_block("four")
-
-
-def test_issue__newer_part_deleted__corrupt_and_not_the_older_part(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 2)
-    three_blocks(store)
-    gitea.delete_issue(REPO, max(gitea.titles(REPO)))
-    for view in (store, machine()):
-        with pytest.raises(Corrupt, match="gone from the server"):
-            view.read(DAY)
-
-
-def test_record__of_a_newer_holdfast__unsupported_and_nothing_written(gitea: FakeServer, store: GiteaBackend) -> None:
-    store.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    gitea.make_comment(REPO, number, marker.frame("New.", "x", id="n1", kind="patch"))
-    before = gitea.bodies(REPO, number)
-    for touch in (lambda: store.read("MEMORY.md"), lambda: store.write("MEMORY.md", "two\n")):
-        with pytest.raises(Unsupported, match="does not know"):
-            touch()
-    assert gitea.bodies(REPO, number) == before
-
-
 @pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
 def test_store__of_a_newer_form__unsupported(
     gitea: FakeServer, machine: Callable[[], GiteaBackend], said: dict[str, object]
@@ -223,32 +146,6 @@ def test_store__of_a_newer_form__unsupported(
         with pytest.raises(Unsupported):
             touch()
     assert len(gitea.titles(REPO)) == 1
-
-
-@pytest.mark.parametrize(
-    "spoilt", [b"", b"{", b"[]", b'{"format": 4}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
-)
-def test_index__file_of_no_use__made_anew(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
-) -> None:
-    three_blocks(store)
-    path = tmp_path / "machine0" / ".holdfast" / "state" / "gitea-index.json"
-    assert b"step" not in path.read_bytes()
-    path.write_bytes(spoilt)
-    again = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository=REPO, token=gitea.token)
-    assert text_of(again, DAY) == text_of(store, DAY)
-    again.append(DAY, make_block("four"), HEADER, "four")
-    again.close()
-    assert json.loads(path.read_bytes())["format"] == 4
-
-
-def test_index__of_another_repository__is_not_used(gitea: FakeServer, store: GiteaBackend, tmp_path: Path) -> None:
-    store.write("MEMORY.md", "one\n")
-    gitea.make_repo("agent/other")
-    other = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository="agent/other", token=gitea.token)
-    assert other.read("MEMORY.md") is None
-    assert other.names() == []
-    other.close()
 
 
 def test_doctor__store_that_people_edited__says_what_and_where(
@@ -275,14 +172,3 @@ def test_doctor__store_that_people_edited__says_what_and_where(
     assert sorted(check.outcome for check in found) == [Outcome.FAIL, Outcome.WARN, Outcome.WARN]
     assert all(check.next_step for check in found)
     assert all("#issuecomment-" in check.message for check in found if check.outcome is Outcome.WARN)
-
-
-def test_append__record_or_document_over_the_limit__refused(gitea: FakeServer, store: GiteaBackend) -> None:
-    with pytest.raises(Refused, match="64 KiB"):
-        store.append(DAY, make_block("one", "x" * (64 << 10)), HEADER, "one")
-    store.write(DAY, "x" * (480 << 10))
-    with pytest.raises(Refused, match="512 KiB"):
-        store.append(DAY, make_block("one", "x" * (40 << 10)), HEADER, "one")
-    with pytest.raises(Refused, match="64 KiB"):
-        store.add_fact(make_fact(1, "x" * (64 << 10)), 10)
-    assert len(text_of(store, DAY)) == 480 << 10

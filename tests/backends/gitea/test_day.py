@@ -10,8 +10,9 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
+from holdfast_app.config import Config
 from holdfast_gitea import trail
 
 REPO, OTHER = "acme/shop", "acme/tools"
@@ -70,16 +71,6 @@ def lines(memory: Holdfast, section: str) -> list[str]:
     return [line.text.removeprefix("2026-11-23 ") for line in memory.morning().sections[section]]
 
 
-def test_morning__a_review_is_requested_from_the_operator__waits_until_the_pull_request_ends(
-    gitea: FakeServer, opened: Opened
-) -> None:
-    gitea.happen(REPO, 2, "review_request", "ana", assignee="olga")
-    [line] = lines(opened(), "What is needed from you")
-    assert line.endswith("review requested from olga: Retry later")
-    gitea.happen(REPO, 2, "close", "ana")
-    assert lines(opened(), "What is needed from you") == ["nothing"]
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -103,15 +94,6 @@ def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_toge
     gitea.happen(REPO, 2, "merge_pull", "ana")
     gitea.happen(REPO, 1, "close", "ana")
     assert lines(memory, "What does not fit together") == ["nothing"]
-
-
-def test_morning__the_token_may_not_read_reviews__the_rest_is_there(
-    gitea: FakeServer, opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.make_token("agent", ["write:issue"]))
-    gitea.review(REPO, 2, "cleo", "APPROVED")
-    gitea.happen(REPO, 2, "merge_pull", "ana")
-    assert [line[6:] for line in lines(opened(), "On the forge")] == ["acme/shop#2 pull by ana: merged: Retry later"]
 
 
 def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requests(

@@ -72,7 +72,8 @@ def test_server__a_forgotten_path_before_the_interface__says_so(gitea: FakeServe
 def test_prompt__facts_on_a_server__are_read_once(gitea: FakeServer, machine: Machine, tmp_path: Path) -> None:
 
     from holdfast import Holdfast
-    from holdfast.config.values import Config, StorageConfig
+    from holdfast.config.values import StorageConfig
+    from holdfast_app.config import Config
 
     store = machine()
     store.add_fact(make_fact(1), 100)

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.support.gitea.fake_server import FakeServer, Flavour
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
-from holdfast.errors import NotFound, Unavailable
+from holdfast.errors import NotFound
 from holdfast.storage import StorageBackend, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
@@ -160,15 +160,6 @@ def test_write__any_fault_at_the_comment__is_there_once(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-@pytest.mark.parametrize("nth", [1, 2], ids=["the store's issue", "the document's issue"])
-def test_write__any_fault_while_its_issue_is_made__is_there_once(
-    nth: int, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
-) -> None:
-    run(WRITES["first block of a day"], fault, ("POST", "/issues$", nth), opened, proxy, model)
-    assert proxy.spoilt == [fault.name]
-
-
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 @pytest.mark.parametrize(
     ("name", "method", "nth"),
     [("block", "GET", 1), ("block", "GET", 2), ("version", "PATCH", 1), ("deletion", "PATCH", 1)],
@@ -180,26 +171,6 @@ def test_write__any_fault_at_its_other_requests__is_there_once(
 ) -> None:  # fmt: skip
     run(WRITES[name], fault, (method, "/issues/", nth), opened, proxy, model)
     assert proxy.spoilt == [fault.name]
-
-
-@pytest.mark.parametrize("version", ["1.25", "forgejo"])
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_write__answer_lost_by_another_kind_of_server__is_there_once(
-    write: Write, version: Flavour, opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy,
-    model: FileBackend,
-) -> None:  # fmt: skip
-    gitea.world.flavour = version
-    run(write, FAULTS["answer lost"], ("POST", "/comments$", 1), opened, proxy, model)
-
-
-@pytest.mark.parametrize("skew_s", [-86_400, -90, 90, 86_400])
-@pytest.mark.parametrize("fault", ["answer lost", "504, written one request later"])
-def test_write__clocks_apart_and_answer_lost__is_there_once(
-    skew_s: float, fault: str, opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy,
-    model: FileBackend,
-) -> None:  # fmt: skip
-    gitea.skew(skew_s)
-    run(WRITES["block"], FAULTS[fault], ("POST", "/comments$", 1), opened, proxy, model)
 
 
 # --- when it gives up ------------------------------------------------------------------------------------------------
@@ -225,26 +196,6 @@ def test_write__given_up_and_done_again_by_a_new_process__is_there_once(
         write.act(opened())
     proxy.heal()
     assert everything(opened()) == everything(opened("other", direct=True)) == everything(model)
-
-
-def test_write__server_dies_before_it_answers_and_comes_back__is_there_once(
-    opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy, model: FileBackend
-) -> None:
-    store = opened(direct=True, patience_s=0.0)
-    append("a")(store)
-    append("a")(model)
-    proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
-    with pytest.raises(Passing):
-        append("b")(opened(patience_s=0.0))
-    gitea.down()
-    for what in (append("b"), append("c"), lambda s: s.read(DAY), lambda s: s.names(), lambda s: list(s.facts())):
-        with pytest.raises(Unavailable):
-            what(store)
-    gitea.up()
-    for block_id in "bc":
-        append(block_id)(store)
-        append(block_id)(model)
-    assert everything(opened("other", direct=True)) == everything(model)
 
 
 CHILD = """

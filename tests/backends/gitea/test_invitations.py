@@ -77,25 +77,6 @@ def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_mach
     assert text_of(ana) == "three\n"
 
 
-def test_invite__a_record_from_before__does_not_count_on_any_machine_either_way(gitea: FakeServer, of: Of) -> None:
-    """Otherwise an acknowledged version of the owner would become one that came too late."""
-    owner, ana = of("agent"), of("ana")
-    owner.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "holdfast:doc:MEMORY.md")
-    base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    early = marker.frame("x", "early\n", id=replay.new_id(), kind="ver", base=base)
-    gitea.make_comment(REPO, number, early, poster="ana")
-    owner.write("MEMORY.md", "two\n")
-    invitations.invite(owner.log, "ana")
-    for view in (owner, ana, of("agent"), of("ana")):
-        view.log.index.refresh()
-        assert text_of(view) == "two\n"
-    ana.write("MEMORY.md", "three\n")
-    assert text_of(of("agent")) == "three\n"
-    told = [check for check in inspect(of("agent").log) if "by ana" in check.message]
-    assert [("1 record" in check.message, "invite" in check.next_step) for check in told] == [(True, False)]
-
-
 @pytest.mark.parametrize("filled", [False, True])
 @pytest.mark.parametrize("scopes", [SCOPES, ("write:issue",)])
 def test_write__before_the_invitation__refused_until_the_records_count_and_then_everything_is_there(
@@ -370,44 +351,6 @@ def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deleti
     assert text_of(of("agent"), "USER.md") == "two\n"
 
 
-def test_invite__by_an_invited_user__is_refused(gitea: FakeServer, of: Of) -> None:
-    gitea.world.user("ana")
-    invitations.invite(of("agent").log, "ana")
-    with pytest.raises(Refused, match="joined by an invitation"):
-        invitations.invite(of("ana").log, "cleo")
-    with pytest.raises(Refused, match="joined by an invitation"):
-        of("ana").revoke("ana")
-
-
-def test_invite__two_machines_of_the_owner_at_once__both_users_join(of: Of) -> None:
-    one, two = of("agent"), of("agent")
-    of("ana")
-    of("ben")
-    for store in (one, two):
-        store.names()
-    invitations.invite(one.log, "ana")
-    invitations.invite(two.log, "ben")
-    assert [m.login for m in invitations.listed(of("agent").log)] == ["ana", "ben"]
-
-
-def test_invite__revoked_and_invited_again__records_in_between_do_not_count(gitea: FakeServer, of: Of) -> None:
-    owner, ana = of("agent"), of("ana")
-    owner.write("MEMORY.md", "one\n")
-    invitations.invite(owner.log, "ana")
-    ana.write("MEMORY.md", "two\n")
-    owner.revoke("ana")
-    number = max(n for n, title in gitea.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
-    base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    body = marker.frame("x", "between\n", id=replay.new_id(), kind="ver", base=base)
-    gitea.make_comment(REPO, number, body, poster="ana")
-    invitations.invite(owner.log, "ana")
-    for view in (owner, ana, of("agent"), of("ana")):
-        view.log.index.refresh()
-        assert text_of(view) == "two\n"
-    ana.write("MEMORY.md", "three\n")
-    assert text_of(of("agent")) == "three\n"
-
-
 def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServer, of: Of) -> None:
     owner = of("agent")
     owner.write("MEMORY.md", "one\n")
@@ -465,22 +408,3 @@ def test_command__invite_list_and_revoke__says_who_may_write(gitea: FakeServer, 
     found = json.loads(command("invite", "--json")[1])
     assert [one["login"] for one in found["writers"]] == ["agent"]
     assert [(one["login"], one["state"]) for one in found["invited"]] == [("ana", "revoked")]
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (("invite", "--revoke"), 2, "Whose invitation?"),
-        (("invite", "ana", "--revoke", "--id", "3"), 2, "--id"),
-        (("invite", "nobody"), 1, "no user"),
-        (("invite", "agent"), 1, "count anyway"),
-    ],
-)
-def test_command__cannot_do_that__says_why(command: Any, words: tuple[str, ...], code: int, says: str) -> None:
-    found, said = command(*words)
-    assert (found, says in said, "next:" in said) == (code, True, True)
-
-
-def test_command__the_store_is_in_files__says_so(project: Path, capsys: Any) -> None:
-    assert main(["gitea", "invite", "--root", str(project)]) == 2
-    assert "not on a Gitea server" in capsys.readouterr().err

@@ -23,9 +23,10 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.plain_client import Reply, call
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
+from holdfast_app.config import Config
 from holdfast_app.outbox.forge import Forge
 from holdfast_gitea import marker
 from holdfast_gitea.trail.references import quiet

@@ -56,19 +56,6 @@ def test_comments__ten_of_seven_mib_by_a_reader__everything_is_read_and_written_
     assert "4 comments" in told[1].message
 
 
-def test_comments__of_a_reader_between_records__every_record_around_them_counts(
-    gitea: FakeServer, filled: GiteaBackend, machine: Machine
-) -> None:
-    number = issue_of(gitea, f"doc:{DAY}")
-    for place in range(60):  # more than a page
-        filled.append(DAY, make_block(f"b{place}"), "", f"b{place}")
-        if place in (5, 6, 7, 40):
-            gitea.make_comment(REPO, number, LONG, poster="mallory")
-            gitea.happen(REPO, number, "lock", "mallory")
-    text = text_of(machine(), DAY) or ""
-    assert all(f"id=b{place} " in text for place in range(60))
-
-
 def test_comment__longer_than_any_answer__is_skipped(gitea: FakeServer, filled: GiteaBackend, machine: Machine) -> None:
     gitea.make_comment(REPO, issue_of(gitea, "doc:MEMORY.md"), LONGER * 3, poster="mallory")
     assert text_of(machine()) == "one\n"

@@ -11,12 +11,9 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Conflict
 from holdfast.models import AddOutcome
-from holdfast.plugin.checks import Outcome
-from holdfast.storage import ABSENT, Add, sha256
+from holdfast.storage import ABSENT, Add
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.checks import inspect
 from holdfast_gitea.facttable import line_of
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.models import Comment
@@ -121,24 +118,6 @@ def test_add_fact__three_machines_at_the_limit__equal_ones_once_and_all_agree(
     assert len({fact.content for fact in listings[0]}) == 10
 
 
-def test_write__from_an_older_version__late_kept_and_reported(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend]
-) -> None:
-    """What a machine wrote without having seen the newest version never becomes the document."""
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    number = next(n for n, title in gitea.titles(REPO).items() if title.endswith("MEMORY.md"))
-    first = (marker.fields(gitea.bodies(REPO, number)[0]) or {})["id"]
-    store.write("MEMORY.md", "two\n")
-    gitea.make_comment(REPO, number, marker.frame("Late.", "other\n", id="late", kind="ver", base=first))
-    assert text_of(store, "MEMORY.md") == "two\n"
-    store.write("MEMORY.md", "three\n")
-    assert text_of(machine(), "MEMORY.md") == "three\n"
-    assert any("other" in body for body in gitea.bodies(REPO, number))
-    (found,) = inspect(store.log)
-    assert (found.outcome, "1 versions came later" in found.message) == (Outcome.OK, True)
-
-
 @pytest.mark.req("R096")
 def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
     gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
@@ -183,24 +162,3 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
         ids = [line[-5:-4] for line in text_of(view, DAY).split("\n") if "block id" in line]
         assert ids == ["a", "b", "c", "r", "d"]
         assert [int(fact.id[5:], 16) for fact in view.facts()] == [0, 1, 2, 7, 8]
-
-
-@pytest.mark.parametrize("write", ["write", "append"])
-def test_write__the_document_was_read_and_another_machine_removed_its_issue__goes_to_the_new_one(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend], write: str
-) -> None:
-    """A write that follows a read does not list the log again."""
-    gitea.world.user("agent").admin = True
-    store, other = machine(), machine()
-    store.write("MEMORY.md", "one\n")
-    store.write("MEMORY.md", "two\n")
-    assert store.read("MEMORY.md") is not None
-    other.compact()
-    if write == "write":
-        store.write("MEMORY.md", "three\n", sha256("two\n"))
-    else:
-        store.append("MEMORY.md", make_block("three"), "", "three")
-    for view in (store, other, machine()):
-        document = view.read("MEMORY.md")
-        assert document is not None
-        assert "three" in document.text

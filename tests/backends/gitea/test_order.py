@@ -75,29 +75,6 @@ def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_versio
         assert text_of(view) == "third\n"
 
 
-def test_write__two_machines_begin_the_next_issue_at_once__the_first_version_there_is_read(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    first, second, revision = _two(gitea, machine)
-    for number in range(46):
-        revision = first.write("MEMORY.md", f"before {number}\n", revision)
-    for number in range(8):
-        stalled(gitea, first, lambda n=number, r=revision: _try(second, f"second {n}\n", r))  # type: ignore[misc]
-        _try(first, f"first {number}\n", revision)
-        document = machine().read("MEMORY.md")
-        assert document is not None
-        assert document.text.endswith(f" {number}\n")
-        revision = document.revision
-    assert len([title for title in gitea.titles(REPO).values() if title == "holdfast:doc:MEMORY.md"]) > 1
-
-
-def _try(store: GiteaBackend, text: str, revision: str) -> None:
-    try:
-        store.write("MEMORY.md", text, revision)
-    except Conflict:
-        store.read("MEMORY.md")
-
-
 def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(gitea: FakeServer, machine: Machine) -> None:
     store = machine()
     store.write("MEMORY.md", "one\n")

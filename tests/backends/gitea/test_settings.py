@@ -11,7 +11,6 @@ import holdfast_gitea
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
 from holdfast_gitea.backend import GiteaBackend, from_options
-from holdfast_gitea.wire.transport import find_token
 
 REPO = "agent/memory"
 
@@ -33,20 +32,6 @@ def test_from_options__not_usable__config_error_names_the_key(
 ) -> None:
     with pytest.raises(ConfigError, match=named):
         from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
-
-
-def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast_keys.secrets.has_keyring", lambda: False)
-
-    def find(env: dict[str, str]) -> str:
-        return find_token(env, server="https://git.example.org/", setting="storage.server")
-
-    assert find({"HOLDFAST_GITEA_TOKEN": "own", "HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "own"
-    assert find({"HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "other"
-    assert find({"GITEA_TOKEN": "usual"}) == "usual"
-    with pytest.raises(ConfigError, match=r"no token for the Gitea server https://git\.example\.org\.") as caught:
-        find({"HOLDFAST_GITEA_TOKEN": " "})
-    assert "holdfast auth set gitea --origin https://git.example.org" in caught.value.next_step
 
 
 def test_hook__gitea__the_backend(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

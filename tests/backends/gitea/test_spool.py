@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -16,13 +15,12 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.hooking import Answered, Client
 from tests.plugins.agents.test_hook_restore import STATED
+from tests.support import processes
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Receipt
-from holdfast.fs import durable
-from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_app.spool.kept import Spool
 
@@ -74,14 +72,8 @@ class Away:
         return self.command("spool", "send").returncode
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "holdfast", "--root", str(self.project), *words],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env={**os.environ, "HOLDFAST_GITEA_TOKEN": self.gitea.token},
-        )
+        env = {**os.environ, "HOLDFAST_GITEA_TOKEN": self.gitea.token}
+        return processes.run("--root", str(self.project), *words, env=env)
 
     def hook(self, event: str, native: str = "now", **fields: object) -> Answered:
         client = Client(self.project, native=native)
@@ -93,39 +85,6 @@ def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     with FaultProxy(gitea.url) as proxy:
         yield Away(project, gitea, proxy)
-
-
-def test_flush__server_away_and_spool_on__is_kept_here_and_the_receipt_says_so(away: Away) -> None:
-    away.take_away()
-    receipt = away.flush("one", "The port is 8443")
-    assert receipt.spooled.startswith(away.proxy.url)
-    assert not receipt.written
-    assert away.waiting() == [receipt.flush_id]
-    with Holdfast.open(away.project) as memory:
-        assert memory.session("one").state == "safe"
-        assert memory.unsafe() == []
-    assert (away.state / "spool.jsonl").stat().st_mode & 0o777 == 0o600
-
-
-def test_doctor__server_away__names_it_once_and_lists_what_was_not_checked(away: Away) -> None:
-    away.flush("one", "The port is 8443")
-    away.take_away()
-    away.proxy.requests.clear()
-    checks = json.loads(away.command("doctor", "--json").stdout)["checks"]
-    assert [c["name"] for c in checks if c["outcome"] == "fail"] == ["documents", "gitea"]
-    [left_out] = [c["message"] for c in checks if c["name"] == "store"]
-    assert left_out.endswith("conflicts, stored, facts, provenance, handoff, curated.")
-    assert len(away.proxy.requests) == 2
-
-
-def test_flush__server_away_and_spool_off__is_refused_and_names_server_and_setting(away: Away) -> None:
-    away.settings(spool=False)
-    away.take_away()
-    with pytest.raises(FlushRefused) as refused:
-        away.flush("one", "The port is 8443")
-    assert away.proxy.url in refused.value.message
-    assert "spool = true" in refused.value.next_step
-    assert away.waiting() == []
 
 
 def test_flush__server_back__ships_what_waits_first_and_in_order(away: Away) -> None:
@@ -168,8 +127,8 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     assert away.notes().count(block_marker(first.flush_id)) == 1
 
 
-def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_or_kept(away: Away) -> None:
-    slow = Fault(name="slow", reaches=True, answering="truth", delay_s=9.0)
+def test_compaction__server_answers_in_four_seconds__is_refused_in_time_by_name_or_kept(away: Away) -> None:
+    slow = Fault(name="slow", reaches=True, answering="truth", delay_s=4.0)
     away.spoil(slow)
     away.settings(spool=False)
     client = Client(away.project, native="slow")
@@ -177,30 +136,15 @@ def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_
     client.hook("UserPromptSubmit", prompt="Remember the port 8443")
     client.say("user", "Remember the port 8443")
     began = time.monotonic()
-    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
+    answered = client.send(event, "--deadline", "6", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 2
     assert away.proxy.url in answered.stderr
     assert "something hangs" not in answered.stderr
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 12
     away.settings(spool=True)
-    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
+    answered = client.send(event, "--deadline", "6", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 0
     assert len(away.waiting()) == 1
-
-
-def test_load__a_flush_waits__it_is_in_the_brief_until_and_after_it_is_stored(away: Away) -> None:
-    away.flush("early", "Old words")
-    away.take_away()
-    away.flush("before", "The port is 8443")
-    away.give_back()
-    brief = json.loads(away.command("load", "--json").stdout)
-    assert "The port is 8443" in brief["text"]
-    assert "not yet on" in brief["text"]
-    assert brief["objective"] == STATED.objective
-    assert away.ship() == 0
-    brief = json.loads(away.command("load", "--json").stdout)
-    assert "The port is 8443" in brief["text"]
-    assert "not yet on" not in brief["text"]
 
 
 def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away: Away) -> None:
@@ -232,7 +176,7 @@ def test_ship__two_processes_at_once__nothing_is_stored_twice(away: Away) -> Non
 
 _FLUSH = """
 import sys
-from tests.support import dying
+from tests.support import dying, processes
 from tests.plugins.agents.test_hook_restore import STATED
 from holdfast import Holdfast
 with Holdfast.open(sys.argv[1]) as memory:
@@ -242,7 +186,7 @@ with Holdfast.open(sys.argv[1]) as memory:
 """
 _SHIP = """
 import sys
-from tests.support import dying
+from tests.support import dying, processes
 from holdfast import Holdfast
 from holdfast_app.spool import shipping
 with Holdfast.open(sys.argv[1]) as memory:
@@ -285,26 +229,6 @@ def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: i
         assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
 
 
-def test_flush__server_away_and_disk_full__is_refused_with_both_reasons(
-    away: Away, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    away.take_away()
-    whole = durable.replace
-
-    def full(path: str, data: bytes, **more: bool) -> None:
-        if os.path.basename(path) == "spool.jsonl":
-            raise durable.unavailable(OSError(errno.ENOSPC, "No space left on device"), path, "write")
-        whole(path, data, **more)
-
-    monkeypatch.setattr(durable, "replace", full)
-    with pytest.raises(FlushRefused) as refused:
-        away.flush("one", "Words")
-    assert away.proxy.url in refused.value.message
-    assert "could not be kept on this machine either" in refused.value.message
-    with Holdfast.open(away.project) as memory:
-        assert memory.session("one").state == "unsafe"
-
-
 @pytest.mark.parametrize("damage", ["line", "file"])
 def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away: Away, damage: str) -> None:
     away.flush("zero", "The disk is sdb")  # its receipt is checked on the server, which is away
@@ -336,19 +260,6 @@ def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> N
     assert "8443" not in away.notes()
 
 
-def test_handoff__changed_on_the_server_meanwhile__the_newer_entry_stays(away: Away) -> None:
-    away.take_away()
-    away.flush("one", "Words")
-    spool = (away.state / "spool.jsonl").read_bytes()
-    away.give_back()
-    away.ship()
-    away.flush("one", "Newer words", next_step="A newer step")
-    (away.state / "spool.jsonl").write_bytes(spool)
-    assert away.ship() == 0
-    with Holdfast.open(away.project) as memory:
-        assert "Newer words" in memory.load().work[0].facts
-
-
 def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away: Away) -> None:
     noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
     away.flush("one", "The port is 8080", at=noon)
@@ -359,21 +270,6 @@ def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement
     with Holdfast.open(away.project) as memory:
         assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
         assert memory.load().work[0].facts == ("The port is 9090",)
-
-
-def test_ship__a_newer_value_is_stored_meanwhile__the_receipt_names_what_was_not_stored(away: Away) -> None:
-    noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    away.take_away()
-    away.flush("one", "The port is 8080", at=noon)
-    away.give_back()
-    with Holdfast.open(away.project, clock=lambda: noon + timedelta(hours=1)) as memory:
-        newer = memory.facts.remember("The port is 9090").fact
-    assert away.ship() == 0
-    with Holdfast.open(away.project) as memory:
-        assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
-    journal = Journal(str(away.state), "one")
-    (shipped,) = [entry.record["receipt"] for entry in journal.of_kinds("shipped")]
-    assert any(f"fact {newer.id} has a newer value" in warning for warning in shipped["warnings"])
 
 
 def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away: Away, tmp_path: Path) -> None:
@@ -391,10 +287,3 @@ def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(a
         session.add("user", "Hello")
         with pytest.raises(FlushRefused):
             session.flush(STATED)
-
-
-def test_payload__is_redacted_before_it_is_kept(away: Away) -> None:
-    away.take_away()
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    away.flush("one", f"The token is {secret}")
-    assert secret.encode() not in (away.state / "spool.jsonl").read_bytes()

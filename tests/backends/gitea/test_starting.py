@@ -102,29 +102,6 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
     assert took < 6, f"{took:.1f} s"  # 3 s and a busy machine's share
 
 
-def test_start__after_a_purge__the_last_brief_is_gone(away: Away) -> None:
-    away.start("one")
-    kept = away.state / "derived" / "last-brief.json"
-    assert kept.stat().st_mode & 0o777 == 0o600
-    with Holdfast.open(away.project) as memory:
-        memory.purge(session="before")
-    assert not kept.exists()
-    away.gitea.down()
-    assert NEXT not in away.start("two").context
-
-
-def test_start__the_settings_name_another_store__its_last_brief_is_not_given(away: Away) -> None:
-    away.gitea.make_repo("agent/other")
-    away.start("one")
-    settings = away.project / "holdfast.toml"
-    settings.write_text(settings.read_text().replace(REPO, "agent/other"))
-    trusted(away.project)
-    away.gitea.down()
-    context = away.start("two").context
-    assert "Do not assume that it is empty" in context
-    assert NEXT not in context
-
-
 def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does_not(
     away: Away, gitea: FakeServer
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +9,8 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
-from holdfast.errors import Refused, Unavailable
-from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Add, delete_fact, update_fact
+from holdfast.errors import Unavailable
+from holdfast.storage import ABSENT, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 
@@ -48,20 +46,6 @@ def text_of(store: GiteaBackend, name: str) -> str:
     document = store.read(name)
     assert document is not None
     return document.text
-
-
-def test_write__text_with_a_nul_character__refused_by_name_before_any_request(
-    gitea: FakeServer, store: GiteaBackend
-) -> None:
-    calls: tuple[Callable[[], object], ...] = (
-        lambda: store.write("MEMORY.md", "a\0b"),
-        lambda: store.append(DAY, "a\0b", "", "one"),
-    )
-    for call in calls:
-        before = len(gitea.requests)
-        with pytest.raises(Refused, match=r"MEMORY\.md|2026-03-01\.md"):
-            call()
-        assert len(gitea.requests) == before
 
 
 def numbers(gitea: FakeServer, title: str) -> list[int]:
@@ -102,64 +86,6 @@ def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_s
     assert cost(lambda: store.delete("new.md")) == "GET PATCH POST GET"
     later = machine(name="machine0")  # another process on the same machine asks once which issues are new
     assert cost(lambda: later.append(DAY, make_block("three"), HEADER, "three")) == "GET GET POST GET"
-
-
-def test_commit__a_hundred_facts__one_write(gitea: FakeServer, store: GiteaBackend) -> None:
-    store.add_fact(make_fact(0), 500)
-    gitea.requests.clear()
-    store.commit([Add(make_fact(number), 500) for number in range(1, 101)])
-    assert [seen.method for seen in gitea.requests] == ["GET", "GET", "POST", "GET"]
-    assert len(list(store.facts())) == 101
-
-
-# --- faults ---------------------------------------------------------------------------------------------------
-
-
-def do_everything(store: GiteaBackend) -> None:
-    """Every kind of write."""
-    revision = store.write("MEMORY.md", "one\n", ABSENT)
-    store.write("MEMORY.md", "two\n", revision)
-    for block_id in ("one", "two"):
-        store.append(DAY, make_block(block_id), HEADER, block_id)
-    for number in (1, 2, 3):
-        assert store.add_fact(make_fact(number), 2).outcome is AddOutcome.ADDED
-    assert update_fact(store, "fact_00000002", content="changed").content == "changed"
-    delete_fact(store, "fact_00000003")
-    store.write("gone.md", "x")
-    store.delete("gone.md")
-
-
-def test_store__server_down__unavailable_soon_and_nothing_made(gitea: FakeServer, machine: Machine) -> None:
-    store = machine(patience_s=0.2)
-    gitea.down()
-    began = time.monotonic()
-    for touch in (
-        lambda: store.read("MEMORY.md"),
-        lambda: store.append(DAY, make_block("one"), HEADER, "one"),
-        lambda: store.add_fact(make_fact(1), 10),
-        store.names,
-        store.compact,
-    ):
-        with pytest.raises(Unavailable):
-            touch()
-    assert time.monotonic() - began < 3
-    gitea.up()
-    assert store.names() == []
-    assert gitea.titles(REPO) == {}
-
-
-@pytest.mark.parametrize("version", ["1.25", "forgejo"])
-def test_store__server_without_content_version__works_the_same(version: str, tmp_path: Path) -> None:
-    with FakeServer(version=version) as gitea:  # type: ignore[arg-type]
-        gitea.make_repo(REPO)
-        store = GiteaBackend(tmp_path, server=gitea.url, repository=REPO, token=gitea.token)
-        do_everything(store)
-        assert store.names() == ["MEMORY.md", DAY]
-        assert [fact.content for fact in store.facts()] == ["changed"]
-        assert "two" in gitea.body(REPO, numbers(gitea, "holdfast:doc:MEMORY.md")[0])
-        gitea.delete_issue(REPO, numbers(gitea, f"holdfast:doc:{DAY}")[0])
-        assert store.read(DAY) is None
-        store.close()
 
 
 # --- issues that are full -------------------------------------------------------------------------------------
@@ -210,54 +136,6 @@ def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(
     store.delete(DAY)
     assert store.names() == machine().names() == []
     assert "deleted" in gitea.body(REPO, numbers(gitea, f"holdfast:doc:{DAY}")[0])
-
-
-@pytest.mark.usefixtures("small")
-def test_document__many_versions__read_from_the_newest_issue_alone(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    for number in range(15):
-        revision = store.write("MEMORY.md", f"version {number}\n")
-    assert len(numbers(gitea, "holdfast:doc:MEMORY.md")) == 4
-    view = machine()
-    view.names()
-    gitea.requests.clear()
-    document = view.read("MEMORY.md")
-    assert document is not None
-    assert (document.text, document.revision) == ("version 14\n", revision)
-    assert len(gitea.requests) == 1
-    assert view.names() == ["MEMORY.md"]
-    view.delete("MEMORY.md")
-    assert (store.read("MEMORY.md"), store.names()) == (None, [])
-
-
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("part", [1 << 18, 300])
-def test_facts__many_operations__a_new_issue_begins_with_all_of_them(
-    gitea: FakeServer, machine: Machine, monkeypatch: pytest.MonkeyPatch, part: int
-) -> None:
-    """With small parts a snapshot takes several comments."""
-    monkeypatch.setattr("holdfast_gitea.facts._PART", part)
-    store = machine()
-    for number in range(14):
-        store.add_fact(make_fact(number), 8)
-    for view in (store, machine()):
-        assert [int(fact.id[5:], 16) for fact in view.facts()] == list(range(6, 14))
-        gitea.requests.clear()
-        assert len(list(view.facts())) == 8
-        assert len(gitea.requests) == 1
-    assert len(numbers(gitea, "holdfast:facts")) == 4
-
-
-@pytest.mark.usefixtures("small")
-def test_step__killed_after_making_the_issue__the_next_write_goes_on_in_it(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    for number in range(4):
-        store.write("MEMORY.md", f"version {number}\n")
-    spare = gitea.make_issue(REPO, "holdfast:doc:MEMORY.md")
-    for view in (machine(), store):
-        view.write("MEMORY.md", f"by {id(view)}\n")
-        assert {text_of(one, "MEMORY.md") for one in (view, machine())} == {f"by {id(view)}\n"}
-    assert numbers(gitea, "holdfast:doc:MEMORY.md")[-1] == spare
 
 
 @pytest.mark.usefixtures("small")

@@ -52,16 +52,6 @@ def test_document__its_title_changed_by_hand__is_read_and_written_by_every_machi
     assert len(gitea.titles(REPO)) == 3
 
 
-def test_document__its_title_changed_by_hand__doctor_names_the_issue(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    gitea.edit_issue(REPO, number, title="Some thoughts")
-    found = [check for check in inspect(machine().log) if f"#{number}" in check.message]
-    assert [check.outcome for check in found] == [Outcome.WARN]
-    assert "holdfast:doc:MEMORY.md" in found[0].next_step
-
-
 def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
     """What an older version of holdfast left when somebody had changed the title in between."""
     store.write("MEMORY.md", "one\n")
@@ -88,15 +78,6 @@ def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
-def test_day__in_two_issues__all_blocks_count(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    store.append(DAY, make_block("one"), HEADER, "one")
-    second = gitea.make_issue(REPO, f"holdfast:doc:{DAY}")
-    body = marker.frame("x", make_block("two"), id=replay.new_id(), kind="blk", block="dHdv")
-    gitea.make_comment(REPO, second, body)
-    assert (text_of(machine(), DAY) or "").count("holdfast:block") == 2
-
-
 @pytest.mark.parametrize("known", [True, False])
 def test_facts__their_issue_deleted__corrupt_never_zero_facts(gitea: FakeServer, machine: Machine, known: bool) -> None:
     store = machine(patience_s=1.0)
@@ -112,20 +93,3 @@ def test_facts__their_issue_deleted__corrupt_never_zero_facts(gitea: FakeServer,
             touch()
         assert f"#{issue_of(gitea, 'store')}" in caught.value.next_step
     assert any(check.outcome is Outcome.FAIL and "facts" in check.message for check in inspect(machine().log))
-
-
-def test_facts__their_issue_deleted_and_that_accepted__they_begin_anew_and_the_next_loss_shows(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    store = machine(patience_s=1.0)
-    store.add_fact(make_fact(1), 100)
-    gitea.delete_issue(REPO, issue_of(gitea, "facts"))
-    gitea.make_comment(REPO, issue_of(gitea, "store"), replay.ACCEPT)
-    for view in (store, machine()):
-        assert len(list(view.facts())) == 0
-    store.add_fact(make_fact(2), 100)
-    assert [fact.id for fact in machine().facts()] == ["fact_00000002"]
-    gitea.delete_issue(REPO, issue_of(gitea, "facts"))
-    for view in (store, machine()):
-        with pytest.raises(Corrupt, match="facts"):
-            len(list(view.facts()))

@@ -6,29 +6,26 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import HoldfastError, PluginError
+from holdfast.config.values import PluginConfig
+from holdfast.errors import HoldfastError
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
 from holdfast.plugin import discovery
+from holdfast_app.config import Config
 from holdfast_app.outbox.forge import Forge
 from holdfast_cli import main
 from holdfast_gitea import marker, trail
-from holdfast_gitea.trail.references import quiet, target_of
 
 REPO = "acme/shop"
 WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
@@ -119,13 +116,6 @@ def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea,
     assert (receipt.pending, receipt.warnings) == (0, ())
 
 
-def test_flush__target_is_no_issue_there__the_summary_alone_tells_it_and_the_receipt_says_so(gitea, opened, project):
-    receipt = flushed(opened(), changed(("the staging queue", "drained"), ("https://other.test/a/b/issues/1", "x")))
-    assert (receipt.pending, gitea.requests, len(receipt.warnings)) == (0, [], 2)
-    assert receipt.warnings[0].startswith("the staging queue: It names no issue on")
-    assert "the staging queue: drained" in (project / ".holdfast/memory/summaries/2026-11-21.md").read_text()
-
-
 def test_flush__flush_failed_behind_the_comment__retry_finds_it_and_writes_no_second(gitea, opened):
     class Fails:
         left = 1
@@ -142,77 +132,6 @@ def test_flush__flush_failed_behind_the_comment__retry_finds_it_and_writes_no_se
     receipt = memory.session("s").flush(changed((WORK, "in review")))
     assert (summaries(gitea.bodies(REPO, 1)), receipt.pending) == (["**status**: in review"], 0)
     assert [seen.method for seen in gitea.requests] == ["GET", "POST", "GET", "GET"]
-
-
-def test_flush__retried_after_somebody_edited_the_comment__is_left_alone_and_told(gitea, opened):
-    class Fails:
-        @hookimpl
-        def on_flush(self):
-            raise HoldfastError("not now")
-
-    with pytest.raises(HoldfastError, match="not now"):
-        flushed(opened(Fails()), changed((WORK, "in review")))
-    [(number, body)] = gitea.comments(REPO, 1)
-    gitea.edit_comment(REPO, number, "Done!\n" + body)
-    receipt = opened().session("s").flush(changed((WORK, "in review")))
-    assert receipt.pending == 1
-    assert "reads back differently" in receipt.warnings[0]
-    assert gitea.bodies(REPO, 1) == ["Done!\n" + body]
-
-
-# references
-
-
-#: What may be a reference, a good deal wider than what the server takes for one: it wants certain characters behind it.
-_REFERENCES = [
-    re.compile(r"(?:^|[\s(\['\"])((?:[\w.-]+/[\w.-]+)?[#!][0-9]+|@[\w-]+)", re.ASCII),
-    re.compile(r"https://(?:\w+@)?git\.test//?[\w.-]+/[\w.-]+/(?:issues|pulls)/[0-9]+", re.ASCII),
-]
-
-
-def seen_by_the_server(text: str) -> list[str]:
-    """What would be made a reference: in plain text, never in code."""
-    plain = []
-    for block in MarkdownIt().parse(text):
-        for token in block.children or []:
-            plain.append("\ufffc" if token.type == "code_inline" else token.content)  # noqa: PERF401
-    return [found for pattern in _REFERENCES for found in pattern.findall(" ".join(plain) + " " + "".join(plain))]
-
-
-_WORDS = st.sampled_from(
-    (
-        *("#12", "!7", "@ana", "@acme/ops", "acme/shop#1", "a/b!2", "https://git.test/acme/shop/issues/3"),
-        *("`#4`", "``a``", "a@b.test", "https://x@git.test/a/b/issues/3", "https://git.test//a/b/pulls/3"),
-        *"`\\()[],.'\"#@/é1_*   ",
-    )
-)
-
-
-@given(st.lists(_WORDS, max_size=12).map("".join))
-def test_quiet__any_text__makes_no_reference_and_is_stable(text):
-    text = " ".join(text.split())
-    once = quiet(text, server="https://git.test", repository=REPO)
-    assert seen_by_the_server("x " + once) == []
-    assert quiet(once, server="https://git.test", repository=REPO) == once
-
-
-@pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        ("#12", "acme/shop#12"),
-        ("!12", "acme/shop#12"),
-        ("x/y.z#3", "x/y.z#3"),
-        ("https://git.test/x/y/pulls/3#issuecomment-4", "x/y#3"),
-        ("https://git.test/x/y", "None"),
-        ("https://git.test.evil/x/y/issues/3", "None"),
-        ("#0", "None"),
-        ("acme/shop#12 and more", "None"),
-        ("../..#1", "None"),
-        ("a/..#1", "None"),
-    ],
-)
-def test_target_of__what_people_write__is_the_work_or_nothing(text, target):
-    assert str(target_of(text, server="https://git.test", repository=REPO)) == target
 
 
 # what goes wrong
@@ -296,16 +215,6 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
     assert summaries(folded(gitea)) == [f"**status**: step {n}" for n in range(2)]
 
 
-def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
-    monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
-    monkeypatch.setattr("holdfast.flush.verify.FLUSH_LIMIT_S", 0.1)
-    with gitea.world.lock:  # the fake server accepts and does not answer
-        began = datetime.now(UTC)
-        receipt = flushed(opened(), changed((WORK, "in review")))
-        assert (datetime.now(UTC) - began).total_seconds() < 3
-    assert receipt.pending == 1
-
-
 def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, opened, project):
     script = (
         "import sys; from holdfast import Holdfast, Payload; import tests.backends.gitea.test_trail as t\n"
@@ -327,49 +236,6 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
     for process in range(3):
         of_it = [text for text in told if text.startswith(f"**status**: {process}.")]
         assert of_it == sorted(of_it)
-
-
-def test_doctor__asks_the_server_and_says_what_is_wrong(gitea, opened, project, capsys):
-    (project / "holdfast.toml").write_text(
-        f'[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
-    )
-    trusted(project)
-    assert main(["--root", str(project), "doctor"]) == 0
-    assert f"{gitea.url} answers (1.26.3); {REPO} can be read" in " ".join(capsys.readouterr().out.split())
-    gitea.delete_repo(REPO)
-    assert main(["--root", str(project), "doctor"]) == 0
-    assert "does not show it to this token" in " ".join(capsys.readouterr().out.split())
-
-
-def test_token__whatever_fails__is_in_no_file_and_no_message(gitea, opened, project, capsys):
-    secret = gitea.token
-    gitea.archive(REPO)
-    memory = opened()
-    receipt = flushed(memory, changed((WORK, "in review")))
-    main(["--root", str(project), "--debug", "outbox", "send"])
-    told = capsys.readouterr()
-    assert secret not in told.out + told.err + repr(receipt)
-    assert [p for p in project.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()] == []
-
-
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"server": "git.example.org"}, "server is missing or no address"),
-        ({"server": 3}, "server is not a string"),
-        ({"repository": "shop"}, "'shop' is not a repository"),
-        ({"repositories": "a/b"}, "repositories is not a list"),
-        ({"timeout_s": 0}, "timeout_s is not a number above 0"),
-        ({"tokn": "x"}, "gitea_trail.tokn is unknown"),
-    ],
-)
-def test_settings__not_usable__the_plugin_is_not_loaded_and_says_why(opened, settings, problem):
-    memory = opened(**settings)
-    [status] = [s for s in memory.plugin_statuses() if s.name == "gitea_trail"]
-    assert status.status == "failed"
-    assert problem in status.reason
-    with pytest.raises(PluginError):
-        memory.session("s").add("user", "hello")
 
 
 # looking back
@@ -425,17 +291,6 @@ def test_morning__with_the_forge__tells_both_points_to_both_and_is_the_same_agai
     for path in (Path(memory.services.state) / "sessions").iterdir():
         path.unlink()
     assert str(opened().morning()) == text
-
-
-@pytest.mark.req("R165")
-def test_morning__summary_alone_says_it_but_the_forge_does__is_no_finding(gitea, opened, project):
-    memory = opened()
-    flushed(memory, changed((WORK, "in review")))
-    summary = project / ".holdfast/memory/summaries/2026-11-21.md"
-    summary.write_text(summary.read_text() + "\n- **decision** Roll back on Friday\n")
-    assert "appears in no daily note" in str(memory.morning())
-    gitea.make_comment(REPO, 1, "Roll back on Friday", poster="ana")
-    assert "appears in no daily note" not in str(memory.morning())
 
 
 @pytest.mark.parametrize("later", ["the same flush again", "another flush"])

@@ -14,7 +14,7 @@ from tests.backends.postgres.proxy import Proxy
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
-from holdfast.storage import Add, Capability, Remove, deadline
+from holdfast.storage import Capability, deadline
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
@@ -123,19 +123,6 @@ def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(
         assert {event.event for event in own.facts.trail.entries()} == {"evicted", "replaced"}
 
 
-def test_commit__answer_lost__the_retry_counts_and_deletes_once(cluster: Cluster, proxy: Proxy, opened: Opened) -> None:
-    for limit in (0, 20, 60, 150):
-        store = opened(cluster, f"swap{limit}", port=proxy.port)
-        store.add_fact(make_fact(1), 10)
-        proxy.limit = limit
-        (result,) = store.commit([Add(make_fact(2), 10), Remove(make_fact(1).id), Remove("fact_ffffffff")]).added
-        assert result is not None
-        assert result.outcome == "added"
-        assert [fact.id for fact in store.facts()] == [make_fact(2).id]
-        assert len(list(store.facts())) == 1
-    assert proxy.cut == 4
-
-
 def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memory: Memory, proxy: Proxy) -> None:
     with memory() as own:
         backend = own.services.store.backend
@@ -145,51 +132,6 @@ def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memor
         brief = own.load()
         assert proxy.trips - before <= 3
     assert [name for name, _ in brief.notes] == ["memory/2020-01-02.md"]
-
-
-def test_flush__another_machine_wrote_meanwhile__both_machines_entries_are_kept(memory: Memory) -> None:
-    one, two = memory("one"), memory("two")
-    own, other = one.session("s1"), two.session("s2")
-    own.add("user", "Please fix the gateway.")
-    other.add("user", "Please fix the pump.")
-    view = one.services.transaction()
-    assert view is not None
-    view.prefetch(["continuity/active.md"])
-    other.flush()
-    old = view.backend
-    written = view.change("handoff", "continuity/active.md", lambda text: (text or "") + "\n<!-- ours -->\n")
-    assert "s2" not in str(view.read("continuity/active.md"))
-    (stored,) = view.commit([written])
-    document = old.read("continuity/active.md")
-    assert document is not None
-    assert document.revision == stored.revision
-    assert "<!-- ours -->" in document.text
-    assert 'session = "s2"' in document.text
-    one.close()
-    two.close()
-
-
-def test_flushes__four_machines_at_once__every_handoff_entry_and_block_is_there_once(memory: Memory) -> None:
-    machines = [memory(f"m{number}") for number in range(4)]
-
-    def work(number: int) -> None:
-        for turn in range(3):
-            session = machines[number].session(f"s{number}-{turn}")
-            session.add("user", f"Please do task {number}-{turn}.")
-            session.flush()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    (name,) = machines[0].services.store.backend.names("memory/")
-    notes = machines[0].services.store.backend.read(name)
-    assert notes is not None
-    assert notes.text.count("<!-- holdfast:block id=") == 12
-    assert len(machines[0].load().work) == 12
-    for machine in machines:
-        machine.close()
 
 
 def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> None:

@@ -17,7 +17,6 @@ import attrs
 import pytest
 from tests.backends.postgres.cluster import Cluster
 from tests.backends.postgres.conftest import Opened
-from tests.backends.postgres.proxy import Proxy
 
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.models import AddOutcome
@@ -182,21 +181,3 @@ def test_clock__of_one_machine_is_wrong_by_a_year__order_of_insertion_and_evicti
     evicted = store.add_fact(make_fact(3), 2).evicted
     assert evicted == (make_fact(2).id,)  # among equals the oldest by the time that its machine stated
     assert [fact.created_at for fact in store.facts()] == [late.created_at, make_fact(3).created_at]
-
-
-def test_add__answer_lost_at_a_full_store__the_evicted_facts_are_named(
-    cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
-    store, behind = opened(cluster, "evicting"), opened(cluster, "evicting", port=proxy.port)
-    for number in range(3):
-        store.add_fact(make_fact(number), 3)
-    result = store.add_fact(make_fact(9), 3)
-    assert result.evicted == (make_fact(0).id,)
-    assert len(list(behind.facts())) == 3
-    for limit in range(0, 120, 8):
-        proxy.limit = limit
-        number = 10 + limit
-        again = behind.add_fact(make_fact(number), 3)
-        assert again.outcome is AddOutcome.ADDED
-        assert len(again.evicted) == 1
-    assert proxy.cut > 5

@@ -20,9 +20,9 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast
 from holdfast.storage import ABSENT, StorageBackend
 from holdfast.testing.facts import make_fact
-from holdfast_cli.migration.exporting import export
-from holdfast_cli.migration.importing import import_archive
-from holdfast_cli.migration.migrate import migrate
+from holdfast_app.transfer.exporting import export
+from holdfast_app.transfer.importing import import_archive
+from holdfast_app.transfer.migrate import migrate
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -36,7 +36,7 @@ PAIRS = list(itertools.permutations(OPEN, 2))
 KILLED = """
 import sys
 from pathlib import Path
-from holdfast_cli.migration.migrate import migrate
+from holdfast_app.transfer.migrate import migrate
 from tests.backends.postgres.test_pairs import OPEN
 from tests.support import dying
 kind, a, other, b = sys.argv[1:]

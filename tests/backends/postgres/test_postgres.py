@@ -15,14 +15,11 @@ from tests.backends.postgres.cluster import DATABASE, Cluster
 from tests.backends.postgres.conftest import Opened
 from tests.backends.postgres.proxy import Proxy
 
-from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
+from holdfast.errors import HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
-from holdfast.plugin.checks import Outcome
 from holdfast.storage import Add, Append, Document, Remove, Write, block_marker, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
-from holdfast_postgres.address import Address
-from holdfast_postgres.backend import PostgresBackend, from_options
-from holdfast_postgres.checks import inspect
+from holdfast_postgres.backend import PostgresBackend
 
 
 def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledged(
@@ -126,18 +123,6 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     assert found is not None
     assert found.text.count("holdfast:block") == blocks
     assert min(cuts) >= 4
-
-
-def test_call__loses_every_connection__sent_three_times_then_unavailable(
-    cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
-    store = opened(cluster, "lost-again", port=proxy.port)
-    len(list(store.facts()))  # connects
-    before = proxy.connections
-    with pytest.raises(Unavailable):
-        store._database.run(("SELECT pg_terminate_backend(pg_backend_pid())", ()))
-    assert proxy.connections == before + 2
-    assert len(list(store.facts())) == 0
 
 
 def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
@@ -251,19 +236,6 @@ def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sq
     assert (len(list(own.facts())), own.names()) == (1, ["MEMORY.md"])
 
 
-def test_namespaces__of_one_role__are_apart(cluster: Cluster, opened: Opened) -> None:
-    one, two = opened(cluster, "apart/one"), opened(cluster, "apart/two")
-    one.add_fact(make_fact(1), 10)
-    one.write("MEMORY.md", "one")
-    two.write("MEMORY.md", "two")
-    two.add_fact(make_fact(1), 10)
-    delete_fact(two, make_fact(1).id)
-    assert (len(list(one.facts())), len(list(two.facts()))) == (1, 0)
-    found = one.read("MEMORY.md")
-    assert found is not None
-    assert found.text == "one"
-
-
 def test_pgbouncer__in_transaction_mode__every_call_works(cluster: Cluster, opened: Opened) -> None:
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
@@ -342,65 +314,3 @@ def test_call__server_that_cannot_be_used__unavailable_with_a_next_step(
     with pytest.raises(Unavailable, match=words) as caught:
         store.write("MEMORY.md", "x")
     assert caught.value.next_step
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"server": "postgresql://hf@db/x"}, "storage.namespace is missing"),
-        ({"server": "https://db/x", "namespace": "a"}, "is not a PostgreSQL server address"),
-        ({"server": "postgresql://hf:hunter2@db/x", "namespace": "a"}, "holds a password"),
-        ({"server": "postgresql://hf@db/x?password=hunter2", "namespace": "a"}, "holds a password"),
-        ({"server": "postgresql://hf@db/x", "namespace": "a\nb"}, "not a usable name"),
-        ({"server": "postgresql://hf@db/x", "namespace": "a", "timeout_s": True}, "expected int or float"),
-    ],
-)
-def test_settings__that_are_wrong__are_named(options: dict[str, object], words: str) -> None:
-    with pytest.raises(ConfigError, match=words) as caught:
-        from_options(".", ".holdfast", options)
-    assert "hunter2" not in str(caught.value)
-
-
-def test_namespace__given_to_a_team__its_members_share_it(cluster: Cluster, opened: Opened) -> None:
-    cluster.sql("DROP ROLE IF EXISTS alice", "DROP ROLE IF EXISTS bob", "DROP ROLE IF EXISTS team")
-    cluster.sql("CREATE ROLE team NOLOGIN", *(f"CREATE ROLE {name} LOGIN IN ROLE team" for name in ("alice", "bob")))
-    opened(cluster, "team/first").write("MEMORY.md", "x")  # the tables, by the database's owner
-    alice, bob = opened(cluster, "team/shared", user="alice"), opened(cluster, "team/shared", user="bob")
-    alice.write("MEMORY.md", "- Ours.\n")
-    with pytest.raises(Refused, match="belongs to another role"):
-        bob.write("MEMORY.md", "- Mine.\n")
-    cluster.sql("UPDATE holdfast.namespaces SET owner = 'team' WHERE namespace = 'team/shared'", user="alice")
-    bob.write("MEMORY.md", "- Ours, changed.\n")
-    found = alice.read("MEMORY.md")
-    assert found is not None
-    assert found.text == "- Ours, changed.\n"
-
-
-def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(cluster: Cluster, opened: Opened) -> None:
-    plain = opened(cluster, "checked")
-    assert "is empty" in list(inspect(plain.database))[-1].message
-    plain.write("MEMORY.md", "x")
-    told = list(inspect(plain.database))
-    assert {check.outcome for check in told} == {Outcome.OK}
-    assert "belongs to the role 'hf'" in told[-1].message
-    told = list(inspect(opened(cluster, "checked", user="postgres").database))
-    assert [check.message for check in told if check.outcome is Outcome.WARN] == [
-        "The role 'postgres' bypasses row security, so it reads and writes every namespace."
-    ]
-
-
-@pytest.mark.parametrize(
-    ("address", "mode"),
-    [
-        ("postgresql://u@db.example/x", "verify-full"),
-        ("postgresql://u@10.0.0.5/x", "verify-full"),
-        ("postgresql://u@127.0.0.1/x", None),
-        ("postgresql://u@localhost/x", None),
-        ("postgresql://u@db.example/x?sslmode=require", None),
-    ],
-)
-def test_encryption__server_on_another_machine__must_prove_its_name(
-    address: str, mode: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PGSSLMODE", raising=False)
-    assert Address(address).encryption().get("sslmode") == mode

@@ -12,14 +12,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable, Unsupported
-from holdfast.fs import durable
+from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable, Unsupported
 from holdfast.models import AddOutcome
 from holdfast.storage import Add, FactOrder, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
-from holdfast_sqlite.database import Change, Database
-from holdfast_sqlite.opening import PAGE_BYTES
 
 pytestmark = pytest.mark.req("R045", "R096")
 
@@ -73,20 +70,6 @@ def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Pa
     check_refused(project, database, Corrupt, "holdfast.db")
 
 
-@pytest.mark.parametrize("part", [0.1, 0.3, 0.9])
-def test_open__truncated__corrupt_and_untouched(project: Path, database: Path, part: float) -> None:
-    pages = database.stat().st_size // PAGE_BYTES
-    os.truncate(database, int(pages * part) * PAGE_BYTES)
-    check_refused(project, database, Corrupt, "damaged")
-
-
-def test_open__another_programs_database__corrupt_and_untouched(project: Path, database: Path) -> None:
-    database.unlink()
-    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("CREATE TABLE facts (seq)")
-    check_refused(project, database, Corrupt, "not a holdfast store")
-
-
 def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
@@ -99,15 +82,6 @@ def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, data
     database.unlink()
     database.with_name("holdfast.db-wal").write_bytes(b"what was acknowledged")
     check_refused(project, database, Corrupt, "is missing")
-
-
-def test_open__table_missing__corrupt(project: Path, database: Path) -> None:
-    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("DROP TABLE facts")
-    with contextlib.closing(SqliteBackend(project)) as store:
-        for call in (lambda: list(store.facts()), lambda: store.add_fact(make_fact(90), 100)):
-            with pytest.raises(Corrupt, match="lacks"):
-                call()
 
 
 @pytest.mark.parametrize(
@@ -150,62 +124,6 @@ def test_open_store__file_restored_from_a_copy__follows_it(project: Path, databa
             assert len(list(other.facts())) == 41
 
 
-def test_change__file_replaced_during_one_call__conflict_and_nothing_of_it_kept(
-    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 40
-        commit = Database._commit
-
-        def replaced_before_the_commit(self: Database, change: Change) -> None:
-            shutil.copy(database, project / "copy.db")
-            os.replace(project / "copy.db", database)
-            commit(self, change)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Database, "_commit", replaced_before_the_commit)
-            with pytest.raises(Conflict, match="replaced"):
-                store.add_fact(make_fact(90), 100)
-        assert len(list(store.facts())) == 40
-        assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
-    with contextlib.closing(SqliteBackend(project)) as other:
-        assert get_fact(other, make_fact(90).id) == make_fact(90)
-
-
-def test_close__calls_afterwards__are_unavailable_and_open_no_file(project: Path, database: Path) -> None:
-    store = SqliteBackend(project)
-    assert len(list(store.facts())) == 40
-    store.close()
-    store.close()
-    for call in calls(store):
-        with pytest.raises(Unavailable, match="closed"):
-            call()
-    assert [path.name for path in database.parent.iterdir()] == ["holdfast.db"]
-
-
-@pytest.fixture
-def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that :func:`durable.sync` is called for, in order."""
-    paths: list[str] = []
-    real = durable.sync
-    monkeypatch.setattr(durable, "sync", lambda path, **more: (paths.append(path), real(path, **more)))
-    return paths
-
-
-def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_before_the_answer(
-    project: Path, database: Path, synced: list[str]
-) -> None:
-    with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
-        writer.add_fact(make_fact(90), 100)
-        update_fact(reader, "fact_00000001", confidence=make_fact(1).confidence)  # changes nothing, so it syncs nothing
-        for _ in range(2):
-            assert reader.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
-        assert [os.path.basename(path) for path in synced] == ["holdfast.db-wal"]
-        writer.add_fact(make_fact(91), 100)  # its commit has synced the log
-        assert writer.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
-        assert len(synced) == 1
-
-
 @pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
 @pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
 def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
@@ -238,43 +156,6 @@ def test_open__symbolic_link_out_of_the_root__refused(
     assert sorted(p.name for p in outside.iterdir()) == ["holdfast.db"]
 
 
-@pytest.mark.parametrize(
-    ("path", "file"),
-    [
-        ("..", "x.db"),
-        (".holdfast", "../x.db"),
-        (".holdfast", "/x.db"),
-        ("/", "x.db"),
-        (".holdfast", "x"),
-        (".holdfast", ".db"),
-    ],
-)
-def test_settings__outside_of_the_project__refused(project: Path, path: str, file: str) -> None:
-    with pytest.raises(Refused):
-        SqliteBackend(project, path=path, file=file)
-
-
-def test_create__file_mode__only_for_its_owner(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.write("MEMORY.md", "text")
-        modes = {p.name: oct(p.stat().st_mode & 0o777) for p in database.parent.iterdir()}
-        assert modes == dict.fromkeys(("holdfast.db", "holdfast.db-wal", "holdfast.db-shm"), "0o600")
-        assert database.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_open__cut_to_nothing__the_log_beside_it_stays(project: Path) -> None:
-    folder = project / ".holdfast"
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(1), 10)
-        log = (folder / "holdfast.db-wal").read_bytes()
-        assert log
-        shutil.copytree(folder, project / "copy")
-    os.truncate(project / "copy" / "holdfast.db", 0)
-    with contextlib.closing(SqliteBackend(project, path="copy")) as store, pytest.raises(Corrupt, match="empty"):
-        len(list(store.facts()))
-    assert (project / "copy" / "holdfast.db-wal").read_bytes() == log
-
-
 def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(project: Path, database: Path) -> None:
     with contextlib.closing(SqliteBackend(project)) as store:
         assert len(list(store.facts())) == 40
@@ -287,23 +168,6 @@ def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(pro
         sql.execute("PRAGMA max_page_count = 1000000")
         assert len(list(store.facts())) == 40
         assert store.add_fact(make_fact(90), 41).evicted == ()
-
-
-def test_change__file_replaced_meanwhile__conflict_and_nothing_of_it_kept(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-
-        def replaced_meanwhile() -> None:
-            with store._database.changing():
-                store.add_fact(make_fact(90), 100)
-                shutil.copy(database, project / "copy.db")
-                os.replace(project / "copy.db", database)
-
-        with pytest.raises(Conflict, match="replaced"):
-            replaced_meanwhile()
-        assert len(list(store.facts())) == 40
-        assert store.add_fact(make_fact(91), 100).outcome is AddOutcome.ADDED
-        with contextlib.closing(SqliteBackend(project)) as other:
-            assert get_fact(other, make_fact(91).id) == make_fact(91)
 
 
 def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(

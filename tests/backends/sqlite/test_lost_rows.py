@@ -9,9 +9,8 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
+from holdfast_app.checkup import examine as doctor
 from holdfast_app.data_loss import audit, losses
-from holdfast_cli.doctor import examine as doctor
-from holdfast_cli.migration.migrate import migrate_project
 
 
 @pytest.fixture
@@ -78,17 +77,6 @@ def test_facts__rows_deleted_in_the_database__counted_and_accepted_on_request(ro
     assert lost(root) == 0
 
 
-def test_database__removed_and_made_again__its_facts_are_missing(root):
-    (root / ".holdfast" / "holdfast.db").unlink()
-    assert lost(root) == 6
-    with Holdfast.open(root) as memory:
-        memory.facts.create(content="New", category="knowledge", confidence=0.9)
-        memory.facts.delete(memory.facts.create(content="Another", category="knowledge", confidence=0.9).fact.id)
-    assert lost(root) == 6
-    doctor.examine(str(root), repair=True)
-    assert lost(root) == 0
-
-
 def test_documents__rows_deleted_in_the_database__named_and_written_again(root):
     sql(root, "DELETE FROM documents")
     assert "is missing" in named(root)
@@ -96,15 +84,3 @@ def test_documents__rows_deleted_in_the_database__named_and_written_again(root):
     with Holdfast.open(root) as memory:
         assert audit.every(memory.services) == []
         assert any("Fix the login test" in memory.services.store.read(n).text for n in memory.services.store.names())
-
-
-def test_migrate__back_into_a_database_that_was_removed__is_no_loss(root):
-    with Holdfast.open(root) as memory:
-        migrate_project(memory.services, "file")
-    (root / ".holdfast" / "holdfast.db").unlink()
-    (root / "holdfast.toml").write_text("")
-    with Holdfast.open(root) as memory:
-        memory.facts.delete(memory.facts.list()[0].id)
-        migrate_project(memory.services, "sqlite")
-    (root / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
-    assert lost(root) == 0

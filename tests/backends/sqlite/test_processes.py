@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 from holdfast.errors import Unavailable
 from holdfast.models import AddOutcome
 from holdfast.storage import get_fact
-from holdfast.testing.base import Workers, add_call, append_call, make_block, make_fact
+from holdfast.testing.base import Workers, add_call, append_call, make_fact
 from holdfast_sqlite.backend import SqliteBackend
 
 FACTORY = "holdfast_sqlite.backend:SqliteBackend"
@@ -83,27 +82,6 @@ def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_fork__store_open_in_both__each_its_own_connection(project: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(1), 100)
-        child = os.fork()
-        if child == 0:
-            failed = 1
-            try:
-                for number in range(100, 120):
-                    store.add_fact(make_fact(number), 100)
-                failed = 0 if len(list(store.facts())) >= 21 else 1
-                store.close()
-            finally:
-                os._exit(failed)
-        for number in range(200, 220):
-            store.add_fact(make_fact(number), 100)
-        assert os.waitpid(child, 0)[1] == 0
-        assert len(list(store.facts())) == 41
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and_its_log(project: Path) -> None:
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(1), 100)
@@ -123,27 +101,6 @@ def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and
                 os._exit(failed)
         assert os.waitpid(child, 0)[1] == 0
         assert store.add_fact(make_fact(2), 100).outcome is AddOutcome.ADDED
-
-
-def test_threads__one_store__every_fact_once(project: Path) -> None:
-    results: list[AddOutcome] = []
-    with contextlib.closing(SqliteBackend(project)) as store:
-
-        def work(number: int) -> None:
-            for n in range(15):
-                results.append(store.add_fact(make_fact(number * 100 + n, f"shared {n}" if n % 3 else ""), 500).outcome)
-                store.read(DAY)
-                store.append(DAY, make_block(f"b{n}"), HEADER, f"b{n}")
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert results.count(AddOutcome.ADDED) == len(list(store.facts())) == 4 * 5 + 10
-        document = store.read(DAY)
-        assert document is not None
-        assert document.text.count("holdfast:block") == 15
 
 
 @pytest.mark.req("R045")

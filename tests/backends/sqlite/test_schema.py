@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import ConfigError, Corrupt, Refused
+from holdfast.errors import Corrupt, Refused
 from holdfast.storage import Add, Remove, delete_fact
 from holdfast.testing.base import make_fact
-from holdfast_sqlite import opening
-from holdfast_sqlite.backend import SqliteBackend, from_options
+from holdfast_sqlite.backend import SqliteBackend
 
 
 @pytest.mark.req("R045", "R060")
@@ -47,17 +46,6 @@ def test_delete__evicted_before__leaves_no_text_in_the_file(project: Path) -> No
         delete_fact(store, make_fact(40).id)
     content = (project / ".holdfast" / "holdfast.db").read_bytes()
     assert b"secret hobby" not in content
-
-
-def test_options__of_a_wrong_kind__config_error_with_path(project: Path) -> None:
-    for options in ({"file": 3}, {"lock_timeout_s": "10"}, {"lock_timeout_s": True}):
-        with pytest.raises(ConfigError, match=f"storage.{next(iter(options))}"):
-            from_options(project, ".holdfast", options)
-    store = from_options(project, "store", {"file": "own.db", "lock_timeout_s": 1, "of_another_backend": "kept"})
-    with contextlib.closing(store):
-        store.write("a.md", "text")
-        assert (project / "store" / "own.db").is_file()
-        assert store.where("a.md") == "store/own.db#a.md"
 
 
 @pytest.fixture
@@ -122,27 +110,6 @@ def test_open__trigger_is_only_in_the_log__corrupt_and_the_log_is_not_merged(
         assert len(list(store.facts())) == 3
 
 
-def test_write__trigger_made_while_the_store_is_open__corrupt_and_it_never_runs(project: Path, database: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(5), 10)
-        change(database, *ATTACKS["trigger"])
-        with pytest.raises(Corrupt, match="trigger 't'"):
-            store.add_fact(make_fact(6), 10)
-    change(database, "DROP TRIGGER t")
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 4
-
-
-def test_connection__a_trigger__cannot_run(database: Path) -> None:
-    """On every Python, whatever let the trigger in."""
-    change(database, *ATTACKS["trigger"])
-    row = "SELECT 9, '', x'00', content, category, 0.5, 1, source FROM facts LIMIT 1"
-    with contextlib.closing(opening._opened(str(database), "mode=rw", 1)) as sql:
-        with contextlib.suppress(sqlite3.OperationalError):  # before 3.12 the statement fails instead
-            sql.execute(f"INSERT INTO facts {row}")
-        assert sql.execute("SELECT count(*) FROM facts").fetchone()[0] >= 3
-
-
 def test_open__rollback_journal_beside_it__refused_and_untouched(project: Path, database: Path) -> None:
     database.with_name("holdfast.db-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"x" * 4096)
     before = database.read_bytes()
@@ -165,13 +132,3 @@ def test_open__seal_is_not_this_users__refused_with_the_import(
             with pytest.raises(Refused, match="not made by this user") as caught:
                 call()
             assert "`holdfast import .holdfast/holdfast.db`" in caught.value.next_step
-
-
-def test_open__restored_from_a_backup__opens(project: Path, database: Path, tmp_path: Path) -> None:
-    shutil.copy(database, tmp_path / "backup")
-    database.unlink()
-    shutil.copy(tmp_path / "backup", database)
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert len(list(store.facts())) == 3
-        store.compact()
-        store.add_fact(make_fact(9), 10)

@@ -80,18 +80,6 @@ def test_read_only__closed_store__reads_work_and_writes_do_once_they_can(disk: P
         assert len(list(store.facts())) == 4
 
 
-def test_read_only__another_process_writes_later__its_log_is_read(disk: Path) -> None:
-    with contextlib.closing(SqliteBackend(disk)) as store:
-        fill(store)
-    mount("-o", "remount,ro", str(disk))
-    with contextlib.closing(SqliteBackend(disk)) as store:
-        assert len(list(store.facts())) == 3
-        mount("-o", "remount,rw", str(disk))
-        with contextlib.closing(SqliteBackend(disk)) as other:
-            other.add_fact(make_fact(7), 10)
-            assert len(list(store.facts())) == 4
-
-
 def test_read_only__store_of_a_killed_writer__log_is_read(disk: Path, tmp_path: Path) -> None:
     with contextlib.closing(SqliteBackend(tmp_path)) as store:
         fill(store)
@@ -109,14 +97,6 @@ def test_read_only__log_without_its_index__unavailable_not_an_older_store(disk: 
     mount("-o", "remount,ro", str(disk))
     with contextlib.closing(SqliteBackend(disk)) as store, pytest.raises(Unavailable):
         len(list(store.facts()))
-
-
-def test_read_only__no_store__empty_and_nothing_made(disk: Path) -> None:
-    mount("-o", "remount,ro", str(disk))
-    with contextlib.closing(SqliteBackend(disk)) as store:
-        assert (store.names(), list(store.facts()), store.read("MEMORY.md")) == ([], [], None)
-        with pytest.raises(Unavailable):
-            store.add_fact(make_fact(1), 10)
 
 
 def added_until_full(store: SqliteBackend) -> int:

@@ -38,12 +38,6 @@ def test_option__unknown__only_a_similar_one_is_proposed(run, words, step):
     assert f"next: {step}" in run(*words).err
 
 
-@pytest.mark.parametrize("words", [("status",), ("load",), ("flush", "--session", "s1"), ("add", "user", "hi")])
-def test_holdfast_folder__is_a_file__is_named(run, project, words):
-    (project / ".holdfast").write_text("in the way")
-    assert "move '.holdfast' away" in run(*words).err
-
-
 @pytest.mark.parametrize("words", [("--debug", "status"), ("status", "--debug"), ("--debug", "add", "user", "hi")])
 def test_debug__before_or_after_the_command__turns_the_log_on(run, monkeypatch, words):
     seen = []
@@ -90,10 +84,3 @@ def test_mistake__error__names_it_and_the_next_step(run, words, message, step):
     error = run(*words).err
     assert message in error
     assert step in error.partition("next: ")[2]
-
-
-def test_settings__not_utf8__says_so(run, project):
-    (project / "holdfast.toml").write_bytes(b"\xff\xfe")
-    assert "a mistake in holdfast.toml (not-utf-8)" in run("status").err
-    error = run("config").err
-    assert "holdfast.toml is not UTF-8: byte 0 cannot be read." in error

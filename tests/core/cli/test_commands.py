@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.support.trusting import trusted
 
 from holdfast_cli import table
 
@@ -55,23 +54,6 @@ def test_help__of_every_command__says_what_it_does_and_gives_an_example(run, com
     assert run("help", command).out == result.out
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help__on_80_columns__no_line_is_longer(run, command, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    assert [line for line in run(command, "--help").out.splitlines() if len(line) > 80] == []
-
-
-def test_help__overall__names_every_command(run):
-    result = run("--help")
-    assert result.code == 0
-    assert all(f"  {command}" in result.out for command in COMMANDS)
-    assert max(map(len, result.out.splitlines())) <= 100  # COLUMNS of the test environment
-
-
-def test_version__printed(run):
-    assert run("--version").out.startswith("holdfast ")
-
-
 @pytest.mark.parametrize("command", CALLS)
 def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines_that_fit(talked, project, command):
     result = talked(*CALLS[command], "--json")
@@ -81,46 +63,6 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
     assert "\x1b" not in result.out
     if command not in ("load", "report"):  # these print documents as they are
         assert all(len(line) <= 100 for line in result.out.splitlines() if str(project) not in line)
-
-
-@pytest.mark.parametrize("command", ["add", "flush", "facts"])
-def test_json__when_an_option_is_unknown__is_an_error_object_and_exit_2(run, command):
-    result = run(*CALLS[command], "--json", "--bogus")
-    assert result.code == 2
-    assert result.json["ok"] is False
-    assert set(result.json["error"]) >= {"kind", "message", "next_step", "exit_code"}
-    assert "--bogus" in result.json["error"]["message"]
-
-
-@pytest.mark.parametrize(("typed", "meant"), [("flsh", "flush"), ("stauts", "status"), ("doctr", "doctor")])
-def test_unknown_command__near_a_known_one__exit_2_and_names_it(run, typed, meant):
-    result = run(typed)
-    assert result.code == 2
-    assert result.err == f"holdfast: There is no command {typed!r}.\n  next: Did you mean `holdfast {meant}`?\n"
-    assert result.out == ""
-
-
-@pytest.mark.parametrize("words", [["xyzzy"], ["--bogus"], ["help", "xyzzy"], [""]])
-def test_unknown_command__like_no_other__exit_2_and_points_to_the_help(run, words):
-    result = run(*words)
-    assert result.code == 2
-    assert "next: See `holdfast --help`." in result.err
-
-
-def test_root__before_or_after_the_command__is_used(run, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    for words in (["--root", str(other), "init"], ["init", "--root", str(other)], [f"--root={other}", "init"]):
-        assert run(*words, "--json").json["root"] == str(other)
-    assert run("--root", str(other), "add", "user", "a").code == 0
-    assert run("add", "user", "b", "--root", str(other)).code == 0
-    assert [s["context_messages"] for s in run("sessions", "--root", str(other), "--json").json["sessions"]] == [2]
-
-
-def test_root__missing_folder__exit_2(run):
-    result = run("--root", "no/such/folder", "status")
-    assert result.code == 2
-    assert "no/such/folder" in result.err
 
 
 @pytest.mark.parametrize("words", [["status"], ["flush"], ["add", "user", "x"], ["doctor"], ["config"]])
@@ -147,15 +89,6 @@ def test_bad_settings__are_named(run, project, words, text, named):
         assert "next:" in shown
 
 
-def test_backend__not_installed__exit_3_names_what_there_is(run, project):
-    (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
-    trusted(project)
-    result = run("status")
-    assert result.code == 3
-    assert "'nowhere' is not installed" in result.err
-    assert "file" in result.err
-
-
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
     from holdfast_cli.commands import layers
 
@@ -171,34 +104,9 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
     assert "Traceback" in run("layers", "--debug").err
 
 
-def test_interrupt__exit_130(run, monkeypatch):
-    from holdfast_cli.commands import layers
-
-    def interrupted(args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(layers.layers, "run", interrupted)
-    assert run("layers").code == 130
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_completion__names_every_command_and_their_options(run, shell):
-    result = run("completion", shell)
-    assert result.code == 0
-    assert all(command in result.out for command in COMMANDS)
-    assert ("-l max-chars" if shell == "fish" else "--max-chars") in result.out
-
-
 @pytest.mark.req("R088")
 def test_error__with_json__says_the_same_on_both_streams(unwritable):
     result = unwritable("flush", "--session", "s1", "--json")
     error = json.loads(result.out)["error"]
     assert error["message"] in result.err
     assert error["next_step"] in result.err
-
-
-@pytest.mark.parametrize("words", [["edit", "--content", "b", "ID"], ["edit", "ID", "--content", "b"]])
-def test_action__option_before_or_after_its_name__is_read(run, words):
-    known = run("remember", "a", "--json").json["fact"]["id"]
-    assert run("facts", *(known if word == "ID" else word for word in words)).code == 0
-    assert run("facts", "--json").json["facts"][0]["content"] == "b"

@@ -26,11 +26,6 @@ def test_config__other_backend_without_what_is_stored__says_how_to_take_it_along
     assert run("facts", "--json").json["count"] == 1
 
 
-def test_config__other_backend_and_nothing_stored__no_word_and_no_store_made(run, project):
-    assert told(run("config", "storage.backend", "sqlite")) == "✓ storage.backend = sqlite in holdfast.toml"
-    assert [path.name for path in project.iterdir()] == ["holdfast.toml"]
-
-
 def test_config__a_backend_that_is_not_there__refused_before_anything_is_written(run, project):
     run("remember", "a")
     refused = run("config", "storage.backend", "mysql")
@@ -38,14 +33,6 @@ def test_config__a_backend_that_is_not_there__refused_before_anything_is_written
     assert "The backend 'mysql' is not installed." in refused.err
     assert not (project / "holdfast.toml").exists()
     assert run("facts", "--json").json["count"] == 1
-
-
-def test_config__a_backend_that_cannot_be_asked__written_and_told(run, monkeypatch):
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", "t")
-    run("remember", "a")
-    said = told(run("config", "storage.backend", "gitea"))
-    assert "! You leave the file store with 1 fact and 0 documents. The new store is not available to compare." in said
-    assert "!" not in told(run("config", "storage.backend", "file"))
 
 
 @pytest.mark.req("R060")

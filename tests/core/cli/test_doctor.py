@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 
 import pytest
 
@@ -14,14 +12,6 @@ def outcomes(result) -> dict[str, set[str]]:
     for check in result.json["checks"]:
         found.setdefault(check["name"], set()).add(check["outcome"])
     return found
-
-
-def test_doctor__healthy_project__all_is_well(talked):
-    talked("init")
-    talked("flush", "--session", "s1")
-    result = talked("doctor")
-    assert result.code == 0
-    assert result.out.endswith("no problems found\n")
 
 
 def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(talked, project):
@@ -42,36 +32,6 @@ def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(t
     assert talked("doctor").code == 0
 
 
-def test_doctor__file_in_place_of_the_private_folder__put_aside_and_told(run, project):
-    (project / ".holdfast").mkdir()
-    (project / ".holdfast/state").write_text("x")
-    result = run("doctor", "--json")
-    assert outcomes(result)["private state"] == {"fail"}
-    [aside] = (project / ".holdfast").glob("state.foreign-*")
-    assert aside.read_text() == "x"
-
-
-def test_doctor__file_in_place_of_the_notes_folder__fails_before_a_flush_does(run, project):
-    run("init")
-    (project / ".holdfast/memory").write_text("x")
-    result = run("doctor")
-    assert result.code == 1
-    assert "A file is where the folder of '.holdfast/memory/" in result.out
-    assert "no problems found" not in result.out
-
-
-def test_doctor__old_temporary_file__a_remark_and_removed_by_repair(talked, project):
-    talked("init")
-    path = project / ".holdfast/.holdfast-1-abc.tmp"
-    path.write_text("half")
-    os.utime(path, (time.time() - 7200, time.time() - 7200))
-    result = talked("doctor", "--json")
-    assert result.code == 0
-    assert outcomes(result)["leftovers"] == {"warn"}
-    assert talked("doctor", "--repair").code == 0
-    assert not path.exists()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")
 def test_doctor__private_file_open_to_others__closed_by_repair(talked, project):
     talked("init")
@@ -81,15 +41,6 @@ def test_doctor__private_file_open_to_others__closed_by_repair(talked, project):
     assert talked("doctor", "--repair").code == 0
     assert path.stat().st_mode & 0o777 == 0o600
     assert outcomes(talked("doctor", "--json"))["privacy"] == {"ok"}
-
-
-def test_doctor__journal_under_a_wrong_name__fails_and_status_too(talked, project):
-    path = project / ".holdfast/state/sessions/s1.jsonl"
-    path.rename(path.with_name("s7.jsonl"))
-    assert "Rename it to s1.jsonl" in talked("doctor").out
-    result = talked("status")
-    assert result.code == 1
-    assert "Rename it to s1.jsonl" in result.out
 
 
 def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_the_name_tells_the_session(talked, project):

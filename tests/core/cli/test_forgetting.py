@@ -96,23 +96,6 @@ def test_purge__subject_on_stdin__is_read_and_needs_a_yes(said):
     assert NAME not in said("report").out
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("purge", "--yes"),
-        ("purge", "--yes", "--all", "--session", "s1"),
-        ("purge", "--yes", "--before", "yesterday"),
-        ("purge", "--yes", "--subject", ""),
-        ("retention",),
-        ("retention", "walk"),
-    ],
-)
-def test_commands__bad_arguments__exit_code_2(run, words):
-    result = run(*words)
-    assert result.code == 2
-    assert "next:" in result.err
-
-
 @pytest.mark.req("R245")
 def test_purge__something_cannot_be_edited__exit_code_1_and_told(said, project):
     folder = project / ".holdfast" / "memory" / "2026-01-01.md"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.trusting import trusted
-
-from holdfast_app.authorship.sources import short_id
 
 LOOKING = [
     ["status"],
@@ -49,22 +45,6 @@ def test_looking__at_a_project_in_use__changes_no_byte(talked, project, words):
     assert files(project) == before
 
 
-@pytest.mark.req("R171", "R175")
-def test_overview__work_is_open__says_where_to_go_on(flushed):
-    out = flushed().out
-    assert "Where to resume" in out
-    assert "Fix login" in out
-    assert "next: run the tests" in out
-
-
-def test_overview__plugin_is_missing__says_that_nothing_can_be_stored(run, project):
-    (project / "holdfast.toml").write_text("[plugins.acme]\n")
-    trusted(project)
-    result = run()
-    assert result.code == 1
-    assert "'acme' is not installed" in result.out
-
-
 @pytest.mark.req("R088")
 @pytest.mark.parametrize("words", [[], ["status"], ["doctor"]], ids=["overview", "status", "doctor"])
 def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
@@ -73,22 +53,6 @@ def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
     assert result.code == 1
     assert "UNSAFE" in result.out
     assert "next: " in result.out
-
-
-def test_status__states_and_counts(talked):
-    talked("add", "user", "other", "--session", "s2")
-    talked("flush", "--session", "s2")
-    rows = {s["id"]: s for s in talked("status", "--json").json["sessions"]}
-    assert rows["s1"]["state"] == "dirty"
-    assert rows["s1"]["unflushed_turns"] == 1
-    assert rows["s1"]["unflushed_tokens"] > 0
-    assert rows["s1"]["last_flush_at"] is None
-    assert rows["s2"]["state"] == "safe"
-    assert rows["s2"]["last_flush_id"].startswith("flush_")
-    out = talked("status").out
-    assert "1 turn" in out
-    assert "never" in out
-    assert "just now" in out
 
 
 @pytest.mark.req("R088")
@@ -103,23 +67,6 @@ def test_status__damaged_journal__is_unsafe_and_the_others_are_shown(talked, pro
     assert result.json["unsafe"] == ["s1"]
     assert "doctor --repair" in result.json["sessions"][0]["next_step"]
     assert "s2" in talked("status").out
-
-
-def test_show__one_document__byte_for_byte(flushed, project):
-    run = flushed
-    name = next(d["name"] for d in run("show", "--json").json["documents"] if d["surface"] == "daily")
-    result = run("show", name)
-    assert result.out == (project / ".holdfast" / name).read_text(encoding="utf-8")
-    assert "Größe 漢字" in result.out
-    assert result.err == ""
-
-
-@pytest.mark.parametrize("name", ["nothing.md", "../escape.md", "/etc/passwd", "state/sessions/s1.jsonl", "a\\b", ""])
-def test_show__name_that_is_not_there_or_not_allowed__exit_1(talked, name):
-    result = talked("show", name)
-    assert result.code == 1
-    assert result.out == ""
-    assert "\n  next: " in result.err
 
 
 @pytest.mark.req("R171", "R175", "R179")
@@ -143,15 +90,6 @@ def test_load__with_a_budget__keeps_it(talked, limit):
     assert len(talked("load", "--max-chars", str(limit)).out.rstrip("\n")) <= limit
 
 
-@pytest.mark.parametrize(
-    "words", [["load", "--max-chars", "0"], ["load", "--max-chars", "x"], ["report", "--days", "-1"]]
-)
-def test_number__out_of_range__exit_2(run, words):
-    result = run(*words)
-    assert result.code == 2
-    assert "whole number" in result.err
-
-
 @pytest.mark.req("R110", "R111", "R112", "R113", "R114")
 def test_report__answers_the_five_questions(flushed):
     run = flushed
@@ -166,36 +104,3 @@ def test_report__answers_the_five_questions(flushed):
     names = ["what_happened", "what_changed", "what_is_blocked", "what_is_needed_from_you", "where_the_proof_lives"]
     assert all(table[name] for name in names)
     assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
-
-
-@pytest.mark.parametrize(
-    ("words", "surface"),
-    [
-        (["--horizon", "unsure"], "daily"),
-        (["--horizon", "standing", "--category", "preference"], "daily"),
-        (["--horizon", "standing", "--category", "preference", "--validated"], "user"),
-        (["--horizon", "standing", "--validated"], "memory"),
-    ],
-)
-def test_route__follows_the_doctrine(run, words, surface):
-    assert run("route", *words, "--json").json["surface"] == surface
-
-
-def test_hostile_text__stored_by_others__does_not_steer_the_terminal(talked):
-    run = talked
-    table = {"objective": "o\u001b]0;owned\u0007", "next_step": "n\u009b31m", "curated": "none"}
-    assert run("flush", "--session", "s1", stdin=json.dumps(table)).code == 0
-    for words in ([], ["status"], ["report"]):
-        assert not {"\x1b", "\x07"} & set(run(*words).out)
-
-
-@pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])
-def test_sessions_show__short_ids_of_each_client__differ_and_find_their_message(run, client):
-    transcript = Path(__file__).parents[2] / "data" / "clients" / f"{client}.transcript.jsonl"
-    assert run("flush", "--transcript", str(transcript)).code == 0
-    (session,) = run("sessions", "--json").json["sessions"]
-    ids = [one["id"] for one in run("sessions", "show", session["id"], "--json").json["messages"]]
-    short = [short_id(one) for one in ids]
-    assert len(set(short)) == len(ids) > 5
-    around = run("sessions", "show", session["id"], "--around", short[0], "--json").json["messages"]
-    assert around[0]["id"] == ids[0]

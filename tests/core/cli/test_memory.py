@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.model_server import ModelServer, Reply
+from tests.support.model_server import ModelServer
 from tests.support.trusting import trusted
 
 DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli" / "demo" / "session.jsonl"
@@ -41,23 +41,6 @@ def test_remember__known_fact__told_and_no_error(stored):
     assert len(ids(stored)) == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["", "--category", "x"], "content"),
-        (["a", "--category", "workflow"], "category"),
-        (["a", "--confidence", "1.2"], "confidence"),
-        (["a", "--confidence", "high"], "confidence"),
-        (["a", "--confidence", "nan"], "confidence"),
-    ],
-)
-def test_remember__bad_value__exit_2_and_the_field_named(run, words, named):
-    done = run("remember", *words)
-    assert done.code == 2
-    assert named in done.err.splitlines()[0]
-    assert ids(run) == []
-
-
 @pytest.mark.req("R060")
 def test_remember__store_full__evicted_ids_told(run, project):
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 1\n")
@@ -68,15 +51,6 @@ def test_remember__store_full__evicted_ids_told(run, project):
     log = run("facts", "log", "--json").json["events"]
     assert [(e["event"], e["id"]) for e in log] == [("evicted", first)]
     assert first in run("facts", "log").out
-
-
-def test_facts_list__order_limit_category__as_asked(stored):
-    stored("remember", "Certain", "--confidence", "1.0", "--category", "goal")
-    ranked = stored("facts", "list", "--order", "confidence", "--json").json["facts"]
-    assert ranked[0]["content"] == "Certain"
-    assert stored("facts", "--limit", "1").out.count("fact_") == 1
-    assert stored("facts", "--category", "goal", "--json").json["count"] == 3
-    assert "No stored fact matches" in stored("facts", "--category", "correction").out
 
 
 @pytest.mark.req("R049", "R051")
@@ -98,39 +72,6 @@ def test_facts_forget__one_of_the_ids_unknown__none_goes(stored):
     assert ids(stored) == known
     assert stored("facts", "forget", known[0]).code == 0
     assert ids(stored) == known[1:]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["list", "fact_1"],
-        ["show"],
-        ["edit", "fact_deadbeef"],
-        ["edit", "--content", "x"],
-        ["forget"],
-        ["import"],
-        ["import", "a", "b"],
-        ["import", "/nowhere.jsonl"],
-        ["export", "file"],
-        ["forget", "fact_deadbeef", "--content", "x"],
-        ["export", "--category", "goal"],
-        ["destroy"],
-    ],
-)
-def test_facts__arguments_that_make_no_sense__exit_2(run, words):
-    done = run("facts", *words, "--json")
-    assert (done.code, done.json["ok"]) == (2, False)
-
-
-def test_facts_export_then_import__other_project__the_same(stored, project, tmp_path):
-    exported = stored("facts", "export").out
-    assert [json.loads(line)["content"] for line in exported.splitlines()] == ["Prefers tabs", "Works on the parser"]
-    other = tmp_path / "other"
-    other.mkdir()
-    done = stored("facts", "import", "-", "--root", str(other), stdin=exported)
-    assert (done.code, done.out) == (0, "✓ 2 facts added\n")
-    assert stored("facts", "export", "--root", str(other)).out == exported
-    assert stored("facts", "--json", "export").json["facts"] == [json.loads(line) for line in exported.splitlines()]
 
 
 @pytest.mark.req("R062", "R067")
@@ -181,19 +122,3 @@ def test_extract__demo_transcript_through_a_model__prompt_prints_the_facts(model
     )
     again = model("extract", "--transcript", str(DEMO))
     assert "duplicate of fact_" in again.out
-
-
-def test_extract__model_refuses__exit_1_then_queued_extraction_works(model, server):
-    facts = [
-        {"content": "a", "category": "goal", "confidence": 0.9},
-        {"content": "b", "category": "x", "confidence": 1},
-    ]
-    server.answers(Reply(status=401), json.dumps({"facts": facts}))
-    done = model("extract", "--transcript", str(DEMO))
-    assert done.code == 1
-    assert "HTTP status 401" in done.out
-    assert "holdfast extract --queued" in done.out
-    later = model("extract", "--queued")
-    assert later.code == 0
-    assert "1 fact added, 1 not stored" in later.out
-    assert model("extract", "--queued").out == "Nothing waits to be extracted.\n"

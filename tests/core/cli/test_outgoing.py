@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast_app.memorytool import MemoryTool
@@ -116,10 +115,6 @@ def test_command__secret_written_by_hand__is_masked_and_the_rest_is_there(run, p
     assert MARK in run(*words).out
 
 
-def test_show__raw__is_as_stored(run, planted: Path) -> None:
-    assert SECRET in run("show", "--raw", "MEMORY.md").out
-
-
 def test_tools__secret_written_by_hand__is_in_no_answer(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Holdfast.open(planted) as memory:
         tool = MemoryTool(memory)
@@ -167,12 +162,8 @@ def test_hook__secret_as_the_session_of_an_event__is_in_no_file_and_no_name(proj
     event = {"session_id": SECRET, "sessionID": SECRET, "hook_event_name": "UserPromptSubmit", "event": "chat.message"}
     payload = {**event, "prompt": "Hello", "cwd": str(project), "text": "Hello"}
     for name in ("UserPromptSubmit", "SessionStart", "chat.message"):
-        subprocess.run(
-            [sys.executable, "-m", "holdfast", "hook", client],
-            input=json.dumps({**payload, "hook_event_name": name, "event": name}).encode(),
-            cwd=project,
-            capture_output=True,
-        )
+        data = json.dumps({**payload, "hook_event_name": name, "event": name})
+        processes.run("hook", client, cwd=project, data=data)
     for folder, _, names in os.walk(project):
         for name in names:
             assert SECRET.lower() not in name.lower()

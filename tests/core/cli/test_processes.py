@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -32,11 +31,6 @@ def start(*words: str, cwd: Path, **options) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize(("words", "code"), [(["xyzzy"], 2), (["flush", "--session", "s9"], 1), (["status"], 0)])
-def test_process__exit_codes(project, words, code):
-    assert start(*words, cwd=project).returncode == code
-
-
 def test_process__reader_goes_away__ends_quietly(project):
     command = [*COMMAND, "completion", "fish"]
     read, write = os.pipe()
@@ -57,33 +51,6 @@ def test_process__reader_goes_away__ends_quietly(project):
     assert done.returncode == 141
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="closing a descriptor is done by a POSIX shell")
-def test_process__stdin_closed__flush_does_not_wait(project):
-    assert start("add", "user", "hello", cwd=project).returncode == 0
-    command = f"'{sys.executable}' -m holdfast flush <&-"
-    done = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_process__killed_after_add__is_there_in_the_next(project):
-    assert start("add", "user", "remember me", "--session", "s1", cwd=project).returncode == 0
-    table = json.loads(start("status", "--json", cwd=project).stdout)
-    assert table["sessions"][0]["unflushed_turns"] == 1
-
-
-def test_add__as_a_process__imports_nothing_heavy(project):
-    script = (
-        "import sys\nfrom holdfast_cli import main\n"
-        "assert main(['add', 'user', 'hello', '--session', 's1']) == 0\n"
-        "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=project, capture_output=True, text=True, timeout=60, check=True
-    )
-    heavy = {"attr", "attrs", "logging", "email", "pathlib", "tomli_w", "shutil", "subprocess"}
-    assert not heavy & set(eval(done.stdout))
-
-
 def test_process__ascii_output__every_mark_has_a_fallback(project):
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     start("add", "user", "Größe 漢字", "--session", "s1", cwd=project)
@@ -101,12 +68,6 @@ def silent_pipe(monkeypatch):
         monkeypatch.setattr(sys, "stdin", stream)
         yield write
         os.close(write)
-
-
-def test_stdin__open_and_silent__is_given_up(silent_pipe, monkeypatch, capsys):
-    monkeypatch.setattr(stdin, "_FIRST_BYTE_S", 0.05)
-    assert stdin.read_if_any() is None
-    assert "no input on stdin" in capsys.readouterr().err
 
 
 def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, monkeypatch):

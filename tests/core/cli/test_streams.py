@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,10 +43,6 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
-
-
-def contents(project: Path) -> list[str]:
-    return [fact["content"] for fact in json.loads(start("facts", "--json", cwd=project).stdout)["facts"]]
 
 
 # --- arguments
@@ -90,14 +85,6 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
 
 
-@full
-def test_error__stdout_full__told_on_stderr_all_the_same(project):
-    done = shell("$H facts show fact_deadbeef --json > /dev/full", project)
-    assert done.returncode == 1
-    assert done.stderr.startswith("holdfast: There is no fact 'fact_deadbeef'.\n")
-    assert "Traceback" not in done.stderr
-
-
 # --- Ctrl-C
 
 
@@ -108,79 +95,3 @@ def heeded() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def interrupt(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out.decode(), err.decode()
-
-
-def begin(*words: str, cwd: Path, until: Callable[[], bool]) -> subprocess.Popen[bytes]:
-    """A command that has come so far."""
-    process = subprocess.Popen(
-        [*COMMAND, *words], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    end = time.monotonic() + 60
-    while not until():
-        assert time.monotonic() < end
-        assert process.poll() is None
-        time.sleep(0.002)
-    return process
-
-
-@pytest.fixture
-def rows(project: Path) -> Path:
-    """As many facts as take a while."""
-    path = project.parent / "rows.jsonl"
-    row = {"category": "goal", "confidence": 0.9}
-    path.write_text("".join(json.dumps({"content": f"fact number {n}", **row}) + "\n" for n in range(4000)))
-    return path
-
-
-@pytest.mark.parametrize("words", [["remember", "-"], ["add", "user", "-"], ["flush", "--payload", "-"], ["flush"]])
-def test_interrupt__while_stdin_is_read__says_that_nothing_was_done(project, words):
-    process = subprocess.Popen(
-        [*COMMAND, *words], cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdin is not None
-    process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: once it is written, somebody reads
-    code, out, err = interrupt(process)
-    assert (code, out) == (130, "")
-    assert err.startswith("holdfast: Interrupted; standard input had not ended, and nothing was done.\n  next: ")
-    assert list(project.iterdir()) == []
-
-
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, rows, backend):
-    (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n")
-    code, out, err = interrupt(
-        begin("facts", "import", str(rows), "--json", cwd=project, until=(project / ".holdfast").exists)
-    )
-    assert code == 130
-    assert json.loads(out)["error"]["exit_code"] == 130
-    assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
-    assert contents(project) == []
-
-
-def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(project, rows):
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\nrank_union = true\n")
-    stored = project / ".holdfast" / "facts.jsonl"
-    begun = begin("facts", "import", str(rows), cwd=project, until=lambda: stored.exists() and bool(stored.read_text()))
-    code, out, err = interrupt(begun)
-    assert (code, out) == (130, ""), err
-    came = len(contents(project))
-    assert came > 0
-    told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} were imported and will count as known.\n"
-    assert err.startswith(told)
-
-
-def test_interrupt__migrate__says_what_is_in_use_and_goes_on_when_run_again(project, rows):
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\n")
-    assert start("facts", "import", str(rows), cwd=project).returncode == 0
-    begun = begin("migrate", "--to", "sqlite", cwd=project, until=(project / ".holdfast/state/migrate.lock").exists)
-    code, out, err = interrupt(begun)
-    assert (code, out) == (130, "")
-    assert err.startswith("holdfast: Interrupted; the file store is untouched and still in use;")
-    again = start("migrate", "--to", "sqlite", "--json", cwd=project)
-    assert json.loads(again.stdout)["facts"] == 4000

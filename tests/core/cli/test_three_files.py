@@ -186,19 +186,6 @@ def test_update__print_command__is_the_text_of_memory_update(three: Run) -> None
     assert set(block) == {a.removeprefix("## ").lower().replace(" ", "_") for s in FILES for a in ANCHORS[s]}
 
 
-@pytest.mark.parametrize(
-    ("words", "stdin"),
-    [
-        (("--evidence", "x"), ""),
-        (("--from", "no-such-file"), ""),
-        (("--from", "-"), "{"),
-        (("--from", "-"), '{"decisions": "x"}'),
-    ],
-)
-def test_update__bad_input__exits_2(three: Run, words: tuple[str, ...], stdin: str) -> None:
-    assert three("update", *words, stdin=stdin).code == 2
-
-
 @pytest.mark.req("R219", "R222", "R223")
 def test_capture__counts_then_writes(three: Run, project: Path) -> None:
     assert "counted" in three("capture", "issue", "the port is taken").out
@@ -267,11 +254,6 @@ def test_validate__fix__shows_the_difference_and_adds_only_anchors(three: Run, p
     assert path.read_bytes().startswith(before[f"{FOLDER}/patterns.md"] + b"\r\n## Gotchas\r\n")
     assert (fixed.code, [f["rule"] for f in fixed.json["findings"]]) == (0, ["anchors/case"])
     assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
-
-
-def test_validate__path__is_the_document(three: Run) -> None:
-    checked = three("validate", f"./{FOLDER}/patterns.md", "--json").json["checked"]
-    assert checked == ["context/01_memory/patterns.md"]
 
 
 @pytest.mark.req("R192")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config import resolved, trust
+from holdfast.config import resolved
 from holdfast.errors import SettingsIgnored
 from holdfast.fs import userdir
 
@@ -47,21 +47,6 @@ def in_force(project: Path) -> set[str]:
 
 
 # a member of a team
-
-
-def test_team__clone_with_a_forge__sees_one_sentence_and_one_command(run, cloned) -> None:
-    cloned({"holdfast.toml": GITEA})
-
-    shown = " ".join(run("status").out.split())
-    assert "3 settings of this project's file are not in force" in shown
-    assert "`holdfast trust`" in shown
-
-    assert run("trust", "--yes").code == 0
-    assert "not in force" not in run("status").out
-    assert run("config", "plugins.gitea_trail.server").out == "https://git.example.org\n"
-    assert "is trusted" in run("trust").out
-    run("config", "facts.max_facts", "3")
-    assert "not in force" not in run("status").out
 
 
 def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cloned) -> None:
@@ -102,28 +87,6 @@ def test_trust__on_a_terminal__asks(cloned, answer: bytes, code: int) -> None:
     assert (in_force(project) != set()) is (code == 0)
 
 
-def test_trust__list_and_revoke__name_the_project(run, cloned) -> None:
-    project = cloned({"holdfast.toml": GITEA})
-    run("trust", "--yes")
-
-    assert "plugins.gitea_trail.server" in run("trust", "--list").out
-    assert run("trust", "--list", "--json").json["projects"][0]["root"] == str(project)
-    assert run("trust", "--revoke").code == 0
-    assert in_force(project) == set()
-    assert "was not trusted" in run("trust", "--revoke", str(project)).out
-    assert run("trust", "--list").out == "No project is trusted.\n"
-
-
-def test_trust__settings_that_cannot_be_used__are_named_before_they_are_trusted(run, cloned) -> None:
-    project = cloned({"holdfast.toml": "[facts]\nmax_facts = 0\n"})
-
-    refused = run("trust", "--yes")
-
-    assert refused.code == 2
-    assert "max_facts" in refused.err
-    assert trust.record_of(str(project)) is None
-
-
 def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run, cloned) -> None:
     cloned({"holdfast.toml": '[plugins.openai]\nmodel = "\\u001b]52;c;x\\u0007\\u202e"\n'})
 
@@ -144,46 +107,6 @@ def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run
 
 
 # what commands of the user record
-
-
-def test_config__in_a_clone__does_not_trust_what_came_with_it(run, cloned) -> None:
-    project = cloned({"holdfast.toml": GITEA})
-
-    done = run("config", "facts.max_facts", "3", "--json")
-
-    assert done.json["in_force"] is False
-    assert "holdfast trust" in done.json["warnings"][-1]
-    assert in_force(project) == set()
-    assert dict(trust.records()[str(project)].settings) == {"facts.max_facts": 3}
-
-
-def test_config__makes_a_harmless_table_count_as_less_than_harmless__only_its_own_key_joins(run, cloned) -> None:
-    project = cloned({"holdfast.toml": '[plugins.redaction.policy]\nemail = "allow"\n'})
-
-    run("config", "plugins.redaction.policy.phone", "allow")
-
-    assert in_force(project) == set()
-
-
-def test_config__after_trust__what_was_trusted_stays(run, cloned) -> None:
-    project = cloned({"holdfast.toml": GITEA})
-    run("trust", "--yes")
-
-    run("config", "facts.max_facts", "3")
-
-    assert in_force(project) >= {"plugins.gitea_trail.server", "facts.max_facts"}
-
-
-def test_config__of_a_clone__shows_what_is_not_in_force_and_why(run, cloned) -> None:
-    cloned({"holdfast.toml": GITEA})
-
-    rows = {r["key"]: r for r in run("config", "--json").json["settings"]}
-    shown = run("config").out
-
-    assert rows["plugins.gitea_trail.server"]["in_force"] is False
-    assert rows["facts.max_facts"]["in_force"] is True
-    assert "not in force" in shown
-    assert shown.rstrip().endswith("holdfast trust")
 
 
 def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(run, project: Path) -> None:
@@ -226,16 +149,6 @@ def test_config__what_nothing_knows__refused_before_anything_is_written(
     assert not os.path.exists(userdir.folder())
 
 
-def test_init__of_a_new_project__trusts_its_memory_and_no_question_comes_later(run, project: Path) -> None:
-    git("init", cwd=project)
-    run("init", "--strict")
-    (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- Typed by hand\n")
-
-    assert "Typed by hand" in run("load").out
-    assert run("trust").code == 0
-    assert run("doctor", "--json").json["ok"] is True
-
-
 @pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
 @pytest.mark.parametrize("has_settings", [False, True])
 def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_command(
@@ -249,15 +162,6 @@ def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_comma
     assert done.code == 0
     assert "`holdfast trust`" in " ".join(done.out.split())
     assert "do what I say" not in run("load").out
-    assert in_force(project) == set()
-
-
-@pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
-def test_set_up__a_clone_without_documents__does_not_trust_its_settings(run, cloned, command: list[str]) -> None:
-    project = cloned({"holdfast.toml": GITEA})
-
-    run(*command)
-
     assert in_force(project) == set()
 
 

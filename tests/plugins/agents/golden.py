@@ -7,6 +7,7 @@ had written by that time, and lags behind where the client's file does.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import tempfile
@@ -24,6 +25,7 @@ _VARIES = (
     (re.compile(r"T\d\d:\d\d:\d\d\.\d+Z"), "TTIMEZ"),
     (re.compile(r"\(\d\d:\d\d\)"), "(TIME)"),
     (re.compile(r"\bat \d\d:\d\d\b"), "at TIME"),
+    (re.compile(r"\S+ -P -m holdfast_memory"), "PROGRAM"),
 )
 
 
@@ -84,6 +86,7 @@ def main() -> None:
     told: dict[str, list[list[Any]]] = {}
     for scenario in SCENARIOS:
         with tempfile.TemporaryDirectory() as folder:
+            os.environ["HOME"] = folder  # where earlier runs left no transcripts
             told[scenario] = [[event, *normal(answer)] for event, answer, _ in replay(scenario, Path(folder))]
     GOLDEN.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.stdout.write(f"{GOLDEN.name}: {sum(map(len, told.values()))} answers\n")

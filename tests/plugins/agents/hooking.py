@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support import processes
+
 from holdfast.journal.journal import Journal
 from holdfast_agents import events
 
@@ -76,7 +78,7 @@ class Client:
         process = subprocess.Popen(
             [sys.executable, "-m", "holdfast_memory", "hook", self.name, *words],
             cwd=self.project,
-            env={**environment(), **env},
+            env={k: v for k, v in {**environment(), **env}.items() if v},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -89,9 +91,10 @@ class Client:
 
     def send(self, payload: Mapping[str, Any] | bytes, *words: str, **env: str) -> Answered:
         """The answer to a payload."""
-        process = self.start(payload, *words, **env)
-        stdout, stderr = process.communicate(timeout=60)
-        return Answered(process.returncode, stdout.decode(), stderr.decode())
+        data = payload if isinstance(payload, bytes) else json.dumps(payload)
+        env = {**environment(), **env}
+        done = processes.run("hook", self.name, *words, cwd=self.project, env=env, data=data, timeout=60)
+        return Answered(done.returncode, done.stdout, done.stderr)
 
     def hook(self, event: str, *words: str, **more: Any) -> Answered:
         """The answer to an event of this conversation."""
@@ -156,4 +159,4 @@ def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more
 def environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX", "HOLDFAST_"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start compiles anew
-    return kept
+    return {**kept, "HOLDFAST_DREAM__WHEN": "manual"}  # no process in the background, unless a test asks for one

@@ -1,13 +1,17 @@
-"""The agent is asked to flush while it still has the context: once for each compaction, from the transcript's end."""
+"""The agent is asked to flush while it still has the context, never twice for the same messages."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import NOTHING, SESSION, Client
+from tests.plugins.agents.hooking import NOTHING, SESSION, Client, environment
 
 from holdfast_agents import asking
 
@@ -36,19 +40,97 @@ def ask(client: Client, prompt: str = "go on") -> str:
     return told.context if told.stdout else ""
 
 
+def used(client: Client, tool: str = "Read", **arguments: str) -> str:
+    """The question after a tool's result."""
+    call = str(time.monotonic_ns())
+    told = client.hook("PostToolUse", tool_name=tool, tool_input=arguments, tool_response="ok", tool_use_id=call)
+    assert (told.code, told.stderr) == (0, "")
+    return told.context if told.stdout else ""
+
+
+@pytest.mark.parametrize("event", [ask, used], ids=["prompt", "tool"])
 @pytest.mark.parametrize(
     ("name", "row"), [("claude-code", answered(150_000)), ("codex", counted(75_000))], ids=["claude-code", "codex"]
 )
-def test_prompt__context_is_rather_full__agent_is_asked_once(project: Path, name: str, row: dict[str, Any]) -> None:
+def test_event__context_is_rather_full__agent_is_asked_once(
+    project: Path, name: str, row: dict[str, Any], event: Callable[[Client], str]
+) -> None:
     client = Client(project, name)
     client.write(row)
-    told = ask(client)
+    told = event(client)
     # Claude Code's transcript does not name the window, so no share of it is claimed.
     known = {"codex": "75 % of the context window is used", "claude-code": "150,000 tokens are in the context"}
     assert told.startswith(f"holdfast: about {known[name]}, so it may be compacted soon")
-    assert "`flush`" in told
     assert client.session in told
+    assert used(client) == ask(client) == ""
+
+
+def test_question__its_command_is_run_as_it_is__states_the_payload_and_later_work_is_added(project: Path) -> None:
+    client = Client(project)
+    client.say("Repair the login test", "Done.")
+    client.write(answered(150_000))
+    command = used(client).partition("\n")[2].replace("objective: ...", "objective: It's the $CLOCK, `date`")
+    command = command.replace("next step: ...", "next step: delete the sleep")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**environment(), "PATH": path}
+    done = subprocess.run(["sh", "-c", command], cwd=project, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "**Objective:** It's the $CLOCK, `date`\n" in client.notes()
+    client.hook("Stop", last_assistant_message="The sleep is gone. Now I'll update the changelog.", prompt_id="2")
+    client.compact()
+    handoff = (project / ".holdfast/continuity/active.md").read_text(encoding="utf-8")
+    assert "delete the sleep. Since then: The sleep is gone. Now I'll update the changelog." in handoff
+
+
+def test_question__more_work_since_the_last_one__comes_again_and_sooner_after_a_request(project: Path) -> None:
+    client = Client(project)
+    for tokens, asked_by_tool, asked_by_prompt in [
+        (141_000, True, False),
+        (149_000, False, False),
+        (152_000, False, True),
+        (181_000, False, True),
+        (196_000, False, True),
+        (199_000, False, False),
+    ]:
+        client.write(answered(tokens))
+        assert bool(used(client)) is asked_by_tool, tokens
+        assert bool(ask(client)) is asked_by_prompt, tokens
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"tool": "Bash", "command": f"holdfast-memory flush --session claude-code-{SESSION} --payload - <<'JSON'"},
+        {"tool": "mcp__holdfast__flush", "objective": "x"},
+    ],
+    ids=["shell", "mcp"],
+)
+def test_question__the_payload_was_just_stated__is_not_asked_for_the_same_messages(
+    project: Path, call: dict[str, str]
+) -> None:
+    client = Client(project)
+    client.write(answered(138_000))
+    assert used(client, **call) == ""
+    client.write(answered(145_000))
     assert ask(client) == ""
+    client.write(answered(150_000))
+    assert ask(client)
+
+
+def test_stop__the_user_wants_it__the_agent_goes_on_once_a_session(project: Path) -> None:
+    def stop() -> dict[str, Any]:
+        told = client.hook("Stop", last_assistant_message="Done.", prompt_id=str(time.monotonic_ns()))
+        return told.json if told.stdout else {}
+
+    client = Client(project)
+    client.write(answered(80_000))
+    assert stop() == {}
+    (project / "holdfast.toml").write_text("[session]\nask_at_stop = true\n")
+    told = stop()
+    assert told["decision"] == "block"
+    assert f"flush --session {client.session}" in told["reason"]
+    client.write(answered(120_000))
+    assert stop() == {}
 
 
 def test_prompt__compacted_and_full_again__agent_is_asked_again(project: Path) -> None:

@@ -12,8 +12,6 @@ from tests.plugins.agents import golden
 from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import NOTHING, Client, row
 
-from holdfast import Holdfast
-from holdfast.journal import safety
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
 from holdfast_app.transcripts import read
@@ -77,44 +75,6 @@ def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str,
     assert (MARK in told) is ("start" in reports)
 
 
-def test_compaction__past_the_gate__takes_what_only_the_transcript_has(project: Path) -> None:
-    client = Client(project)
-    client.write(row("user", "Fix the flaky login test", "u1"))
-    client.write(row("assistant", "Decision: the clock is injected.", "a1"))
-
-    assert MARK in restarted(client)
-
-    assert "the clock is injected" in client.notes()
-
-
-def test_compaction__past_the_gate_after_a_flush__is_marked_with_nothing_unsaved(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    client.hook("SessionEnd", reason="other")
-    client.hook("SessionStart", source="resume")
-
-    compacted(client)
-
-    assert "had been saved before" in restarted(client)
-    assert [one.unsaved for one in marks(client)] == [0]
-
-
-def test_compaction__past_the_gate_with_a_broken_store__is_marked_and_unsafe_until_repaired(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Decision: the clock is injected.")
-    client.break_store()
-
-    compacted(client)
-    told = restarted(client)
-
-    assert MARK in told
-    assert safety.read(str(client.state), client.session) is not None
-    assert len(marks(client)) == 1
-    client.repair_store()
-    assert client.compact() == NOTHING
-    assert "the clock is injected" in client.notes()
-
-
 @pytest.mark.parametrize("start_first", [True, False])
 def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path) -> None:
     client = Client(project)
@@ -131,45 +91,6 @@ def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path)
     client.say("Next", "Done too.")
     assert client.compact() == NOTHING
     compacted(client, "")  # a module changed the client's own result
-
-    assert marks(client) == []
-
-
-def test_compaction__whose_summary_was_made_in_advance__is_not_marked(project: Path) -> None:
-    """Claude Code may ask when it begins a summary in the background, and keep what is said until it uses it."""
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    assert client.compact() == NOTHING
-    client.say("And the logout test", "Done too.")
-
-    assert MARK not in restarted(client)
-    compacted(client, "## Goal")
-
-    assert marks(client) == []
-    assert "logout test" in client.notes()
-
-
-def test_compaction__that_asked_but_did_not_happen__does_not_cover_a_later_one(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    assert client.compact() == NOTHING
-    client.say("And the logout test", "Done too.")
-
-    compacted(client)
-
-    assert [one.unsaved for one in marks(client)] == [2]
-    assert "logout test" in client.notes()
-
-
-def test_compaction__an_operator_let_it_go__is_not_marked(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    client.break_store()
-    with Holdfast.open(project) as memory:
-        memory.session(client.session).override("the disk is being replaced")
-
-    assert client.compact() == NOTHING
-    compacted(client, "## Goal")
 
     assert marks(client) == []
 
@@ -242,15 +163,3 @@ def test_doctor__plugin_whose_module_hooks_compaction__is_named(
     table["enabledPlugins"] = {"shrink@mk": False}
     settings.write_text(json.dumps(table))
     assert [outcome for outcome, _ in named(command)] == ["ok"]
-
-
-def test_doctor__plugin_without_such_a_module__is_not_named(command: Command, home: Path) -> None:
-    command("install", "claude-code")
-    plugins = home / ".claude/plugins"
-    plugin(plugins / "a", "on('turn.complete', f)", "a")
-    plugin(plugins / "b", HOOKS_IT, "b", {"hooks": {"Stop": []}})
-    plugin(plugins / "c", "", "c", {"modules": ["x.js"]})
-    (plugins / "c/hooks/hooks.json").write_text("[" * 10_000)
-    (plugins / "loop").symlink_to(plugins, target_is_directory=True)
-
-    assert named(command) == []

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
+from tests.support import processes
 
 #: One value of each category, and the line of the daily note that keeps it. No value appears in another category.
 STATED: dict[str, tuple[Any, str]] = {
@@ -42,10 +41,8 @@ WHOLE: dict[str, Any] = {
 
 def flush(client: Client, payload: dict[str, Any]) -> Answered:
     """``holdfast flush`` as an agent runs it, with the payload on stdin."""
-    words = [sys.executable, "-m", "holdfast", "flush", "--session", client.session, "--payload", "-"]
-    done = subprocess.run(
-        words, cwd=client.project, input=json.dumps(payload), capture_output=True, text=True, timeout=60
-    )
+    words = ("flush", "--session", client.session, "--payload", "-")
+    done = processes.run(*words, cwd=client.project, data=json.dumps(payload))
     return Answered(done.returncode, done.stdout, done.stderr)
 
 
@@ -143,12 +140,7 @@ def test_flush__handoff_stated_by_flags__each_value_is_in_its_own_place(project:
         "--next-action": "Open the nightly log",
     }
     words = [word for pair in flags.items() for word in pair]
-    subprocess.run(
-        [sys.executable, "-m", "holdfast", "flush", "--session", client.session, "--curated", "none", *words],
-        cwd=project,
-        check=True,
-        capture_output=True,
-    )
+    assert not processes.run("flush", "--session", client.session, "--curated", "none", *words, cwd=project).returncode
     text = (project / ".holdfast" / "continuity" / "active.md").read_text(encoding="utf-8")
     for line in (
         'active_task = "owner/repo#77"',

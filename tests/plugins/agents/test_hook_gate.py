@@ -164,9 +164,9 @@ def test_prompt__larger_than_a_hook_reads__the_next_compaction_needs_the_transcr
     assert client.compact() == NOTHING, "the transcript closed the gap"
 
 
-def test_prompt__of_50_mb__is_journalled_in_part_with_its_length_and_digest(project: Path) -> None:
+def test_prompt__of_20_mb__is_journalled_in_part_with_its_length_and_digest(project: Path) -> None:
     client = Client(project)
-    prompt = "begin " + "words and more " * 3_400_000 + " end"
+    prompt = "begin " + "words and more " * 1_400_000 + " end"
     # Seconds on a quiet machine, so the limit of a prompt is too short for a busy one.
     assert client.hook("UserPromptSubmit", "--deadline", "60", prompt=prompt, prompt_id="p").code == 0
 
@@ -178,43 +178,6 @@ def test_prompt__of_50_mb__is_journalled_in_part_with_its_length_and_digest(proj
     client.write(row("user", prompt, "u1"))
     assert client.compact() == NOTHING
     assert len(client.said()) == 1
-
-
-def test_prompt__cannot_be_journalled__the_next_compaction_needs_the_transcript(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    sessions = client.state / "sessions"
-    sessions.rename(sessions.with_name("away"))
-    sessions.write_text("in the way", encoding="utf-8")
-    client.hook("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2")
-    sessions.unlink()
-    sessions.with_name("away").rename(sessions)
-
-    assert "could not be journalled" in blocked(client.compact(), client)
-
-
-def test_compaction__transcript_says_more_of_a_call_than_the_hook__that_is_journalled_too(project: Path) -> None:
-    client = Client(project)
-    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a.py"}}
-    seen = [{"type": "text", "text": "     1\u2192import os\n     2\u2192import re"}]
-    for number, (content, known) in enumerate(((seen, 2), ([*seen, {"type": "text", "text": "a reminder"}], 3))):
-        client = Client(project, native=f"s-{number}")
-        given = {"tool_name": "Read", "tool_input": call["input"], "tool_use_id": "t1"}
-        client.hook("PostToolUse", **given, tool_response={"file": {"content": "import os\nimport re\n"}})
-        result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
-        client.write(row("assistant", [call], "u1"), row("user", [result], "u2"))
-        assert client.compact() == NOTHING
-        assert len(client.said()) == known
-
-
-@pytest.mark.parametrize("path", [None, "", 7, ["x"], "C:\\Users\\ann\\session.jsonl", "a\0b", "x" * 5_000])
-def test_compaction__transcript_path_of_any_kind__the_journal_alone_is_flushed(path: object, project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    payload = {**client.payload("PreCompact", trigger="auto"), "transcript_path": path}
-
-    assert client.send(payload) == NOTHING
-    assert "Fix the flaky login test" in client.notes()
 
 
 @pytest.mark.req("R083")
@@ -241,17 +204,6 @@ def test_compaction__transcript_grew_twice_and_was_replaced__each_row_is_journal
     client.compact()
 
     assert client.said() == [("user", "one"), ("assistant", "two"), ("user", "one")]
-
-
-def test_compaction__same_words_said_twice__both_are_journalled(project: Path) -> None:
-    client = Client(project)
-    client.write(row("user", "continue", "u1"))
-    client.say("continue")
-    client.compact()
-    client.write(row("user", "continue", "u2"))  # no hook heard of this one
-    client.compact()
-
-    assert client.said() == [("user", "continue"), ("user", "continue")]
 
 
 def test_compaction__what_was_said_holds_a_secret__is_recognised_although_it_is_masked(project: Path) -> None:
@@ -295,23 +247,6 @@ def test_input__cannot_be_read__is_blocked_if_it_may_be_a_compaction_and_else_pa
         )
 
 
-@pytest.mark.parametrize("name", CLIENTS)
-def test_event__is_not_known__nothing_is_answered_and_nothing_written(name: str, project: Path) -> None:
-    for payload in ({"hook_event_name": "Frobnicate", "session_id": "s"}, {"event": None, "session_id": []}, {}):
-        assert Client(project, name).send(payload) == NOTHING
-    assert list(project.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", CLIENTS)
-def test_compaction__every_field_of_a_wrong_type__is_answered(name: str, project: Path) -> None:
-    client = Client(project, name)
-    fields = ("session_id", "transcript_path", "cwd", "agent_id", "prompt_id", "messages", "parts", "trigger")
-    for value in (None, 7, [], {}, True, "\ud800", "../../../etc/passwd"):
-        answer = client.send({"hook_event_name": "PreCompact", **dict.fromkeys(fields, value)})
-        blocked(answer, client)
-    assert not (project.parent / "etc").exists()
-
-
 @pytest.mark.req("R166")
 def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_person_is_told(project: Path) -> None:
     client = Client(project)
@@ -336,19 +271,6 @@ def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_th
     assert "gone" in blocked(client.compact(), client)
     (project / "holdfast.toml").unlink()
     assert client.compact() == NOTHING
-
-
-def test_clients__two_in_one_project_at_once__each_has_its_own_session(project: Path) -> None:
-    clients = [Client(project, name) for name in CLIENTS]
-    for client in clients:
-        client.say(f"work of {client.name}")
-    running = [client.start(client.payload("PreCompact", trigger="auto", transcript_path=None)) for client in clients]
-    for process in running:
-        process.communicate(timeout=60)
-
-    assert [p.returncode for p in running] == [0, 0, 0]
-    notes = clients[0].notes()
-    assert all(notes.count(f"**Objective:** work of {c.name}\n") == 1 for c in clients)
 
 
 @pytest.mark.req("R083", "R127")
@@ -400,28 +322,6 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
-
-
-def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:
-    client = Client(project)
-    (project / ".git").mkdir()
-    (project / "src" / "a b 'c'").mkdir(parents=True)
-    client.hook("UserPromptSubmit", prompt="one", prompt_id="1", cwd=str(project / "src" / "a b 'c'"))
-    client.hook("UserPromptSubmit", prompt="two", prompt_id="2", cwd="C:\\gone\\project")
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    client.send(client.payload("UserPromptSubmit", prompt="three", cwd=str(other)), CLAUDE_PROJECT_DIR=str(project))
-
-    assert [text for _, text in client.said()] == ["one", "two", "three"]
-
-
-def test_journal__same_event_is_delivered_twice__is_there_once_for_the_session(project: Path) -> None:
-    client = Client(project)
-    for _ in range(2):
-        client.hook("UserPromptSubmit", prompt="one", prompt_id="1")
-        client.hook("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a", tool_use_id="t1")
-    with Holdfast.open(project) as memory:
-        assert [m.text for m in memory.session(client.session).messages] == ["one", "Bash: ls", "a"]
 
 
 def test_lock__of_the_flush_is_held_by_another__is_blocked_in_time(project: Path) -> None:

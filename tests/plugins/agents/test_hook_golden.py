@@ -15,7 +15,7 @@ from holdfast_app.transcripts import read
 ANSWERS = json.loads(golden.GOLDEN.read_text(encoding="utf-8"))
 #: Events that a client takes no answer of: anything printed there would go to the summariser, or be an error. Where a
 #: session could not be saved, that error at its end is meant.
-MUTE = ("PreToolUse", "PostToolUse", "PostCompact", "SessionEnd", "Interrupt")
+MUTE = ("PreToolUse", "PostCompact", "SessionEnd", "Interrupt")
 
 
 @pytest.mark.req("R083", "R087", "R166", "R171", "R172", "R184")

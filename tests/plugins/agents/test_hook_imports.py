@@ -17,13 +17,13 @@ HOT = """
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
-    holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
+    holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
     holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.guarded holdfast.plugin.manager
     holdfast.text.lazy holdfast.text.plain
     holdfast.api
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
-    holdfast_agents.dialects.claude_code holdfast_agents.turns
+    holdfast_agents.dialects.claude_code holdfast_agents.turns holdfast_agents.asking
     holdfast_app.curated holdfast_app.curated.limits holdfast_app.dream holdfast_app.offline holdfast_app.workflow
     holdfast_redaction
     holdfast_redaction.budget holdfast_redaction.layers holdfast_redaction.layers.assign
@@ -39,13 +39,13 @@ BEAT = ["holdfast_agents.records", "holdfast_agents.records.heartbeat"]
 EVENTS = {
     "UserPromptSubmit": (
         {"prompt": "Fix the login test"},
-        [*BEAT, "holdfast_agents.asking"],
+        BEAT,
     ),
     "PostToolUse": (
         {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
-        [],
+        BEAT,
     ),
-    "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast.journal.background"]),
+    "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast_app.background"]),
 }
 #: Packages that take milliseconds to import and serve nothing that a hook does.
 NEVER = set(
@@ -71,7 +71,7 @@ HEAVY = {
 
 def imports(client: Client, event: str, **more: object) -> list[str]:
     """The modules that a hook's process imports, in order."""
-    process = client.start(client.payload(event, **more), PYTHONVERBOSE="1")
+    process = client.start(client.payload(event, **more), PYTHONVERBOSE="1", HOLDFAST_DREAM__WHEN="")
     _, told = process.communicate(timeout=60)
     assert process.returncode == 0
     return re.findall(r"^import '([\w.]+)' #", told.decode(), re.MULTILINE)
@@ -90,12 +90,3 @@ def test_hook__at_an_event_of_every_turn__imports_exactly_these_modules(project:
     ours = {name for name in found if name.startswith(("holdfast", "pluggy"))}
     assert ours - {"holdfast.__main__"} == {*HOT, *also}
     assert heads(found) & (NEVER | HEAVY) == set()
-
-
-def test_hook__at_a_start_with_nothing_to_save__imports_no_model_of_a_flush(project: Path) -> None:
-    client = Client(project)
-    imports(client, "SessionStart", source="startup")
-    found = imports(client, "SessionStart", source="resume")
-    assert "holdfast_app.brief.brief" in found, "no brief is made"
-    assert heads(found) & {*NEVER, "concurrent", "hashlib", "logging", "random"} == set()
-    assert {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.flush.pipeline"} & set(found) == set()

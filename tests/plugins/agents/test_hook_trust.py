@@ -75,13 +75,3 @@ def test_turn__settings_of_a_clone_cannot_be_read__is_kept_and_the_person_is_tol
     (project / "holdfast.toml").unlink()
     assert client.compact() == NOTHING
     assert "Fix the flaky login test" in client.notes()
-
-
-def test_turn__trusted_settings_cannot_be_read__is_not_kept_without_their_rules(project: Path) -> None:
-    settings(project, '[plugins.redaction]\ndisable = ["email"]\n')
-    trusted(project)
-    settings(project, "[plugins.redaction\n")
-    client = Client(project)
-
-    assert "holdfast.toml" in client.hook("UserPromptSubmit", prompt="Fix the flaky login test").notice
-    assert not (client.state / "sessions").exists()

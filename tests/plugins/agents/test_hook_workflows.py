@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.plugins.agents.hooking import NOTHING, Answered, Client
+from tests.plugins.agents.hooking import Answered, Client
 
 from holdfast import Holdfast
 
@@ -30,15 +30,3 @@ def test_session_end__workflow_is_open__is_named_and_stays_open(name: str, proje
     with Holdfast.open(project) as memory:
         assert memory.unfinished_workflows() == ("build",)
     assert {p.name: p.read_bytes() for p in (project / ".holdfast" / "context").glob("*.md")} == before
-
-
-def test_session_end__damaged_record__is_logged_and_the_session_is_saved(project: Path) -> None:
-    with Holdfast.open(project) as memory:
-        memory.create_three_files()
-        memory.workflow("build").start()
-        state = Path(memory.services.state)
-    (state / "workflows" / "build.json").write_text("{", "utf-8")
-    client = Client(project)
-    client.hook("UserPromptSubmit", prompt="Make the login work", prompt_id="p")
-    assert end(client) == NOTHING
-    assert "The record of the workflow build" in (state / "hook.log").read_text("utf-8")

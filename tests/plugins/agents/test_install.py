@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import time
@@ -138,25 +137,6 @@ def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Co
     assert not set(FILES["codex"]) & set(tree(project))
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_install__twice__the_second_writes_nothing(command: Command, project: Path, client: str) -> None:
-    command("install", client)
-    before = {p: p.stat().st_mtime_ns for p in project.rglob("*")}
-    said = command("install", client)
-    assert said.code == 0
-    assert "was already guarded" in said.out
-    assert {p: p.stat().st_mtime_ns for p in project.rglob("*")} == before
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_uninstall__nothing_was_there_before__nothing_is_left(command: Command, project: Path, client: str) -> None:
-    command("install", client)
-    assert {f for f in FILES[client] if not (project / f).is_file()} == set()
-    assert command("uninstall", client).code == 0
-    assert tree(project) == {}
-    assert {p.name for p in project.iterdir()} == {".holdfast", "holdfast.toml"}
-
-
 # settings that are there
 
 
@@ -185,45 +165,6 @@ def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(
     assert (project / f"{name}.holdfast-backup").read_bytes() == text.encode()
     assert command("uninstall", client).code == 0
     assert tree(project) == {name: text.encode()}
-
-
-def test_uninstall__settings_changed_since__the_change_stays(command: Command, project: Path) -> None:
-    path = write(project / ".claude/settings.json", ODD)
-    command("install", "claude-code")
-    path.write_text(path.read_text().replace('"opus"', '"sonnet"'))
-    said = command("uninstall", "claude-code", "--json")
-    assert path.read_text() == ODD.replace('"opus"', '"sonnet"')
-    fates = {f["path"]: f for f in said.json["files"]}
-    assert fates[".claude/settings.json"]["fate"] == "cleaned"
-    assert (project / ".claude" / fates[".claude/settings.json"]["backup"]).read_text() == ODD
-
-
-def test_install__a_command_of_the_users_own__is_left_alone_and_told(command: Command, project: Path) -> None:
-    path = write(project / ".claude/commands/memory-update.md", "My own text.\n")
-    said = command("install", "claude-code")
-    assert path.read_text() == "My own text.\n"
-    assert "is not holdfast's" in said.out
-    command("uninstall", "claude-code")
-    assert tree(project) == {".claude/commands/memory-update.md": b"My own text.\n"}
-
-
-def test_install__permissions_of_the_settings__are_kept(command: Command, project: Path) -> None:
-    path = write(project / ".claude/settings.json", ODD)
-    path.chmod(0o600)
-    command("install", "claude-code")
-    for name in ("settings.json", "settings.json.holdfast-backup"):
-        assert stat.S_IMODE((path.parent / name).stat().st_mode) == 0o600
-
-
-def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Command, home: Path, tmp_path: Path) -> None:
-    real = write(tmp_path / "dotfiles/settings.json", ODD)
-    (home / ".claude").mkdir()
-    (home / ".claude/settings.json").symlink_to(real)
-    assert command("install", "claude-code", "--scope", "user").code == 0
-    assert (home / ".claude/settings.json").is_symlink()
-    assert "hook claude-code" in real.read_text()
-    command("uninstall", "claude-code", "--scope", "user")
-    assert real.read_text() == ODD
 
 
 # what is refused
@@ -393,44 +334,7 @@ def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
     assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
 
-@pytest.mark.parametrize("words", [("install",), ("uninstall",)])
-def test_install__read_only_settings__refused_with_the_way_on(
-    command: Command, project: Path, words: tuple[str, ...]
-) -> None:
-    command("install", "claude-code")
-    path = project / ".claude/settings.json"
-    path.write_text('{"model": "x"}' if words == ("install",) else path.read_text())
-    path.chmod(0o444)
-    before = tree(project)
-    said = command(*words, "claude-code")
-    assert said.code == 2
-    assert ".claude/settings.json is read-only" in said.err
-    assert "chmod u+w" in said.err
-    assert tree(project) == before
-
-
-def test_install__settings_link_out_of_the_project__refused(command: Command, project: Path, tmp_path: Path) -> None:
-    outside = write(tmp_path / "outside/settings.json", "{}")
-    (project / ".claude").symlink_to(outside.parent)
-    said = command("install", "claude-code")
-    assert said.code == 2
-    assert "leads out of the project" in said.err
-    assert outside.read_text() == "{}"
-
-
 # how holdfast is started
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_install__project_settings__hold_no_folder_of_this_machine(
-    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, client: str
-) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    said = command("install", client)
-    assert "on the client's PATH" in said.out
-    for name, data in tree(project).items():
-        assert sys.executable.encode() not in data, name
-        assert str(project).encode() not in data, name
 
 
 def test_install__user_scope_without_holdfast_on_path__names_this_installation(
@@ -453,18 +357,6 @@ def test_install__user_scope_without_holdfast_on_path__names_this_installation(
     for client in CLIENTS:
         command("uninstall", client, "--scope", "user")
     assert tree(home) == {}
-
-
-def test_program__virtual_environment_that_is_only_activated__is_named_for_the_user_but_not_for_the_project(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    tool = write(tmp_path / "venv/bin/holdfast-memory", "#!/bin/sh\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tool.parent))
-    assert program.words("user") == program.PLAIN
-    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
-    assert program.words("user") == program.THIS
-    assert program.words("project") == program.PLAIN
 
 
 def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_them(tmp_path: Path) -> None:
@@ -493,17 +385,6 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
         for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
             assert done.stderr.splitlines()[0] == f"-m holdfast hook {client}{told}", (event, done)
-
-
-@pytest.mark.parametrize(
-    ("words", "spelled"),
-    [
-        (("C:\\Program Files\\Py\\python.exe", "-m", "holdfast"), '"C:/Program Files/Py/python.exe" -m holdfast'),
-        (("C:\\Users\\O'Brien & Co\\python.exe", "-m", "holdfast"), '"C:/Users/O\'Brien & Co/python.exe" -m holdfast'),
-    ],
-)
-def test_program__on_windows__is_spelled_for_cmd_and_bash_alike(words: tuple[str, ...], spelled: str) -> None:
-    assert program.spelled(words, "win32") == spelled
 
 
 # the guards, run by a shell
@@ -614,32 +495,7 @@ def test_guard__codex__every_failure_is_the_one_answer_that_blocks(
     assert (json.loads(done.stdout) if done.stdout else None) == answer
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
-    command: Command, project: Path, tmp_path: Path
-) -> None:
-    command("install", "codex")
-    path = fake(tmp_path, "exit 10").split(":")[0]
-    (Path(path) / "sh").symlink_to("/bin/sh")
-    assert sh(guard(project, "codex"), path).stdout == ""
-    (Path(path) / "holdfast-memory").unlink()
-    assert json.loads(sh(guard(project, "codex"), path).stdout) == MISSING
-
-
 # printing, and the plugin directory
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_install__print__shows_every_file_and_writes_nothing(command: Command, project: Path, client: str) -> None:
-    write(project / FILES[client][0], "{ // cannot be merged\n}")
-    before = tree(project)
-    said = command("install", client, "--print")
-    assert said.code == 0
-    assert [f for f in FILES[client] if f not in said.out] == []
-    files = {f["path"]: f["text"] for f in command("install", client, "--print", "--json").json["files"]}
-    assert json.loads(files[FILES[client][0]])
-    assert tree(project) == before
-    assert not (project / "holdfast.toml").exists()
 
 
 def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Path) -> None:
@@ -649,24 +505,14 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
     plugin = project / "made/plugin"
     manifest = json.loads((plugin / ".claude-plugin/plugin.json").read_text())
     assert manifest["name"] == "holdfast"
-    hooks = (plugin / "hooks/hooks.json").read_text()
-    assert json.loads(hooks.replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")) == json.loads(
-        (project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks")
+    hooks = json.loads(
+        (plugin / "hooks/hooks.json").read_text().replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")
     )
+    settings = json.loads((project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks"))
+    # A plugin cannot allow commands.
+    assert {**hooks, "permissions": {"allow": ["Bash(holdfast-memory flush:*)"]}} == settings
     assert "claude plugin uninstall holdfast" in (plugin / "hooks/holdfast-guard.sh").read_text()
     assert (plugin / "commands/memory-update.md").exists()
     (entry,) = json.loads((plugin / ".claude-plugin/marketplace.json").read_text())["plugins"]
     assert (entry["name"], entry["source"]) == ("holdfast", "./")
     assert command("install", "claude-code", "--plugin-dir", "made/plugin").code == 0
-
-
-def test_install__plugin_dir_that_holds_something_else__refused(command: Command, project: Path) -> None:
-    write(project / "src/main.c", "")
-    write(project / "own/.claude-plugin/plugin.json", '{"name": "mine"}')
-    before = tree(project)
-    for folder in ("src", "own"):
-        said = command("install", "claude-code", "--plugin-dir", folder)
-        assert said.code == 2
-        assert "contains other files" in said.err
-    assert command("install", "codex", "--plugin-dir", "new").code == 2
-    assert tree(project) == before

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import settings as law
 from hypothesis import strategies as st
 
-from holdfast.errors import ConfigError
 from holdfast_agents.setup import jsontext
 
 KEYS = st.text(max_size=6)
@@ -49,53 +46,3 @@ def test_put__any_object__is_what_it_was_and_the_new_member(
     assert json.loads(new) == {**old, key: value}
     if key not in old:
         assert jsontext.remove(new, (key,), "x") == text
-
-
-@LAW
-@given(texts(), VALUES, VALUES)
-def test_append__to_a_list_that_holds_something__taken_out_again_leaves_the_same_bytes(
-    written: tuple[dict[str, Any], str], first: object, value: object
-) -> None:
-    _, text = written
-    text = jsontext.put(text, ("a list", "of it"), [first], "x")
-    new = jsontext.append(text, ("a list", "of it"), value, "x")
-    assert json.loads(new)["a list"]["of it"] == [first, value]
-    assert jsontext.remove(new, ("a list", "of it", 1), "x") == text
-
-
-@LAW
-@given(texts())
-def test_remove__any_member__leaves_the_others(written: tuple[dict[str, Any], str]) -> None:
-    old, text = written
-    for key in old:
-        assert json.loads(jsontext.remove(text, (key,), "x")) == {k: v for k, v in old.items() if k != key}
-
-
-def test_put__odd_formatting__nothing_else_moves() -> None:
-    text = '{ "z" : [1,2 , 3],\n\n      "a":{"b"   :  "\\u00e9 \\" }"}   ,\n "n": -1.5E+3 }\n\n'
-    new = jsontext.put(text, ("a", "c"), True, "x")
-    assert new == text.replace('}"}   ,', '}", "c": true}   ,')
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('{\n  "a": 1, // mine\n  "b": 2\n}', "without comments and trailing commas"),
-        ('{\n  "a": 1\n  "b": 2\n}', "(line 3, column 3)"),
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' is there twice"),
-        ('{"a": NaN}', "is not valid JSON"),
-        ("[1]", "is not a JSON object"),
-        ('{"a": ' + "[" * 100_000, "line 1"),
-    ],
-)
-def test_read__what_is_no_plain_json__is_refused_with_the_place(text: str, told: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(told)) as caught:
-        jsontext.read(text, "settings.json")
-    assert "--print" in caught.value.next_step
-
-
-def test_put_and_append__something_else_in_the_way__is_refused() -> None:
-    with pytest.raises(ConfigError, match="a is not an object"):
-        jsontext.put('{"a": [1]}', ("a", "b"), 1, "settings.json")
-    with pytest.raises(ConfigError, match="a is not a list"):
-        jsontext.append('{"a": {"b": 1}}', ("a",), 1, "settings.json")

@@ -138,25 +138,6 @@ def test_compacting__anything_but_a_clean_exit__throws_and_says_why(play: Play, 
     assert played.results[-1]["ms"] < 10_000
 
 
-@pytest.mark.req("R184")
-@pytest.mark.parametrize("broken", ["toast", "toast hangs"])
-def test_compacting__blocked_and_the_toast_fails__still_throws(play: Play, broken: str) -> None:
-    played = play(COMPACT, script="exit 2", broken=[broken])
-    assert "blocked the compaction" in played.error
-
-
-def test_compacting__clean_exit__goes_on_with_the_whole_conversation_told(play: Play) -> None:
-    played = play(COMPACT, script="echo keep the pointers; exit 10")
-    assert played.kinds == ["function"], "opencode calls every export as a plugin"
-    assert played.error == ""
-    assert played.results[0]["output"] == {"context": ["keep the pointers"]}
-    words, payload = played.started[0]
-    assert words == ["hook", "opencode", "compacting", "--allow", "10"]
-    assert payload["sessionID"] == ID
-    assert payload["directory"].endswith("my project")
-    assert payload["messages"] == MESSAGES
-
-
 def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_that_goes_again(
     play: Play, tmp_path: Path
 ) -> None:
@@ -175,7 +156,6 @@ def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_
 
 
 OFF = {"agent": {"compaction": {"disable": True}}}
-OURS = '{"agent": {"compaction": {"disable": true}}, "instructions": [".opencode/holdfast-protocol.md"]}'
 USER, PROJECT = ".config/opencode/opencode.json", "my project/opencode.jsonc"
 
 
@@ -201,14 +181,6 @@ def test_config__other_settings_without_holdfast_switch_compaction_off__it_stays
     assert kept == ({} if lifted else {"disable": True})
 
 
-def test_config__compaction_switched_off_in_the_settings__is_switched_on(play: Play) -> None:
-    config = {"agent": {"compaction": {"disable": True, "model": "a/b"}, "build": {"disable": True}}}
-    played = play(["config", config, None], ["config", {}, None], ["config", {"agent": {}}, None])
-    assert [r.get("error") for r in played.results] == [None, None, None]
-    assert play(["config", OFF, None], lifts=False).results[0]["input"] == OFF, "it was off before holdfast"
-    assert played.results[0]["input"] == {"agent": {"compaction": {"model": "a/b"}, "build": {"disable": True}}}
-
-
 # the brief
 
 
@@ -223,12 +195,22 @@ def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: 
     assert played.started[0][1]["source"] == "resume"
 
 
-def test_system__while_the_summary_is_made__what_was_recalled_is_left_out(play: Play) -> None:
-    script = '[ "$3" = start ] && echo "brief of $(printf %s "$payload" | grep -c compact)"; ' + DONE
-    compacted = ["event", {"event": {"type": "session.compacted", "properties": {"sessionID": ID}}}, None]
-    played = play(TURN, SYSTEM, COMPACT, SYSTEM, compacted, SYSTEM, script=script)
-    assert [played.results[n]["output"]["system"] for n in (1, 3, 5)] == [["brief of 0"], [], ["brief of 1"]]
-    assert played.events == ["start", "message", "compacting", "compacted", "start"]
+def test_tool__context_is_rather_full__the_question_is_put_to_its_result(play: Play) -> None:
+    def tool() -> list[Any]:
+        told = {"tool": "bash", "sessionID": ID, "callID": "c", "args": {"command": "ls"}}
+        return ["tool.execute.after", told, {"output": "ok", "metadata": {"exit": 0}}]
+
+    info = {"role": "assistant", "providerID": "p", "modelID": "m", "tokens": {"input": 50, "output": 1}}
+    messages = [{"info": info, "parts": []}]
+    providers = [{"id": "p", "models": {"m": {"limit": {"context": 100}}}}]
+    script = '[ "$3" = tool ] && echo "Flush now"'
+    played = play(tool(), SYSTEM, tool(), script=script, messages=messages, providers=providers)
+    assert [r["output"].get("output") for r in played.results] == [
+        "ok",
+        None,
+        "ok\n\n<system-reminder>\nFlush now\n</system-reminder>",
+    ]
+    assert played.results[1]["output"]["system"] == ["Flush now"], "the first one was not waited for"
 
 
 # what is journalled
@@ -261,19 +243,3 @@ def test_events__of_a_sub_agent__only_its_compactions_are_told_and_they_are_gate
     assert played.events == ["compacting", "compacted", "compacting"]
     assert {(payload["sessionID"], payload["agentID"]) for _, payload in played.started} == {("ses_0", ID)}
     assert "blocked the compaction" in played.error
-
-
-@pytest.mark.parametrize("script", [None, "exit 1", "sleep 30"])
-def test_events__the_program_fails__work_goes_on_and_the_user_is_told_once(play: Play, script: str | None) -> None:
-    idle = ["event", {"event": {"type": "session.idle", "properties": {"sessionID": ID}}}, None]
-    played = play(TURN, SYSTEM, idle, TURN, script=script)
-    assert [r.get("error") for r in played.results] == [None] * 4
-    assert played.results[1]["output"]["system"] == []
-    assert [t["title"] for t in played.toasts] == ["hooks do not run"]
-
-
-def test_events__one_without_an_answer__the_next_ones_do_not_wait_but_the_gate_does(play: Play) -> None:
-    played = play(TURN, TURN, TURN, COMPACT, script='[ "$3" = compacting ] && exit 10; sleep 30')
-    assert played.events == ["start", "compacting"]
-    assert played.error == ""
-    assert sum(r["ms"] for r in played.results) < 5_000

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from holdfast_agents.clientfiles import is_ours
 from holdfast_agents.setup.claude_code import hooks as claude_hooks
 from holdfast_agents.setup.codex import hooks as codex_hooks
-from holdfast_agents.setup.parts import Section, Values
 
 #: Hooks as people have them: of others, of ours in any form, and odd ones.
 HOOK = st.sampled_from(
@@ -68,35 +67,3 @@ def test_hooks__put_into_any_settings__stand_there_once_and_those_of_others_stay
         assert not [
             h for groups in left.get("hooks", {}).values() for g in groups for h in g["hooks"] if is_ours(h, client)
         ]
-
-
-LINES = st.lists(st.sampled_from(["# A", "", "text", "<!-- other -->", "  begin"]), max_size=5)
-
-
-@LAW
-@given(LINES, st.sampled_from(["\n", "\r\n"]), st.text(alphabet="ab\n ", max_size=20))
-def test_section__put_into_any_text__is_there_once_and_leaves_no_trace(lines: list[str], end: str, body: str) -> None:
-    part = Section(begin="begin", end="end", body=body)
-    text = "".join(line + end for line in lines)
-    new = part.put(text, "x")
-    assert part.put(new, "x") == new
-    assert new.startswith(text)
-    assert part.take(new, "x") == (text if text.strip() else "")
-
-
-@LAW
-@given(
-    st.dictionaries(st.sampled_from(["agent", "mcp", "instructions", "x"]), st.just({"a": {"b": 1}}), max_size=4),
-    INDENT,
-)
-def test_values__put_into_any_object__are_there_and_can_be_taken_out(settings: dict[str, Any], indent: Any) -> None:
-    settings = {**settings, "instructions": ["mine.md"]}
-    part = Values(
-        members={("agent", "compaction", "disable"): True, ("mcp", "h"): {}}, listed={("instructions",): "h.md"}
-    )
-    text = json.dumps(settings, indent=indent)
-    new = part.put(text, "x")
-    assert part.put(new, "x") == new
-    assert json.loads(new)["instructions"] == ["mine.md", "h.md"]
-    assert json.loads(new)["agent"]["compaction"] == {"disable": True}
-    assert json.loads(part.take(new, "x")) == settings

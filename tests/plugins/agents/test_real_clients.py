@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -25,14 +26,22 @@ import pytest
 PROMPT = "Fix the flaky login test. Remember: staging runs Postgres 15."
 ANSWER = "Decision: the clock is injected, not mocked. Next: run the suite ten times."
 TIMEOUT_S = 170
+#: What the model states when it is asked.
+STATED = {
+    "objective: ...": "It's the login test that fails on CI",
+    "decision: ... because ...": "drop the `sleep`, because CI is slow",
+}
 
 
 class Model:
-    """Answers in the three forms of the clients, as streams. ``tokens`` is the usage it reports."""
+    """Answers in the three forms of the clients, as streams. ``tokens`` is the usage it reports. ``commands`` are run
+    in the shell first. It does what holdfast's question asks for."""
 
     def __init__(self) -> None:
         self.tokens = 1_000
         self.summaries = 0
+        self.commands: list[str] = []
+        self.questions: set[str] = set()
         self.asked: list[str] = []
         self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"model": self}))
         self._thread = threading.Thread(target=self._httpd.serve_forever, daemon=True)
@@ -46,15 +55,41 @@ class Model:
 
     def answer(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The events of the answer, and a note of what was asked for."""
-        text = ANSWER
+        text, command = ANSWER, ""
         self.asked.append(json.dumps(body))
         said = [row for row in body.get("messages") or body["input"] if row.get("role") == "user"]
-        if "summary" in json.dumps(said[-1]).lower():  # after it a hook's context may come
+        questions = set(re.findall(r"holdfast: about .*?\n(.*?\nEND)\n", _strings(body), re.DOTALL)) - self.questions
+        if "summary" in json.dumps(said[-1]).lower() and not questions:  # after it a hook's context may come
             self.summaries += 1
             text = "<summary>\n## Goal\nFix the login test\n</summary>"  # without the tags Claude Code asks again
-        if "/responses" in path:
-            return _responses(text, self.tokens)
-        return _messages(text, self.tokens) if "/messages" in path else _chat(text, self.tokens)
+        elif questions:
+            self.questions |= questions
+            command = questions.pop()
+            for line, value in STATED.items():
+                command = command.replace(line, f"{line.partition(':')[0]}: {value}")
+        elif self.commands:
+            command = self.commands.pop()
+        form = _responses if "/responses" in path else _messages if "/messages" in path else _chat
+        return form(text, self.tokens, _call(body, command) if command else None)
+
+
+def _strings(value: object) -> str:
+    """Every string in ``value``, a line each."""
+    if isinstance(value, Mapping):
+        return "".join(map(_strings, value.values()))
+    return "".join(map(_strings, value)) if isinstance(value, list) else f"{value}\n"
+
+
+def _call(body: Mapping[str, Any], command: str) -> tuple[str, str]:
+    """The client's tool for the shell, and its arguments as JSON."""
+    for tool in body["tools"]:
+        about = tool.get("function", tool)
+        schema = about.get("parameters") or about.get("input_schema") or {}
+        name = next((name for name in ("command", "cmd") if name in schema.get("properties", ())), "")
+        if name and about["name"].lower() in ("bash", "shell", "exec_command", "shell_command"):
+            listed = schema["properties"][name].get("type") == "array"
+            return about["name"], json.dumps({name: ["sh", "-c", command] if listed else command, "description": "x"})
+    raise AssertionError(json.dumps(body["tools"]))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -86,22 +121,29 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-def _messages(text: str, tokens: int) -> list[dict[str, Any]]:
+def _messages(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str, Any]]:
     usage = {"input_tokens": tokens, "output_tokens": 5}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": [], "usage": usage}
+    block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
+    if call:
+        block = {"type": "tool_use", "id": f"toolu_{time.monotonic_ns()}", "name": call[0], "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": call[1]}
     return [
         {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use" if call else "end_turn"}, "usage": usage},
         {"type": "message_stop"},
     ]
 
 
-def _responses(text: str, tokens: int) -> list[dict[str, Any]]:
+def _responses(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str, Any]]:
     content = [{"type": "output_text", "text": text, "annotations": []}]
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": content}
+    if call:
+        known = f"call_{time.monotonic_ns()}"
+        item = {"type": "function_call", "id": known, "call_id": known, "name": call[0], "arguments": call[1]}
     usage = {"input_tokens": tokens, "output_tokens": 40, "total_tokens": tokens + 40}
     return [
         {"type": "response.created", "response": {"id": "r1"}},
@@ -110,13 +152,22 @@ def _responses(text: str, tokens: int) -> list[dict[str, Any]]:
     ]
 
 
-def _chat(text: str, tokens: int) -> list[dict[str, Any]]:
+def _chat(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str, Any]]:
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
     usage = {"prompt_tokens": tokens, "completion_tokens": 40, "total_tokens": tokens + 40}
-    said = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    delta: dict[str, Any] = {"role": "assistant", "content": text}
+    if call:
+        function = {"name": call[0], "arguments": call[1]}
+        one = {"index": 0, "id": f"call_{time.monotonic_ns()}", "type": "function", "function": function}
+        delta = {"role": "assistant", "content": None, "tool_calls": [one]}
+    said = {"index": 0, "delta": delta, "finish_reason": None}
     return [
         {**chunk, "choices": [said]},
-        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
+        {
+            **chunk,
+            "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}],
+            "usage": usage,
+        },
     ]
 
 
@@ -125,6 +176,8 @@ class Real(ABC):
 
     program: ClassVar[str]
     name: ClassVar[str]
+    #: Tokens with which the context is rather full, but not yet compacted.
+    full: ClassVar[int] = 75_000
 
     def __init__(self, project: Path, home: Path, model: Model) -> None:
         self.project, self.home, self.model = project, home, model
@@ -159,7 +212,7 @@ class Real(ABC):
 
 
 class ClaudeCode(Real):
-    program, name = "claude", "claude-code"
+    program, name, full = "claude", "claude-code", 150_000
     _session: tuple[str, ...] = ()
 
     def start(self) -> None:
@@ -171,6 +224,9 @@ class ClaudeCode(Real):
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
         }
+        trusted = {"projects": {str(self.project): {"hasTrustDialogAccepted": True}}}
+        (self.home / "claude").mkdir()
+        (self.home / "claude" / ".claude.json").write_text(json.dumps(trusted))
 
     def say(self, text: str) -> None:
         done = self.run("claude", "-p", *self._session, text, "--output-format", "json")
@@ -203,7 +259,7 @@ class ClaudeCode(Real):
 
 
 class Codex(Real):
-    """Compacts before a prompt when the last turn's usage was above its limit."""
+    """Compacts before a prompt when the last turn's usage was above 90 % of the window."""
 
     program, name = "codex", "codex"
     _session: tuple[str, ...] = ()
@@ -214,7 +270,7 @@ class Codex(Real):
         home.mkdir(exist_ok=True)
         provider = f'name = "fake"\nbase_url = "{self.model.url}/v1"\nenv_key = "FAKE_KEY"\nwire_api = "responses"\n'
         (home / "config.toml").write_text(
-            'model = "fake"\nmodel_provider = "fake"\nmodel_auto_compact_token_limit = 5000\n'
+            'model = "fake"\nmodel_provider = "fake"\nmodel_context_window = 100000\n'
             f'[model_providers.fake]\n{provider}[projects."{self.project}"]\ntrust_level = "trusted"\n'
         )
 
@@ -225,8 +281,8 @@ class Codex(Real):
         self._session = ("resume", started["thread_id"])
 
     def compact(self) -> None:
-        if self.model.tokens < 5_000:
-            self.model.tokens = 9_000
+        if self.model.tokens < 90_000:
+            self.model.tokens = 95_000
             self.say("Go on with the test.")
         self.say("Next step, please.")
 
@@ -262,7 +318,7 @@ class Opencode(Real):
 
     def stop(self) -> None:
         if self._server is not None:
-            self._server.terminate()
+            self._server.kill()  # it may not end on SIGTERM
             self._server.wait(30)
 
     def _post(self, path: str, body: Mapping[str, Any], timeout_s: float = TIMEOUT_S) -> Any:
@@ -281,18 +337,8 @@ class Opencode(Real):
             self._post(f"/session/{self._session}/summarize", {"providerID": "fake", "modelID": "fake"})
 
 
-@pytest.fixture
-def model() -> Iterator[Model]:
-    running = Model()
-    yield running
-    running.close()
-
-
-@pytest.mark.req("R184", "R166", "R171")
-@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
-def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
-    kind: type[Real], project: Path, tmp_path: Path, model: Model
-) -> None:
+def real(kind: type[Real], project: Path, tmp_path: Path, model: Model) -> Real:
+    """The client with holdfast's hooks, or a skipped test."""
     if shutil.which(kind.program) is None:
         pytest.skip(f"needs the real client on the PATH, as `{kind.program}`")
     home = tmp_path / "home"
@@ -300,6 +346,45 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     client = kind(project, home, model)
     client.holdfast("install", kind.name)
+    return client
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    running = Model()
+    yield running
+    running.close()
+
+
+@pytest.mark.req("R169", "R171")
+@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_next_brief_has_it(
+    kind: type[Real], project: Path, tmp_path: Path, model: Model
+) -> None:
+    client = real(kind, project, tmp_path, model)
+    try:
+        client.start()
+        model.tokens = client.full
+        model.commands = ["echo one", "echo two"]
+        client.say(PROMPT)
+        assert len(model.questions) == 1
+        client.compact()
+        assert model.summaries == 1
+        client.say("Where were we?")
+        for stated in STATED.values():
+            assert stated in model.asked[-1]
+        notes = "".join(path.read_text() for path in (project / ".holdfast" / "memory").glob("*.md"))
+        assert "may be compacted soon" not in notes
+    finally:
+        client.stop()
+
+
+@pytest.mark.req("R184", "R166", "R171")
+@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
+    kind: type[Real], project: Path, tmp_path: Path, model: Model
+) -> None:
+    client = real(kind, project, tmp_path, model)
     try:
         client.start()
         client.say(PROMPT)

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
-from attrs import evolve
 
 from holdfast import Holdfast
-from holdfast.config.values import Config
 from holdfast.flush import handoff
-from holdfast.models import Message, Payload
-from holdfast_app.authorship import sources
-
-AT = datetime(2026, 11, 21, tzinfo=UTC)
+from holdfast_app.config import Config
 
 
 def say(session, rows):
@@ -52,17 +45,6 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(memory):
     assert closed.sources == ()
 
 
-def test_flush__entry_without_sources_of_an_earlier_release__counts_as_written(memory, project):
-    session = memory.session("s")
-    say(session, ROWS)
-    receipt = session.flush()
-    path = project / ".holdfast" / "continuity" / "active.md"
-    [work] = handoff.parse(path.read_text())
-    path.write_text(handoff.render([evolve(work, sources=())]))
-    again = session.flush()
-    assert (again.flush_id, again.repeated, again.warnings) == (receipt.flush_id, True, ())
-
-
 def test_flush__killed_and_completed_by_another_process__writes_the_same_block(memory, project, monkeypatch, note):
     session = memory.session("s")
     say(session, ROWS)
@@ -79,22 +61,3 @@ def test_flush__killed_and_completed_by_another_process__writes_the_same_block(m
 
 def _dies(*_):
     raise KeyboardInterrupt
-
-
-def test_of__text_that_no_message_holds__has_no_source():
-    said = [Message(role="user", text="Fix the parser of src/a.py", at=AT, id="abcdefghij")]
-    payload = Payload(
-        objective="Fix the parser of src/a.py", next_step="not stated", decisions=["made up by a model"],
-        derived=("objective", "next_step", "decisions"),
-    )  # fmt: skip
-    assert sources.of(payload, said) == ("objective abcdefgh",)
-    assert sources.of(payload.evolve(derived=()), said) == ()
-
-
-def test_of__request_followed_by_an_earlier_one__names_the_request():
-    said = [
-        Message(role="user", text="Fix the parser of src/a.py", at=AT, id="first-message"),
-        Message(role="user", text="Now the tests, please.", at=AT, id="second-message"),
-    ]
-    payload = Payload(objective="Now the tests, please. (after: Fix the parser of src/a.py)", derived=("objective",))
-    assert sources.of(payload, said) == ("objective second-m",)

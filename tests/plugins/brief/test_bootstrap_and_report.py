@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -18,8 +19,9 @@ from holdfast.errors import Corrupt, FlushRefused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
-from holdfast_app.brief.fitting import fitted
+from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
+from holdfast_app.facts.rejected import key_of
 from holdfast_app.report.report import SECTIONS
 
 
@@ -58,7 +60,7 @@ def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same
         path.unlink()
     code = (
         "import sys\nfrom datetime import datetime, timezone\nfrom holdfast import Holdfast\n"
-        "from holdfast.config.values import Config, PluginConfig\n"
+        "from holdfast.config.values import PluginConfig; from holdfast_app.config import Config\n"
         "off = {n: PluginConfig(enabled=False) for n in ('curated', 'offline')}\n"
         "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
         "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"
@@ -207,24 +209,23 @@ def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payl
     assert re.search(r"… \d+ lines not shown: `holdfast show memory/2026-11-21.md`\n## ", text)
 
 
-TEXTS = st.text(max_size=300) | st.lists(st.text(max_size=60), max_size=30).map("\n- ".join)
+TEXTS = st.text(max_size=120) | st.lists(st.text(max_size=30), max_size=12).map("\n- ".join)
 
 
-@given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 3_000))
-def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, texts, max_chars):
-    resume, torn, facts, user, memory, today, yesterday = texts
-    text = fitted(
-        resume,
-        ("active.md", torn),
-        Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts)),
-        (("USER.md", user), ("MEMORY.md", memory)),
-        (("memory/2.md", today), ("memory/1.md", yesterday)),
-        max_chars,
-        memory="MEMORY.md",
-        state=str(tmp_path_factory.getbasetemp()),
-        is_own=lambda line: False,
-    )
-    assert len(text) <= max_chars
+@given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 1_500))
+def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
+    resume, user, memory, facts, today, yesterday, turns = texts
+    known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
+    parts = [
+        Part(name="rules of the user", text=user, rank=0),
+        Part(name="", text=resume, rank=0, share=0.6),
+        Part(name="facts", text=known.text(), rank=1),
+        Part(name="USER.md", text=user, rank=4),
+        Part(name="MEMORY.md", text=memory, rank=3, share=0.7, shortened=lambda room: memory),
+        *(Part(name=f"memory/{n}.md", text=note, rank=2, newest=True) for n, note in enumerate((today, yesterday))),
+        Part(name="turns", text=turns, rank=5, optional=True),
+    ]
+    assert len(fitted(parts, known, max_chars, lambda line: False)) <= max_chars
 
 
 # handoff as a format
@@ -440,6 +441,15 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "holdfast flush" in text
 
 
+def test_load__memory_is_empty_for_want_of_a_model__a_new_session_learns_the_command(opened):
+    memory = opened()
+    memory.session("s").add("user", "Fix the login")
+    assert "`holdfast install " in str(memory.load(session="new"))
+    assert "`holdfast install " not in str(memory.load(session="s"))
+    memory.facts.remember("Prefers tabs")
+    assert "`holdfast install " not in str(memory.load(session="new"))
+
+
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     memory = flushed()
     read = []
@@ -447,6 +457,82 @@ def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
     assert memory.load().notes
     assert len(read) == len(set(read))
+
+
+# the space that is left
+
+
+def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_session_fill_it(opened):
+    memory = opened()
+    memory.session("other").add("user", "Words of another session")
+    session = memory.session("s")
+    for number in range(90):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"pytest -q {number}", tool="Bash")
+        session.add("tool", f"output {number}", tool="Bash")
+        session.add(
+            "assistant", f"Answer {number} is that the shelf is painted in a colour of the number {number * 13}."
+        )
+    session.add("user", "Its key is AKIAIOSFODNN7EXAMPLE, do not print it.")
+    session.flush()
+    sizes = [len(str(memory.load(max_chars=size, session="s"))) for size in (6_000, 9_000, 12_000)]
+    assert sizes[0] > 5_400 < 8_400 < sizes[1] < 10_500 < sizes[2] <= 12_000
+    text = str(memory.load(max_chars=9_000, session="s")).partition("<!-- newest messages of session s")[2]
+    places = [text.index(f"{who} {n} ") for n in (70, 69) for who in ("Answer", "Question")]
+    assert places == sorted(places)
+    assert "\n- agent (" in text
+    for absent in ("another session", "output 87", "pytest -q", "AKIAIOSFODNN7EXAMPLE", "Question 0 "):
+        assert absent not in text
+
+
+def test_load__last_message_without_a_sentence__is_shown_before_the_note(opened):
+    session = opened().session("s")
+    for number in range(40):
+        session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
+        session.add("assistant", f"Answer {number} is that the shelf is painted in colour {number * 13}.")
+    session.add("user", "Give me the command alone.")
+    session.add("assistant", "```\nmake paint SHELF=273\n```")
+    session.flush()
+    text = str(opened().load(max_chars=2_000, session="s"))
+    assert text.index("make paint SHELF=273") < text.index("### Summary") < len(text) <= 2_000
+
+
+def test_load__session_made_commits__the_last_three_are_in_the_first_lines(project, clock):
+    with Holdfast.open(project, clock=clock) as memory:
+        session = memory.session("s")
+        session.add("user", "Repair the login and commit each step.")
+        for number in range(5):
+            session.add("assistant", f"git commit -m 'Repair step {number}'", tool="Bash")
+            session.add("tool", f"[main 813a32{number}] Repair step {number}\n 1 file changed", tool="Bash")
+        session.add("assistant", "The login is repaired.")
+        session.flush()
+        first = str(memory.load()).partition("<!-- ")[0]
+    steps = "; ".join(f"813a32{number} Repair step {number}" for number in (2, 3, 4))
+    assert f"- Last commits: {steps}\n" in first
+
+
+def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
+    memory = opened()
+    memory.session("s").flush(payload(objective="Rename the tool", work_open=False, handoff=None, artifacts=["a.py"]))
+    text = str(memory.load())
+    assert "No work is open.\n\n## Rename the tool\n\n- Work is closed.\n- Artifacts: a.py\n" in text
+    assert text.count("Rename the tool") == 1
+
+
+def test_load__memory_longer_than_its_share__confirmed_items_stay_and_the_others_are_counted(opened, project):
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir(parents=True)
+    lines = [f"- Rack {number} holds {number * 7} servers" for number in range(90)]
+    path.write_text("# Memory\n\n" + "\n".join(lines) + "\n")
+    seen(project)
+    opened().session("s").add("user", "hello")  # makes the private folder
+    told = {"first": "2026-11-20T10:00:00Z", "last": "2026-11-20T10:00:00Z", "by": "memory/2026-11-20.md"}
+    record = {key_of(f"Rack {number} holds {number * 7} servers"): told for number in (81, 77)}
+    (project / ".holdfast" / "state" / "dream.confirmed.json").write_text(json.dumps(record))
+    text = str(opened().load(max_chars=1_200))
+    assert text.index("Rack 0 holds") < text.index("Rack 77 holds") < text.index("Rack 81 holds")
+    shown = sum(line.startswith("- Rack") for line in text.splitlines())
+    assert f"… {90 - shown} of 90 lines not shown, the least confirmed and oldest: `holdfast show MEMORY.md`" in text
 
 
 # stored facts
@@ -460,9 +546,9 @@ def test_load__remembered_and_stated_facts__are_a_section_corrections_first(open
     brief = opened().load(max_chars=9000)
     section = str(brief).partition("<!-- facts -->\n")[2].partition("\n\n")[0].splitlines()
     assert section == [
-        "- [correction | 0.50] The staging host is stage-2, not stage-1",
-        "- [context | 0.90] The port is 8080",
-        "- [preference | 0.90] Prefers tabs",
+        "- The staging host is stage-2, not stage-1",
+        "- The port is 8080",
+        "- Prefers tabs",
     ]
     assert brief.facts == tuple(section)
     assert str(brief).count("The port is 8080") == 1  # neither in the entry nor in the note again
@@ -475,7 +561,7 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
     memory.facts.remember("Rack 3 is empty", category="correction", confidence=0.1)
     text = str(memory.load(max_chars=9000))
     section = text.partition("<!-- facts -->\n")[2].partition("\n</recalled")[0].splitlines()
-    assert section[0] == "- [correction | 0.10] Rack 3 is empty"
+    assert section[0] == "- Rack 3 is empty"
     assert section[1].endswith("Rack 199 holds 1393 servers")
     assert section[-1] == f"… {201 - len(section) + 1} more: `holdfast facts`"
     assert 1_200 < len("\n".join(section)) <= 1_800

@@ -50,20 +50,6 @@ def test_flush__files_with_changes__are_in_the_note(repository: Path) -> None:
     assert ".holdfast" not in note
 
 
-def test_uncommitted__project_is_a_folder_of_the_repository__only_its_files(repository: Path) -> None:
-    (repository / "sub" / "c.py").write_text("y = 1\n")
-    (repository / "sub" / "b.py").unlink()
-    assert uncommitted.files(str(repository / "sub")) == ["deleted: b.py", "new: c.py"]
-
-
-def test_uncommitted__many_files__shortened_and_counted(repository: Path) -> None:
-    for number in range(40):
-        (repository / f"f{number:02}.py").write_text("")
-    found = uncommitted.text(str(repository)).splitlines()
-    assert len(found) == 1 + uncommitted.MAX_FILES + 1
-    assert found[-1] == f"- … and {42 - uncommitted.MAX_FILES} more"
-
-
 def test_uncommitted__names_of_every_kind__on_one_line_each(repository: Path) -> None:
     if os.name == "nt":
         pytest.skip("the system has no such names")
@@ -117,14 +103,3 @@ def test_uncommitted__git_hangs_or_fails__nothing_is_said_soon(
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(uncommitted, "TIMEOUT_S", 0.5)
     assert uncommitted.files(str(repository)) == []
-
-
-def test_uncommitted__program_called_git_in_the_project__is_not_started(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (repository / "git").write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
-    (repository / "git").chmod(0o755)
-    monkeypatch.chdir(repository)
-    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", str(repository), os.environ["PATH"]]))
-    uncommitted.files(str(repository))
-    assert not (tmp_path / "ran").exists()

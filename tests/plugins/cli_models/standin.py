@@ -16,6 +16,8 @@ ANSWER = {
     "facts": [{"content": "Always uses pytest -q", "category": "preference", "confidence": 0.95}],
     "profile": {"work": "Builds a payment service."},
     "summary": "Agreed on pytest.",
+    "decisions": ["Tests run with pytest -q"],
+    "rejected": [{"what": "nose", "why": "it is not maintained"}],
 }
 TEXTS = {
     "good": json.dumps(ANSWER),

@@ -14,16 +14,18 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client
+from tests.plugins.agents.test_asking import answered
 from tests.plugins.cli_models import standin
-from tests.support.trusting import trusted
+from tests.plugins.models.test_background import until
+from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast.errors import ModelFailed
 from holdfast.fs import userdir
-from holdfast.models import DreamSources, Message, Turn
+from holdfast.models import Message, Turn
 from holdfast.plugin import nested
 from holdfast.plugin.checks import Outcome
-from holdfast_cli.doctor.examine import examine
+from holdfast_app.checkup.examine import examine
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli.claude import ClaudeCli
 from holdfast_models.cli.codex import CodexCli
@@ -77,18 +79,6 @@ def user_settings(text: str) -> None:
     path = Path(userdir.path(userdir.CONFIG_FILE))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-
-@pytest.mark.parametrize("mode", ["good", "fenced", "think"])
-def test_extract__program_answers__facts_are_found_and_tokens_recorded(
-    program: str, mode: str, bin_folder: Path, project: Path
-) -> None:
-    standin.make(bin_folder, program, mode)
-    found = model(program, project).on_extract(turns(), ())
-    assert [fact.content for fact in found.facts] == ["Always uses pytest -q"]
-    assert found.summary == "Agreed on pytest."
-    (row,) = usage(project)
-    assert (row["plugin"], row["input_tokens"], row["output_tokens"]) == (f"{program}_cli", 321, 12)
 
 
 def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_its_own(
@@ -196,6 +186,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
     assert usage(project)[-1]["failed"] == error.message
 
 
+@pytest.mark.parametrize("program", ["claude"])
 def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, program, "hang")
     with pytest.raises(ModelFailed, match="did not answer") as caught:
@@ -221,30 +212,12 @@ def test_extract__program_inside_the_project__is_never_run(
     assert standin.seen(project / "tools") == []
 
 
-def test_extract__a_trusted_project_names_a_program__it_is_not_run(
-    bin_folder: Path, project: Path, tmp_path: Path
-) -> None:
-    evil = standin.make(tmp_path / "elsewhere", "claude")
-    (project / "holdfast.toml").write_text(f'[plugins.claude_cli]\nprogram = "{evil}"\n')
-    trusted(project)
-    with Holdfast.open(project) as memory:
-        found = memory.extract(turns())
-    assert "not found on PATH" in " ".join(found.failures)
-    assert standin.seen(tmp_path / "elsewhere") == []
-
-
 def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, "claude")
     (project / "holdfast.toml").write_text("[plugins.claude_cli]\nenabled = true\n")
     with Holdfast.open(project) as memory:
         memory.extract(turns())
     assert standin.seen(bin_folder) == []
-
-
-def test_dream__program_answers__memory_is_written_from_it(program: str, bin_folder: Path, project: Path) -> None:
-    standin.make(bin_folder, program, "dream")
-    draft = model(program, project).on_dream(DreamSources(memory="- Deploys need two reviewers\n", notes=[]))
-    assert "Deploys need two reviewers" in draft.memory
 
 
 def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(
@@ -262,16 +235,6 @@ def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wa
     assert SAID in run["stdin"]
 
 
-def test_extract__inside_a_model_that_holdfast_runs__asks_no_model(
-    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    standin.make(bin_folder, "claude")
-    monkeypatch.setenv(nested.MARK, "1")
-    with pytest.raises(ModelFailed, match="inside a model"):
-        model("claude", project).on_extract(turns(), ())
-    assert standin.seen(bin_folder) == []
-
-
 @pytest.mark.parametrize(
     ("client", "started", "plugin"),
     [
@@ -284,11 +247,10 @@ def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_
     client: str, started: str, plugin: str, bin_folder: Path, project: Path
 ) -> None:
     standin.make(bin_folder, started, "over quota")
-    command = [sys.executable, "-m", "holdfast", "install", client, "--model"]
-    shown = subprocess.run([*command, "--print"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    shown = processes.run("install", client, "--model", "--print", cwd=project)
     assert f"[plugins.{plugin}]\nenabled = true\n" in shown.stdout
     assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
-    done = subprocess.run([*command, "--json"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    done = processes.run("install", client, "--model", "--json", cwd=project)
     assert json.loads(done.stdout)["model"]["key"] == f"plugins.{plugin}.enabled"
     assert f"[plugins.{plugin}]\nenabled = true" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
     with Holdfast.open(project) as memory:
@@ -298,6 +260,87 @@ def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_
     assert f"{plugin} runs {bin_folder / started}" in lines[0].message
     assert "1 call" in lines[1].message
     assert "over its quota" in lines[1].message
+
+
+def on_terminal(project: Path, answers: str, *words: str) -> str:
+    """What `holdfast install claude-code` shows on a terminal, where a person types ``answers``."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    command = [sys.executable, "-m", "holdfast_memory", "install", "claude-code", *words]
+    done = subprocess.run(
+        command, cwd=project, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stdout
+    return " ".join(done.stdout.split())
+
+
+def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_typed_name(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude")
+    settings = Path(userdir.path(userdir.CONFIG_FILE))
+    assert "Y/n" not in on_terminal(project, "", "--no-model")
+    shown = on_terminal(project, "n\n")
+    assert "to the provider that has them already" in shown
+    assert "at most 50 a day" in shown
+    assert "holdfast install claude-code --model" in shown
+    assert not settings.exists()
+    standin.make(bin_folder, "codex")
+    assert "or type another: codex" in on_terminal(project, "gemini\ncodex\n")  # gemini is not on PATH
+    assert "[plugins.codex_cli]\nenabled = true\n" in settings.read_text()
+    assert "Y/n" not in on_terminal(project, "")
+    settings.unlink()
+    assert "Claude Code is the model in all your projects" in on_terminal(project, "\n")
+    assert "[plugins.claude_cli]\nenabled = true\n" in settings.read_text()
+
+
+def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "claude")
+    command = [sys.executable, "-m", "holdfast_memory", "install"]
+    run = {"cwd": project, "capture_output": True, "text": True, "timeout": 60, "stdin": subprocess.DEVNULL}
+    done = subprocess.run([*command, "claude-code"], check=True, **run)
+    assert "`holdfast install claude-code --model`" in " ".join(done.stdout.split())
+    assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
+    assert subprocess.run([*command, "claude-code", "--model", "acme"], check=False, **run).returncode == 2
+    subprocess.run([*command, "--model", "claude-code"], check=True, **run)
+    assert "[plugins.claude_cli]" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
+
+
+def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "claude")
+    on_terminal(project, "\n")
+    first, second = Client(project), Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e99")
+    first.say("Which test command do we use?", "pytest -q, as always.")
+    first.hook("SessionEnd", reason="exit")
+    record = project / ".holdfast" / "state" / "upkeep.json"
+    until(lambda: record.exists() and json.loads(record.read_text())["ended"])
+    brief = second.hook("SessionStart", source="startup").context
+    assert "Always uses pytest -q" in brief
+    assert "Agreed on pytest." in brief
+    assert "- Decision: Tests run with pytest -q" in brief
+    assert "- Rejected: nose: it is not maintained" in brief
+
+
+def test_prompt__context_is_nearly_full__model_reads_the_turns_before_the_compaction(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude")
+    on_terminal(project, "\n")
+    client = Client(project)
+    client.say("Which test command do we use?", "pytest -q, as always.")
+    client.write(answered(150_000))
+    client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2")
+    with Holdfast.open(project) as memory:
+        until(lambda: [fact.content for fact in memory.facts.list()] == ["Always uses pytest -q"])
+    record = project / ".holdfast" / "state" / "upkeep.json"
+    until(lambda: json.loads(record.read_text())["ended"])
+    assert "Agreed on pytest." not in client.notes()
+    client.compact()
+    assert client.notes().count("Agreed on pytest.") == 1
 
 
 def _gone(pid: int) -> bool:

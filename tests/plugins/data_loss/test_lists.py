@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.plugins.outbox.test_outbox import Board
 
-from holdfast.config.values import FactsConfig, RetentionConfig
 from holdfast.fs import private
+from holdfast_app.checkup import mending
+from holdfast_app.config import FactsConfig, RetentionConfig
 from holdfast_app.data_loss import audit, losses
 from holdfast_app.dream import dreamlog
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.durable_queue import tally
 from holdfast_app.outbox.outbox import Item, Outbox
-from holdfast_cli.doctor import mending
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -101,29 +101,6 @@ def test_lines__sent_dropped_cut_purged_and_past_retention__are_no_loss(filled, 
     put(filled, "new")
     assert told(opened) == ""
     assert memory.purge(everything=True).clean
-    assert told(opened) == ""
-
-
-def test_mark__older_or_damaged__shows_less_and_never_more(filled, opened):
-    mark = filled / "dreams.mark"
-    old = mark.read_bytes()
-    dreamt(filled, 12)
-    mark.write_bytes(old)
-    assert told(opened) == ""
-    mark.write_bytes(b"0 0")
-    assert told(opened) == ""
-    dreamt(filled, 13)
-    without(filled / "dreams.jsonl", 0)
-    assert "1 line is missing" in told(opened)
-
-
-def test_replace__killed_before_the_mark_is_noted__is_no_loss(filled, opened, monkeypatch):
-    monkeypatch.setattr(tally, "_note", lambda *a: os._exit(9))
-    if not (child := os.fork()):
-        Outbox(str(filled)).remove("b")
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    assert [i.id for i in Outbox(str(filled)).items()] == ["a", "c", "d"]
     assert told(opened) == ""
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from datetime import date
 
 import pytest
 
-from holdfast.config.layout import Layout
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt
 from holdfast.models import CuratedDecision
+from holdfast_app.checkup import examine as doctor
+from holdfast_app.checkup import mending
 from holdfast_app.data_loss import audit, losses
 from holdfast_app.sessions.status import status
-from holdfast_cli.doctor import examine as doctor
-from holdfast_cli.doctor import mending
 
 
 @pytest.fixture
@@ -83,27 +81,6 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert audit.every(services) == []
 
 
-def test_losses__documents_edited_by_hand__is_no_loss(flushed, opened):
-    [path] = flushed.glob("memory/*.md")
-    path.write_text(path.read_text().replace("60 s", "90 s") + "\nA line of mine.\n")
-    (flushed / "MEMORY.md").write_text("# Memory\n")
-    assert audit.every(opened().services) == []
-
-
-def test_losses__what_retention_purge_and_layout_do__is_no_loss(flushed, opened, clock):
-    memory = opened()
-    memory.purge(subject="The token expires")
-    assert audit.every(opened().services) == []
-    memory.purge(session="two")
-    assert audit.every(opened().services) == []
-    memory.purge(before=date(2027, 1, 1))
-    assert audit.every(opened().services) == []
-    memory.session("three").add("user", "hello")
-    memory.session("three").flush()
-    moved = opened(layout=Layout(preset="timmy"))
-    assert audit.every(moved.services) == audit.every(opened().services) == []
-
-
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is_taken_as_deleted(opened, backend):
     memory = opened(storage=StorageConfig(backend=backend))
@@ -121,22 +98,6 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
     memory.store.change("diary", written[0], lambda _: "# Again\n")
     memory.store.backend.delete(written[0])
     assert [loss.name for loss in audit.every(memory.services)] == written[:1]
-
-
-def test_losses__killed_before_a_new_document_was_written__is_no_loss(opened):
-    memory = opened()
-    memory.store.provenance.record("memory/dreams/2026-11-20.md", "", "# A day\n")
-    assert audit.every(memory.services) == []
-
-
-def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):
-    (flushed / "MEMORY.md").write_text("# Memory\n\n- typed by hand\n- Use UTC\n")
-    (flushed / "MEMORY.md").unlink()
-    [loss] = audit.every(opened().services)
-    assert loss.message == "MEMORY.md is missing."
-    [done] = mending.mend(opened().services, [loss])
-    assert "1 decided line. Other lines are lost" in done.message
-    assert "- Use UTC" in (flushed / "MEMORY.md").read_text()
 
 
 @pytest.mark.parametrize("how", ["gone", "cut"])

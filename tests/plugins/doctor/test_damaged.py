@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 
 
 def run(project: Path, *words: str, data: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "holdfast", *words]
-    return subprocess.run(command, cwd=project, input=data, capture_output=True, text=True, check=False)
+    return processes.run(*words, cwd=project, data=data)
 
 
 def flush(project: Path, session: str, objective: str) -> subprocess.CompletedProcess[str]:

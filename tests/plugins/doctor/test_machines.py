@@ -12,7 +12,7 @@ from tests.support.git import git
 from tests.support.trusting import trusted
 
 from holdfast.plugin.checks import Outcome
-from holdfast_cli.doctor.examine import examine
+from holdfast_app.checkup.examine import examine
 
 
 def _clones(folder: Path) -> dict[str, Path]:

@@ -18,7 +18,7 @@ from tests.support.git import git
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_fact
-from holdfast_cli.doctor.examine import examine
+from holdfast_app.checkup.examine import examine
 
 _FACTS = ".holdfast/facts.jsonl"
 
@@ -108,17 +108,6 @@ def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_statu
     assert any(f"{_note(two).name} is empty" in check.message for check in bad)
     status = [sys.executable, "-m", "holdfast", "status"]
     assert subprocess.run(status, cwd=two, capture_output=True, check=False).returncode == 1
-
-
-def test_pull__a_teammate_cut_facts_that_only_they_changed__doctor_counts_the_missing(tmp_path: Path) -> None:
-    one, two = _clones(tmp_path)
-    for words in ("The port is 8080", "The owner is Ana", "The queue is Redis"):
-        _remember(two, words)
-    _exchange(one, two)
-    (one / _FACTS).write_bytes(_cut_at_a_line((one / _FACTS).read_bytes()))
-    _commit(one)
-    assert _pull(two, one).returncode == 0
-    assert any("1 stored fact is missing" in check.message for check in examine(str(two)))
 
 
 @pytest.mark.parametrize("compacted", [False, True])

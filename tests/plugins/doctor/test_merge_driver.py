@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from tests.support.git import git
 
 from holdfast import Holdfast
-from holdfast.errors import Corrupt
 from holdfast.flush import handoff, notes
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
-from holdfast_cli.doctor.examine import examine
-from holdfast_cli.doctor.threeway import damage, merge
+from holdfast_app.checkup.examine import examine
+from holdfast_app.checkup.threeway import damage, merge
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -66,14 +65,6 @@ def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_h
 
 def _doctor(clone: Path, name: str) -> list[str]:
     return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
-
-
-def test_doctor__a_clone_without_the_driver__says_the_next_step(tmp_path: Path) -> None:
-    _, two = _clones(tmp_path)
-    assert _doctor(two, "git") == []
-    git(two, "config", "--unset", "merge.holdfast.driver")
-    (told,) = _doctor(two, "git")
-    assert "holdfast init --git" in told
 
 
 def _add(clone: Path, *words: str) -> None:
@@ -191,19 +182,6 @@ def _write(folder: Path, who: int, session: int, number: int) -> None:
     lines.write_bytes((known + f"- Item flush_{number}.\n").encode())
 
 
-_some = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "text"]), max_size=6, unique=True)
-
-
-@given(_some, _some, _some)
-def test_merge__lines_of_two_sides__is_the_same_from_either_side(base: list[str], a: list[str], b: list[str]) -> None:
-    was, one, two = ("\n".join(lines) + "\n" for lines in (base, a, b))
-    assume(not damage(was, one, "MEMORY.md") and not damage(was, two, "MEMORY.md"))
-    merged = merge(was, one, two, "MEMORY.md")
-    assert merged == merge(was, two, one, "MEMORY.md")
-    assert {*a} - {*base} <= {*merged.split("\n")}
-    assert {*b} - {*base} <= {*merged.split("\n")}
-
-
 _end = st.sampled_from(["\n", "\r\n"])
 _repeated = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "text"]), max_size=8)
 
@@ -228,26 +206,6 @@ def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
             assert there[line] >= max(one[line], two[line]) - was[line]
             assert there[line] or not (was[line] == 1 and one[line] and two[line])
             assert there[line] <= one[line] + two[line]
-
-
-@pytest.mark.parametrize(
-    ("base", "one", "two", "merged"),
-    [
-        ("a\r\nb\r\n", "a\r\nx\r\nb\r\n", "a\r\nb\r\ny\r\n", "a\r\nx\r\nb\r\ny\r\n"),
-        ("a\nb", "x\na\nb", "a\nb\ny", "x\na\nb\ny"),
-        ("a\nb", "x\na\nb", "a\nb\n", "x\na\nb\n"),
-        ("a\nb\nc\n", "a\nB\nc\n", "a\nc\n", "a\nB\nc\n"),
-        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nd\n", "a\nc\nd\n"),
-        ("- x\nend\n", "- x\nend\n- x\n", "new\n- x\nend\n", "new\n- x\nend\n- x\n"),
-        ("a\n", "a\n\u2028b\x0cc\n", "z\na\n", "z\na\n\u2028b\x0cc\n"),
-    ],
-)
-def test_merge__lines__are_merged_without_a_change_of_their_ends(base: str, one: str, two: str, merged: str) -> None:
-    assert merge(base, one, two, "MEMORY.md") == merge(base, two, one, "MEMORY.md") == merged
-
-
-_FACT = '{"id": "fact_0000000%d", "content": "%s", "category": "goal", "confidence": 0.9, "createdAt": "%s"}\n'
-_DAY = "2026-01-31T12:00:00Z"
 
 
 _REMOVED = '{"op": "delete", "id": "fact_0000000%d"}\n'
@@ -315,25 +273,6 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
     pairs = ((one, two), (two, one))
     stays = {port for side, other in pairs for fact, (port, _) in side.items() if fact in other or fact not in base}
     assert (mine & theirs & stays) - old <= ports <= mine | theirs
-
-
-def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
-    base, one, two = (_FACT % (1, text, _DAY) for text in ("old", "new here", "new there"))
-    merged = merge(base, one, two, ".holdfast/facts.jsonl")
-    assert merged == merge(base, two, one, ".holdfast/facts.jsonl")
-    assert "new here" in merged
-    assert "new there" in merged
-    assert merged.count("fact_00000001") == 1
-
-
-def test_merge__a_damaged_fact__is_refused() -> None:
-    with pytest.raises(Corrupt, match="Line 1"):
-        merge("", "{broken\n", _FACT % (1, "x", _DAY), "facts.jsonl")
-
-
-def test_merge__the_common_version_is_damaged__both_sides_are_kept() -> None:
-    merged = merge("{broken\n", _FACT % (1, "one", _DAY), _FACT % (2, "two", _DAY), "facts.jsonl")
-    assert [fact["content"] for fact in _facts(merged)] == ["one", "two"]
 
 
 @pytest.mark.parametrize("swapped", [False, True])

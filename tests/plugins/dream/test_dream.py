@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, DreamConfig, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
 from holdfast.plugin import discovery
+from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import Status
 
 Open = Callable[..., Holdfast]

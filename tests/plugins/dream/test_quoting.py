@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, DreamConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources
+from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.quoting import quotations
 

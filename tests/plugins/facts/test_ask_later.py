@@ -180,7 +180,7 @@ def test_session__id_is_no_string__is_a_value_error(opened):
 
 
 def test_update__superseding_and_refused_as_a_duplicate__is_not_logged_as_an_update(opened, config):
-    from holdfast.config.values import FactsConfig
+    from holdfast_app.config import FactsConfig
 
     memory = opened(facts=FactsConfig(supersede=True))
     first = memory.facts.create(content="One").fact

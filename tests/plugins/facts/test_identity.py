@@ -14,8 +14,8 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Receipt
-from holdfast.config import identity
 from holdfast.config.values import IdentityConfig
+from holdfast.session.services import origin_of
 from holdfast_app.facts.store import origins
 from holdfast_cli import main
 
@@ -66,7 +66,7 @@ def test_cloned_project__sets_a_person__it_is_not_in_force(project_folder: Path)
 
 @pytest.mark.parametrize("person", ["ana@mail.example.org", "Ana --> <!-- by=x", "Ana\nBob"])
 def test_described__name_with_an_address_or_a_comments_end__holds_neither(person: str) -> None:
-    told = identity.described(IdentityConfig(record=True, person=person, machine="laptop"))
+    told = origin_of(IdentityConfig(record=True, person=person, machine="laptop"))
     assert "mail" not in told
     assert "-->" not in told
     assert "\n" not in told

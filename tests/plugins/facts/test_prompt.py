@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PromptConfig, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Profile
@@ -21,6 +21,7 @@ from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
 from holdfast.text.plain import clean
+from holdfast_app.config import Config, PromptConfig
 from holdfast_app.facts.counters import counter
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import ExtractConfig
 from holdfast.hooks import hookimpl
-from holdfast.journal import background
 from holdfast.models import Extraction, FactCandidate, Message
+from holdfast_app import background
+from holdfast_app.config import ExtractConfig
 from holdfast_app.facts.extraction import turnwise
 from holdfast_app.facts.extraction.queue import Queue
 
@@ -43,7 +43,7 @@ class Model:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The projects for which a process would have been started."""
     roots: list[str] = []
-    monkeypatch.setattr(background, "start", roots.append)
+    monkeypatch.setattr(background, "start", lambda root, *words: roots.append(root))
     return roots
 
 

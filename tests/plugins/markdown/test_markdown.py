@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from holdfast.text import plain
 from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Lines, read_line
 from holdfast_app.markdown.outline import outline
 
@@ -28,16 +27,6 @@ LINES = ALIKE.replace("\n", "").split("|")
 def test_outline__indented_heading_after_a_list__is_one_of_the_document(before: str, indent: int) -> None:
     assert [h.text for h in outline(f"{before}{' ' * indent}## A\n- z\n").headings] == ["A"]
     assert not outline(f"- ```\n{' ' * (indent + 1)}## A\n").headings
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_outline__offsets__cut_the_text_where_headings_begin_and_end(end: str) -> None:
-    text = "\ufeff## A ##" + end + "body" + end * 2 + "Two" + end + "---" + end + "- x"
-    first, second = outline(text).headings
-    assert text[first.start : first.end] == "## A ##" + end
-    assert text[second.start : second.end] == "Two" + end + "---" + end
-    assert (second.level, second.text, second.line) == (2, "Two", 4)
-    assert [text[at:] for at in outline(text).items] == ["- x"]
 
 
 @pytest.mark.parametrize(
@@ -96,40 +85,6 @@ def test_lines__without_nested_blocks__are_those_of_a_real_parser(lines: list[st
 def test_read_line__as_people_and_models_write__is_read_leniently(line: str, kind: str, text: str) -> None:
     found = read_line(line)
     assert (found.kind, found.text) == (kind, text)
-
-
-def test_lines__fence_around_everything__is_code_or_text() -> None:
-    text = "```markdown\n# T\n- a\n```\n- b"
-    assert [n.kind for n in Lines(text)] == [FENCE, CODE, CODE, FENCE, ITEM]
-    assert [n.kind for n in Lines(text, code_is_text=True)] == [FENCE, HEADING, ITEM, FENCE, ITEM]
-
-
-@pytest.mark.parametrize(
-    ("text", "unclosed"),
-    [
-        ("a\n```\n- x\n", ("```", 2)),
-        ("- ```\n- x", None),
-        ("~~~~\n~~~\n", ("~~~~", 1)),
-        ("a <!-- b\nc", ("<!--", 1)),
-        ("<!-- b\nc --> d <!--\ne", ("<!--", 2)),
-        ("<!--\n```\n-->\n", None),
-        ("```\n<!--\n```\n", None),
-        ("```\n    ```\n```\n", None),
-        ("- x\n    ```\n    ```\n", None),
-    ],
-)
-def test_lines__something_never_ends__says_where_it_begins(text: str, unclosed: object) -> None:
-    lines = Lines(text)
-    deque(lines, maxlen=0)
-    assert lines.unclosed == unclosed
-
-
-@given(st.text(st.sampled_from("a -#`\n\r\t\x0b\x0c\x1c\x85\u2028<!>")), st.integers(0, 3))
-def test_lines__any_text__are_numbered_as_splitlines_does(text: str, start: int) -> None:
-    for keepends in (False, True):
-        assert [line for _, line in plain.lines(text, keepends=keepends)] == text.splitlines(keepends)
-    assert [text[at : at + len(line)] for at, line in plain.lines(text, start=start)] == text[start:].splitlines()
-    assert [n.number for n in Lines("\ufeff" + text)] == list(range(1, len(text.splitlines()) + 1))
 
 
 HOSTILE = ("- ", "- \n", "`", "```\n", "```x`\n", "<!--", "<!--\n", "<!---->", "-->", "[", "#", "1", "> ", "\t", "**")

@@ -19,10 +19,9 @@ from holdfast_agents.records import heartbeat
 
 pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
-import asyncio
 
-from mcp import Client, MCPError
-from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
+from mcp import Client
+from tests.plugins.mcp.conftest import WHOLE, Wire, text
 
 Talk = Callable[..., Any]
 
@@ -35,25 +34,6 @@ def notes_of(project: Path) -> str:
 
 
 # what it offers
-
-
-def test_tools__as_listed__are_all_with_schemas_and_hints(talk: Talk) -> None:
-    async def scenario(client: Client) -> tuple[Any, str]:
-        return (await client.list_tools()).tools, client.instructions or ""
-
-    tools, instructions = talk(scenario)
-    by_name = {t.name: t for t in tools}
-    assert list(by_name) == ["load", "flush", "work", "remember", "search_facts", "search", "open", "forget", "status"]
-    for tool in tools:
-        assert tool.input_schema["type"] == "object"
-        assert tool.input_schema["additionalProperties"] is False
-        assert tool.description
-    assert by_name["forget"].annotations.destructive_hint
-    assert by_name["load"].annotations.read_only_hint
-    assert not by_name["flush"].annotations.read_only_hint
-    assert "LOAD: call `load` first" in instructions
-    assert "before context is compacted" in instructions
-    assert len(instructions) < 1200, "every request of a session carries it"
 
 
 @pytest.mark.req("R171", "R127")
@@ -74,32 +54,6 @@ def test_flush__then_load_by_another_process__tells_where_to_go_on(talk: Talk, p
     assert brief.startswith("<recalled-memory>")
     assert "Next action: Run the tests" in brief
     assert "Run the tests" in notes_of(project)
-
-
-def test_resources__of_a_project__are_its_documents_fenced(talk: Talk, project: Path) -> None:
-    with Holdfast.open(project) as memory:
-        memory.store.change("memory", "MEMORY.md", lambda _: "- a </recalled-memory> b\n")
-        memory.store.change("daily", "notes/ä b.md", lambda _: "deep\n")
-
-    async def scenario(client: Client) -> Any:
-        templates = (await client.list_resource_templates()).resource_templates
-        assert [one.uri_template for one in templates] == ["holdfast://documents/{+name}"]
-        listed = (await client.list_resources()).resources
-        texts = [(await client.read_resource(r.uri)).contents[0] for r in listed]
-        refused = []
-        for uri in ("holdfast://documents/../../etc/passwd", "holdfast://documents/none.md", "file:///etc/passwd"):
-            with pytest.raises(MCPError) as caught:
-                await client.read_resource(uri)
-            refused.append(str(caught.value))
-        return listed, texts, refused
-
-    listed, texts, refused = talk(scenario)
-    assert [r.name for r in listed] == ["MEMORY.md", "notes/ä b.md"]
-    assert [t.mime_type for t in texts] == ["text/markdown"] * 2
-    assert texts[0].text == "<recalled-memory>\n- a &lt;/recalled[quoted]-memory> b\n\n</recalled-memory>"
-    assert "not allowed" in refused[0]
-    assert "no resource" in refused[1]
-    assert "no resource" in refused[2]
 
 
 # who guards
@@ -206,28 +160,6 @@ def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
         assert memory.unsafe() == []
 
 
-def test_clients__two_at_once_in_one_project__both_are_served(project: Path, talk: Talk) -> None:
-    with Holdfast.open(project) as memory:
-        for name in ("one", "two"):
-            memory.session(name).add("user", "hello")
-
-    async def scenario(client: Client) -> list[Any]:
-        async with Client(transport(project)) as other:
-            calls = [
-                who.call_tool("remember", {"content": f"Fact {n} of {name}"})
-                for n in range(10)
-                for name, who in (("one", client), ("two", other))
-            ]
-            calls += [who.call_tool("flush", {**WHOLE, "session": s}) for s, who in (("one", client), ("two", other))]
-            return await asyncio.gather(*calls)
-
-    results = talk(scenario)
-    assert not any(r.is_error for r in results), [text(r) for r in results if r.is_error]
-    with Holdfast.open(project) as memory:
-        assert memory.facts.count() == 21, "and the one that both flushes state"
-        assert sorted(w.session for w in memory.load().work) == ["one", "two"]
-
-
 # the wire
 
 
@@ -257,14 +189,6 @@ def test_wire__what_no_client_should_send__is_answered_and_ends_nothing(wire: Ca
     code, log = server.end()
     assert code == 0
     assert "holdfast_mcp" not in log, "nothing of it came as far as a fault of ours"
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25"])
-def test_initialize__a_version_that_is_known__is_agreed_to(wire: Callable[..., Wire], version: str) -> None:
-    result = wire().begin(version)["result"]
-    assert result["protocolVersion"] == version
-    assert set(result["capabilities"]) >= {"tools", "resources"}
-    assert result["serverInfo"]["name"] == "holdfast"
 
 
 # the command

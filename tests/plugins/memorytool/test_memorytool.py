@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.forget import BACKENDS, storage
-from tests.support.trusting import seen, trusted
 
-from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_app.memorytool import Answer, MemoryTool, MemoryToolError
+from holdfast_app.memorytool import MemoryTool
 
 Do = Callable[..., str]
 
@@ -47,13 +44,6 @@ def numbered(*lines: str, first: int = 1) -> str:
 
 
 # view
-
-
-def test_view__an_empty_memory__is_a_directory_that_is_there(do: Do) -> None:
-    assert do("view", path="/memories") == (
-        "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n"
-        "0B\t/memories"
-    )
 
 
 def test_view__a_directory__lists_two_levels_with_sizes_and_nothing_hidden(do: Do) -> None:
@@ -92,62 +82,7 @@ def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
         assert "Invalid `view_range` parameter" in refused("view", path="/memories/a.md", view_range=bad)
 
 
-# create
-
-
-def test_create__a_file__is_there_once(do: Do, refused: Do) -> None:
-    assert do("create", path="/memories/a.md", file_text="one") == "File created successfully at: /memories/a.md"
-    assert refused("create", path="/memories/a.md", file_text="two") == "Error: File /memories/a.md already exists"
-    assert do("view", path="/memories/a.md").endswith("\tone")
-
-
-def test_create__where_a_directory_or_a_file_is_in_the_way__is_refused(do: Do, refused: Do) -> None:
-    do("create", path="/memories/a/b.md", file_text="x")
-    assert refused("create", path="/memories/a", file_text="x") == "Error: The path /memories/a is a directory"
-    assert refused("create", path="/memories", file_text="x") == "Error: The path /memories is a directory"
-    assert "is a file, so" in refused("create", path="/memories/a/b.md/c.md", file_text="x")
-
-
-def test_create__by_many_at_once__succeeds_for_one(tool: MemoryTool) -> None:
-    answers: list[Answer] = []
-
-    def create(n: int) -> None:
-        answers.append(tool.answer({"command": "create", "path": "/memories/a.md", "file_text": f"from {n}"}))
-
-    threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [a.failed for a in answers].count(False) == 1
-
-
 # str_replace
-
-
-def test_str_replace__once_in_the_file__is_done_and_shown(do: Do) -> None:
-    do("create", path="/memories/a.md", file_text="one\ntwo\nthree\nfour\nfive\n")
-    shown = do("str_replace", path="/memories/a.md", old_str="three", new_str="3\n3½")
-    assert shown == "The memory file has been edited.\n" + numbered("one", "two", "3", "3½", "four", "five")
-    do("str_replace", path="/memories/a.md", old_str="3\n3½\n")
-    assert do("view", path="/memories/a.md").endswith(numbered("one", "two", "four", "five"))
-
-
-def test_str_replace__not_there_or_more_than_once__changes_nothing(do: Do, refused: Do) -> None:
-    do("create", path="/memories/a.md", file_text="aXa\nb\naXa\n")
-    before = do("view", path="/memories/a.md")
-    assert refused("str_replace", path="/memories/a.md", old_str="nope", new_str="") == (
-        "No replacement was performed, old_str `nope` did not appear verbatim in /memories/a.md."
-    )
-    assert refused("str_replace", path="/memories/a.md", old_str="aXa", new_str="") == (
-        "No replacement was performed. Multiple occurrences of old_str `aXa` in lines: 1, 3. Please ensure it is unique"
-    )
-    assert "did not appear" in refused("str_replace", path="/memories/a.md", old_str="", new_str="x")
-    assert refused("str_replace", path="/memories/b.md", old_str="a", new_str="b") == (
-        "Error: The path /memories/b.md does not exist. Please provide a valid path."
-    )
-    assert "does not exist" in refused("str_replace", path="/memories", old_str="a", new_str="b")
-    assert do("view", path="/memories/a.md") == before
 
 
 def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
@@ -176,28 +111,7 @@ def test_insert__after_a_line__is_there(do: Do, at: int, expected: str) -> None:
     assert do("view", path="/memories/a.md").endswith("\n" + numbered(*expected.split()))
 
 
-def test_insert__outside_of_the_file__is_refused(do: Do, refused: Do) -> None:
-    do("create", path="/memories/a.md", file_text="a\nb\n")
-    for bad in (-1, 3, True, "1", None):
-        assert refused("insert", path="/memories/a.md", insert_line=bad, insert_text="x") == (
-            f"Error: Invalid `insert_line` parameter: {bad}. It should be within the range of lines of the file: [0, 2]"
-        )
-    assert refused("insert", path="/memories/b.md", insert_line=0, insert_text="x") == (
-        "Error: The path /memories/b.md does not exist"
-    )
-
-
 # delete and rename
-
-
-def test_delete__a_file_or_a_directory__is_gone(do: Do, refused: Do) -> None:
-    for path in ("a.md", "d/b.md", "d/e/c.md", "dd.md"):
-        do("create", path=f"/memories/{path}", file_text="x")
-    assert do("delete", path="/memories/a.md") == "Successfully deleted /memories/a.md"
-    assert do("delete", path="/memories/d") == "Successfully deleted /memories/d"
-    assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/dd.md"]
-    assert refused("delete", path="/memories/d") == "Error: The path /memories/d does not exist"
-    assert "itself cannot be deleted" in refused("delete", path="/memories/")
 
 
 def test_rename__a_file_or_a_directory__has_moved(do: Do, refused: Do) -> None:
@@ -212,18 +126,6 @@ def test_rename__a_file_or_a_directory__has_moved(do: Do, refused: Do) -> None:
     assert refused("rename", old_path="/memories/d", new_path="/memories/z") == (
         "Error: The path /memories/d does not exist"
     )
-
-
-def test_rename__onto_what_is_there__changes_nothing(do: Do, refused: Do) -> None:
-    do("create", path="/memories/a.md", file_text="a")
-    do("create", path="/memories/d/b.md", file_text="b")
-    for there in ("/memories/d/b.md", "/memories/d", "/memories", "/memories/a.md"):
-        told = refused("rename", old_path="/memories/a.md", new_path=there)
-        assert told == f"Error: The destination {there} already exists"
-    assert "is inside of" in refused("rename", old_path="/memories/d", new_path="/memories/d/e")
-    assert "is a file" in refused("rename", old_path="/memories/d", new_path="/memories/a.md/d")
-    assert "itself cannot be" in refused("rename", old_path="/memories", new_path="/memories/z")
-    assert do("view", path="/memories/a.md").endswith("\ta")
 
 
 # what comes in is hostile
@@ -261,25 +163,6 @@ def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
     assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/a.md"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        {},
-        {"command": "format"},
-        {"command": "view"},
-        {"command": "view", "path": 7},
-        {"command": "create", "path": "/memories/a", "file_text": None},
-        {"command": "rename", "old_path": "/memories/a"},
-    ],
-)
-def test_command__that_is_none__is_an_answer(tool: MemoryTool, command: dict[str, Any]) -> None:
-    answer = tool.answer(command)
-    assert answer.failed
-    assert answer.text.startswith("Error: ")
-    with pytest.raises(MemoryToolError):
-        tool.run(command)
-
-
 # the gate and the store
 
 
@@ -308,39 +191,3 @@ def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], proje
         assert answer.failed
         assert "says what is forbidden" in answer.text
     assert not (project / ".holdfast" / "memories" / "b.md").exists()
-
-
-def test_gate__what_was_stored_before_a_rule__is_masked_when_viewed(opened: Callable[..., Any], project: Any) -> None:
-    folder = project / ".holdfast" / "memories"
-    folder.mkdir(parents=True)
-    (folder / "a.md").write_text("pass hunter2\n")
-    seen(project)
-    tool = MemoryTool(opened(Gate()))
-    assert tool.run({"command": "view", "path": "/memories/a.md"}).endswith("pass [X]")
-
-
-@pytest.mark.parametrize(
-    ("preset", "where"), [("default", ".holdfast/memories/a.md"), ("timmy", "timmy-home/memories/a.md")]
-)
-def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, preset: str, where: str) -> None:
-    (project / "holdfast.toml").write_text(f'[layout]\npreset = "{preset}"\n')
-    with Holdfast.open(project) as memory:
-        MemoryTool(memory).run({"command": "create", "path": "/memories/a.md", "file_text": "Zebulon likes tea\n"})
-        assert "Zebulon" in (project / where).read_text()
-        report = memory.purge(subject="Zebulon")
-    assert not report.left
-    assert "Zebulon" not in (project / where).read_text()
-
-
-def test_layout__that_keeps_curated_memory_in_the_same_folder__does_not_give_it_away(project: Path) -> None:
-    (project / "holdfast.toml").write_text('[layout]\npreset = "timmy"\nroots = {curated = "c", home = "c"}\n')
-    trusted(project)
-    with Holdfast.open(project) as memory:
-        tool = MemoryTool(memory)
-        for name in ("MEMORY.md", "USER.md"):
-            answer = tool.answer({"command": "create", "path": f"/memories/{name}", "file_text": "mine now"})
-            assert "does not belong to this tool" in answer.text
-        tool.run({"command": "create", "path": "/memories/a.md", "file_text": "x"})
-        memory.store.change("memory", "c/memories/MEMORY.md", lambda _: "- curated\n")
-        assert tool.run({"command": "view", "path": "/memories"}).splitlines()[2:] == ["1B\t/memories/a.md"]
-        assert tool.answer({"command": "delete", "path": "/memories/MEMORY.md"}).failed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +10,6 @@ import textwrap
 import zipfile
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,9 +17,8 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
-from holdfast_cli import main
-from holdfast_cli.migration.exporting import export
-from holdfast_cli.migration.importing import Imported, import_archive
+from holdfast_app.transfer.exporting import export
+from holdfast_app.transfer.importing import Imported, import_archive
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
@@ -75,18 +71,6 @@ def packed(tmp_path: Path) -> Path:
     return exported(fill(project(tmp_path / "one")), tmp_path / "memory.zip")
 
 
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_import__into_an_empty_project__gives_the_same_content(tmp_path: Path, packed: Path, backend: str) -> None:
-    other = project(tmp_path / "two", backend)
-    done = imported(other, packed)
-    assert contents(other) == contents(tmp_path / "one")
-    assert attrs.astuple(done.added) == (4, 2, 1, 1, 0)
-    again = imported(other, packed)
-    assert attrs.astuple(again.added) == (0, 0, 0, 0, 0)
-    assert attrs.astuple(again.unchanged) == (4, 2, 1, 1, 0)
-    assert contents(other) == contents(tmp_path / "one")
-
-
 @given(
     documents=st.dictionaries(st.sampled_from(["MEMORY.md", "memories/a.md", "memory/2026-03-01.md"]), WORDS),
     facts=st.lists(st.text("abcxyz漢", min_size=1, max_size=12), max_size=4),
@@ -106,36 +90,6 @@ def test_export_and_import__of_any_content__are_lossless(
             memory.facts.create(content)
     imported(two, exported(one, folder / "memory.zip"))
     assert contents(two) == contents(one)
-
-
-def test_export__twice__needs_force_and_the_file_is_private(tmp_path: Path, packed: Path) -> None:
-    before = packed.read_bytes()
-    with pytest.raises(ConfigError, match="exists already"):
-        exported(tmp_path / "one", packed)
-    assert packed.read_bytes() == before
-    exported(tmp_path / "one", packed, force=True)
-    if os.name == "posix":
-        assert packed.stat().st_mode & 0o777 == 0o600
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["memory.zip", "one"]
-
-
-def test_export__of_a_secret_written_by_hand__masks_it(tmp_path: Path) -> None:
-    root = fill(project(tmp_path / "one"))
-    (root / ".holdfast/MEMORY.md").write_text(f"- The token is {SECRET}\n")
-    with zipfile.ZipFile(exported(root, tmp_path / "memory.zip")) as file:
-        everything = b"".join(file.read(name) for name in file.namelist())
-        assert SECRET.encode() not in everything
-        assert json.loads(file.read("manifest.json"))["counts"]["masked"] == 1
-
-
-def test_import__document_that_differs__is_left_alone_until_replace(tmp_path: Path, packed: Path) -> None:
-    other = project(tmp_path / "two")
-    with Holdfast.open(other) as memory:
-        memory.services.store.replace("memory", "MEMORY.md", "- mine\n", ABSENT)
-    assert imported(other, packed).different == ["MEMORY.md"]
-    assert contents(other)[0]["MEMORY.md"] == "- mine\n"  # type: ignore[index]
-    assert imported(other, packed, replace=True).replaced == ["MEMORY.md"]
-    assert contents(other)[0] == contents(tmp_path / "one")[0]
 
 
 def repacked(path: Path, change: dict[str, bytes | None], extra: dict[str, bytes] | None = None) -> None:
@@ -212,35 +166,19 @@ def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
 
 
-def test_import__after_an_interruption__is_completed_by_the_next(
-    tmp_path: Path, packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = project(tmp_path / "two", "sqlite")
-
-    for reached in range(1, 7):
-
-        def stop(done: int, total: int, last: int = reached) -> None:
-            if done == last:
-                raise KeyboardInterrupt
-
-        with Holdfast.open(other) as memory, pytest.raises(KeyboardInterrupt):
-            import_archive(memory, str(packed), progress=stop)
-    imported(other, packed)
-    assert contents(other) == contents(tmp_path / "one")
-
-
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, packed: Path) -> None:
     other = project(tmp_path / "two", "sqlite")
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_cli.migration.importing import import_archive
-        def kill(done, total):
+        from holdfast_app.transfer.importing import import_archive
+        from holdfast_app.progress import watched
+        def kill(done, total, activity):
             if done == int(sys.argv[3]):
                 os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory:
-            import_archive(memory, sys.argv[2], progress=kill)
+        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+            import_archive(memory, sys.argv[2])
     """
     for kill_at in (2, 6, 8):
         done = subprocess.run(
@@ -251,34 +189,6 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
         assert done.returncode == -signal.SIGKILL
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
-
-
-def test_import__row_with_a_value_of_another_type__is_refused(tmp_path: Path, packed: Path) -> None:
-    with zipfile.ZipFile(packed) as file:
-        manifest = json.loads(file.read("manifest.json"))
-    row = b'{"at": "2026-01-01T00:00:00Z", "event": "deleted", "id": "x", "why": "y", "category": []}\n'
-    digest = hashlib.sha256(row).hexdigest()
-    manifest["members"]["fact-log.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
-    repacked(packed, {"fact-log.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
-    with pytest.raises(ConfigError, match="another type"):
-        imported(project(tmp_path / "two"), packed)
-
-
-@pytest.mark.parametrize("name", [".gitignore", "a/.git/config", "facts.jsonl"])
-def test_import__document_with_a_name_of_the_stores_own_files__is_left_out(
-    tmp_path: Path, packed: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    with zipfile.ZipFile(packed) as file:
-        manifest = json.loads(file.read("manifest.json"))
-    row = json.dumps({"name": name, "text": "x"}).encode() + b"\n"
-    digest = hashlib.sha256(row).hexdigest()
-    manifest["members"]["documents.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
-    repacked(packed, {"documents.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
-    two = project(tmp_path / "two")
-    assert [one.name for one in imported(two, packed).refused] == [name]
-    assert main(["import", str(packed), "--root", str(two), "--json"]) == 1
-    table = json.loads(capsys.readouterr().out)
-    assert (table["ok"], table["error"]["exit_code"], table["refused"][0]["name"]) == (False, 1, name)
 
 
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
@@ -324,11 +234,12 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_cli.migration.exporting import export
-        def kill(done, total):
+        from holdfast_app.transfer.exporting import export
+        from holdfast_app.progress import watched
+        def kill(done, total, activity):
             os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory:
-            export(memory, sys.argv[2], force=True, progress=kill)
+        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+            export(memory, sys.argv[2], force=True)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), root, target / "memory.zip"],

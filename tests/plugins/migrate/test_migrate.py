@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -15,18 +14,13 @@ from pathlib import Path
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from holdfast import Holdfast
-from holdfast.errors import ConfigError, Conflict, PluginNotFound
+from holdfast.errors import Conflict
 from holdfast.models import Fact
-from holdfast.storage import Add, StorageBackend, check_name
-from holdfast.testing import strategies
+from holdfast.storage import Add, StorageBackend
 from holdfast.testing.base import make_block, make_fact
-from holdfast.text.factrules import duplicate_key
-from holdfast_cli import main
-from holdfast_cli.migration.migrate import Migration, migrate, migrate_project
+from holdfast_app.progress import watched
+from holdfast_app.transfer.migrate import Migration, migrate
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -78,7 +72,8 @@ def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> 
     before = files(first[1])
     told: list[tuple[int, int]] = []
     with opened(*first) as source, opened(*middle) as target:
-        there = migrate(source, target, progress=lambda *p: told.append(p))
+        with watched(lambda done, total, _: told.append((done, total))):
+            there = migrate(source, target)
         assert contents(target) == wanted
         assert target.append(DAY, make_block("two"), "", "two") == source.append(DAY, make_block("two"), "", "two")
     assert files(first[1]) == before
@@ -90,32 +85,6 @@ def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> 
     assert (there.documents, there.facts, there.unchanged) == (back.documents, back.facts, False) == (3, 5, False)
     assert there.sha256 == back.sha256
     assert copy(first, middle) == attrs.evolve(there, unchanged=True), "equal stores are left as they are"
-
-
-def distinct(facts: list[Fact]) -> list[Fact]:
-    seen: dict[str, Fact] = {}
-    for fact in facts:
-        if fact.id not in {f.id for f in seen.values()}:
-            seen.setdefault(duplicate_key(fact.content), fact)
-    return list(seen.values())
-
-
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    texts=st.dictionaries(strategies.names(), strategies.documents(), max_size=4),
-    facts=st.lists(strategies.facts(), max_size=8).map(distinct),
-)
-def test_migrate__hard_text__identity(
-    tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str], facts: list[Fact]
-) -> None:
-    folder = tmp_path_factory.mktemp("migrate")
-    with opened("sqlite", folder / "a") as source, opened("file", folder / "b") as target:
-        for name in [n for n in texts if not any(other.startswith(n + "/") for other in texts)]:
-            source.write(check_name(name), texts[name])
-        for fact in facts:
-            source.add_fact(fact, 100)
-        migrate(source, target)
-        assert contents(target) == contents(source)
 
 
 @pytest.mark.parametrize("held", ["document", "fact"])
@@ -133,19 +102,6 @@ def test_migrate__target_holds_something_else__refused_and_unchanged(tmp_path: P
         assert contents(target) == before
 
 
-def test_migrate__source_grew_since__rest_is_copied_and_another_change_is_refused(tmp_path: Path) -> None:
-    with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
-        fill(source)
-        migrate(source, target)
-        source.append(DAY, make_block("three"), "", "three")
-        source.add_fact(make_fact(9), 100)
-        assert not migrate(source, target).unchanged
-        assert contents(target) == contents(source)
-        target.write("MEMORY.md", "used since")
-        with pytest.raises(Conflict, match=r"MEMORY\.md"):
-            migrate(source, target)
-
-
 class Interrupted(Exception):
     pass
 
@@ -159,14 +115,15 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Pat
         with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
             left = number
 
-            def stop(done: int, total: int) -> None:
+            def stop(done: int, total: int, activity: str) -> None:
                 nonlocal left
                 left -= 1
                 if left < 0:
                     raise Interrupted
 
             try:
-                migrate(source, target, progress=stop)
+                with watched(stop):
+                    migrate(source, target)
             except Interrupted:
                 source.append(DAY, make_block(f"n{number}"), "", f"n{number}")
                 continue
@@ -185,7 +142,7 @@ def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other
         import sys
         from holdfast_file.backend import FileBackend
         from holdfast_sqlite.backend import SqliteBackend
-        from holdfast_cli.migration.migrate import migrate
+        from holdfast_app.transfer.migrate import migrate
         from tests.support import dying
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])
@@ -199,44 +156,3 @@ def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other
         assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
-
-
-def test_migrate__source_edited_by_hand_has_twins__first_kept_and_told(tmp_path: Path) -> None:
-    with opened("file", tmp_path / "a") as source:
-        source.add_fact(make_fact(1, "Tea"), 10)
-        path = tmp_path / "a" / ".holdfast" / "facts.jsonl"
-        line = json.loads(path.read_text())
-        del line["crc"]
-        path.write_text(path.read_text() + json.dumps({**line, "id": "fact_00000002", "content": "TEA"}) + "\n")
-    done = copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"))
-    assert (done.facts, done.skipped) == (1, ("fact_00000002",))
-
-
-def test_migrate_project__to_sqlite__next_to_the_files_and_usable(project: Path) -> None:
-    with Holdfast.open(project) as memory:
-        fill(memory.store.backend)
-        done = migrate_project(memory.services, "sqlite")
-        assert (done.source, done.target, done.documents, done.facts) == ("file", "sqlite", 3, 5)
-        assert memory.store.names() == ["MEMORY.md", "empty.md", DAY], "the database is no document"
-        assert migrate_project(memory.services, "sqlite").unchanged
-        with pytest.raises(ConfigError):
-            migrate_project(memory.services, "file")
-        with pytest.raises(PluginNotFound):
-            migrate_project(memory.services, "nonsense")
-        before = contents(memory.store.backend)
-    (project / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
-    with Holdfast.open(project) as memory:
-        assert isinstance(memory.store.backend, SqliteBackend)
-        assert contents(memory.store.backend) == before
-
-
-def test_cli__migrate_to_sqlite__says_what_to_do_next(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Holdfast.open(project) as memory:
-        fill(memory.store.backend)
-    assert main(["--root", str(project), "migrate", "--to", "sqlite"]) == 0
-    said = capsys.readouterr().out
-    assert "3 documents and 5 facts copied: file to sqlite" in said
-    assert "holdfast config storage.backend sqlite" in said
-    assert main(["--root", str(project), "migrate", "--to", "sqlite", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["ok"], answer["unchanged"], answer["facts"]) == (True, True, 5)

@@ -15,7 +15,8 @@ from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
+from holdfast_app.config import Config
 from holdfast_keys import origins, secrets
 
 PROVIDERS = ("openai", "anthropic")
@@ -93,32 +94,6 @@ def test_ask__redirected_to_another_server__nothing_reaches_it_and_the_next_step
     assert "k-123" not in failure
 
 
-def test_ask__proxies_in_the_environment__not_used_for_this_machine(
-    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    with Recorder() as proxy:
-        for name in PROXIES:
-            monkeypatch.setenv(name, proxy.url)
-        for host in ("127.0.0.1", "localhost"):
-            assert ask(model.url.replace("127.0.0.1", host)) == ""
-        assert proxy.requests == []
-    assert [key_in(request.headers) for request in model.requests] == [True, True]
-
-
-def test_ask__plain_http_to_another_machine__refused_before_anything_is_sent(
-    ask: Ask, provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    with Recorder() as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        failure = ask("http://models.example.org/v1")
-        assert "plain HTTP" in failure
-        assert "Use https://" in failure
-        assert "could not be reached" in ask("http://models.example.org/v1", insecure_http=True, timeout_s=5.0)
-        assert proxy.requests == []  # a proxy would read the key
-
-
 def test_ask__address_that_only_the_project_names__gets_neither_key_nor_conversation(
     ask: Ask, provider: str, model: ModelServer, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,39 +122,3 @@ def test_ask__stored_key__goes_to_its_origin_and_elsewhere_a_stand_in(
     secrets.store(provider, "k-123 for this", origins.of(model.url))
     assert ask(model.url) == ""
     assert key_in(model.requests[1].headers)
-
-
-def test_ask__address_in_the_providers_own_variable__gets_the_key_of_the_environment(
-    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", model.url)
-    monkeypatch.setenv(f"{provider.upper()}_CUSTOM_HEADERS", "X-Gateway: g")
-    monkeypatch.setenv(f"HOLDFAST_PLUGINS__{provider.upper()}__MODEL", "m")
-    assert ask() == ""
-    assert key_in(model.requests[0].headers)
-
-
-def test_ask__other_credentials_in_the_environment__stay_here(
-    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "oauth-1")
-    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
-    for name in PROVIDERS:
-        monkeypatch.setenv(f"{name.upper()}_CUSTOM_HEADERS", "X-Gateway: gate-1\nAuthorization: Bearer gate-1")
-    assert ask(model.url) == ""
-    sent = str(model.requests[0].headers)
-    assert not any(other in sent for other in ("oauth-1", "org-1", "gate-1"))
-
-
-@pytest.mark.parametrize("key", ["api_key", "token", "API-Key"])
-def test_settings__key_written_there__error_says_where_it_belongs(project: Path, provider: str, key: str) -> None:
-    from holdfast.errors import ConfigError
-
-    (project / "holdfast.toml").write_text(f'[plugins.{provider}]\nmodel = "m"\n{key} = "s3cret"\n')
-    with pytest.raises(ConfigError) as caught:
-        Holdfast.open(project)
-    assert "does not belong in the settings" in caught.value.detail
-    assert "holdfast auth set" in caught.value.detail
-    assert "s3cret" not in f"{caught.value} {caught.value.detail}"

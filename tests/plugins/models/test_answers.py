@@ -69,12 +69,6 @@ def test_extraction__thought_that_never_ends__answer_at_its_end_counts(text: str
     assert fact.content.endswith("tabs")
 
 
-@pytest.mark.parametrize("after", [" No, that is wrong.", ' {"no": 1}', '\n{"facts": [', "\n<think>"])
-def test_extraction__thought_goes_on_after_the_answer__is_a_draft(after: str) -> None:
-    with pytest.raises(AnswerUnusable):
-        extraction(f"<think>Perhaps {ANSWER}{after}")
-
-
 @given(st.lists(st.integers(min_value=0, max_value=len(ANSWER)), max_size=5))
 def test_extraction__answer_in_chunks__words_stay_whole(cuts: list[int]) -> None:
     ends = [0, *sorted(cuts), len(ANSWER)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import AnswerUnusable
 from holdfast.models import DreamSources
 from holdfast_models import dreaming
 
@@ -35,21 +34,6 @@ ANSWERS = {
     "blocks of a message": ([{"type": "text", "text": f"[MEMORY]\n{MEMORY}\n[DREAM]\n{STORY}"}], GOOD),
 }
 
-UNUSABLE = {
-    "nothing": "",
-    "blanks": " \n\t\n",
-    "thoughts only": "<think>[MEMORY]\n- x y\n</think>",
-    "thoughts that never end": f"<think>\n[MEMORY]\n{MEMORY}",
-    "no tags": MEMORY,
-    "tag in a sentence": f"The [MEMORY] is:\n{MEMORY}",
-    "only a dream": f"[DREAM]\n{STORY}",
-    "empty memory": f"[MEMORY]\n\n[DREAM]\n{STORY}",
-    "memory of an empty fence": f"[MEMORY]\n```\n```\n[DREAM]\n{STORY}",
-    "two memories that differ": f"[MEMORY]\n{MEMORY}\n[DREAM]\n{STORY}\n[MEMORY]\n- something else",
-    "refusal": "I'm sorry, but I can't help with that.",
-    "far too long": "[MEMORY]\n" + "- x\n" * 200_000,
-}
-
 
 @pytest.mark.req("R022")
 @pytest.mark.parametrize("name", ANSWERS)
@@ -57,13 +41,6 @@ def test_parse__answer_in_some_dress__gives_both_sections(name: str) -> None:
     answer, (memory, diary) = ANSWERS[name]
     draft = dreaming.parse(answer)
     assert (draft.memory, draft.diary) == (memory, diary)
-
-
-@pytest.mark.req("R022", "R023")
-@pytest.mark.parametrize("name", UNUSABLE)
-def test_parse__no_usable_memory__is_not_used(name: str) -> None:
-    with pytest.raises(AnswerUnusable):
-        dreaming.parse(UNUSABLE[name])
 
 
 @pytest.mark.req("R019", "R021", "R028", "R029")

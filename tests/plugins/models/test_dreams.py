@@ -23,8 +23,9 @@ from tests.support.model_server import ModelServer, Reply
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.validation import ValidationRequest
+from holdfast_app.config import Config
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.grounding import ground
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 from tests.support.model_server import ModelServer, Reply
 from tests.support.trusting import trusted
 
@@ -27,8 +26,7 @@ ANSWER = {
 def holdfast(project: Path, *words: str, code: int = 0) -> str:
     """What the command prints; it must end with ``code``."""
     env = {**os.environ, "HOLDFAST_OPENAI_KEY": "key-123", "NO_PROXY": "127.0.0.1", "PYTHONUTF8": "1"}
-    command = [sys.executable, "-m", "holdfast", *words]
-    done = subprocess.run(command, cwd=project, env=env, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    done = processes.run(*words, cwd=project, env=env)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
@@ -81,31 +79,3 @@ def test_extract__model_fails_then_answers__what_waited_is_in_the_prompt(project
         assert holdfast(project, "prompt") == ""
         holdfast(project, "extract", "--queued")
     assert "Always uses pytest -q" in holdfast(project, "prompt")
-
-
-def test_extract__last_attempt_fails__screen_json_and_log_tell_what_was_given_up(
-    project: Path, transcript: str
-) -> None:
-    pytest.importorskip("openai")
-    with ModelServer().answers(Reply(status=500)) as server:
-        (project / "holdfast.toml").write_text(
-            f'[plugins.openai]\nmodel = "small"\nbase_url = "{server.url}/v1"\nmax_retries = 0\n'
-            "[plugins.offline]\nenabled = false\n[extract]\nmax_attempts = 2\n",
-            encoding="utf-8",
-        )
-        trusted(project)
-        assert holdfast(project, "extract", "--log") == "No turn was abandoned.\n"
-        holdfast(project, "extract", "--transcript", transcript, code=1)
-        told = " ".join(holdfast(project, "extract", "--queued", code=1).split())
-        assert "tried 2 times; the limit is 2 attempts." in told
-        assert "`holdfast extract --log` lists them." in told
-        assert "Nothing was proposed" not in told
-        assert holdfast(project, "extract", "--queued") == "Nothing waits to be extracted.\n"
-        holdfast(project, "extract", "--transcript", transcript, code=1)
-        answer = json.loads(holdfast(project, "extract", "--queued", "--json", code=1))
-    assert (answer["ok"], answer["queued"], answer["retried"]) == (False, 0, 1)
-    (gone,) = answer["given_up"]
-    assert gone["error"] == "openai: The openai endpoint answered with HTTP status 500."
-    assert [gone] == json.loads(holdfast(project, "extract", "--log", "--json"))["given_up"][1:]
-    assert " ".join(holdfast(project, "extract", "--log").split()).count("HTTP status 500.") == 2
-    holdfast(project, "extract", "--log", "--queued", code=2)

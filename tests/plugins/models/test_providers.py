@@ -1,4 +1,4 @@
-"""Extraction through the real SDKs, against a server on loopback that speaks their wire protocols."""
+"""Extraction through the real plugins, against a server on loopback that speaks their wire protocols."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config.values import Config, ExtractConfig, PluginConfig
-from holdfast.errors import BadValue, PluginLoadFailed
+from holdfast.config.values import PluginConfig
 from holdfast.models import AddOutcome
-from holdfast_app.facts.extraction.extract import ExtractResult
-from holdfast_keys import secrets
+from holdfast_app.config import Config, ExtractConfig
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
@@ -126,19 +124,6 @@ def test_extract__secret_in_the_turn__never_reaches_the_model(
     assert "hunter2" not in json.dumps(server.requests[0].body)
 
 
-def test_extract__recalled_memory_in_the_turn__is_not_sent_again(memory: Any, server: ModelServer) -> None:
-    opened = memory()
-    opened.facts.create("Loves Fortran")
-    block = opened.prompt(fenced=True)
-    opened.extract([turn(f"{block}\n\nWhat now?", "Rest."), turn(block)])
-    sent = json.dumps(server.requests[0].body["messages"])
-    assert "What now?" in sent
-    assert "Fortran" not in sent
-    assert len(server.requests) == 1
-    opened.extract(turn(block))
-    assert len(server.requests) == 1
-
-
 def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: Any, server: ModelServer) -> None:
     at = datetime(2026, 11, 21, tzinfo=UTC)
     turns = [turn(f"question {n} " + "x" * 7_000, f"answer {n}") for n in range(20)]
@@ -148,24 +133,6 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: 
     sent = json.dumps([r.body for r in server.requests])
     assert all(f"question {n} " in sent for n in range(20))
     assert "rm -rf" not in sent
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (None, "messages cannot be of type NoneType."),
-        (["I like tabs"], "messages holds a str at position 0."),
-        ([{"text": "a"}], "messages holds a row without role and content at position 0."),
-    ],
-)
-def test_extract__no_messages__value_error_that_says_what_to_give(
-    memory: Any, server: ModelServer, said: Any, told: str
-) -> None:
-    with pytest.raises(BadValue) as raised:
-        memory().extract(said)
-    assert raised.value.message == told
-    assert '{"role": "user", "content": "..."}' in raised.value.next_step
-    assert server.requests == []
 
 
 # --- what is answered
@@ -180,7 +147,6 @@ def test_extract__no_messages__value_error_that_says_what_to_give(
         pytest.param('<think>Maybe {"facts": [{"content": "wrong"}]}?</think>\n' + GOOD, id="think block first"),
         pytest.param('I weigh {"facts": [}</think>' + GOOD, id="only the end of a think block"),
         pytest.param('{"note": "a decoy"} {"facts": []}\n' + GOOD, id="decoy objects first"),
-        pytest.param(json.dumps([{"type": "text", "text": GOOD}]), id="list of blocks"),
         pytest.param(json.dumps(json.loads(GOOD)["facts"]), id="bare list"),
     ],
 )
@@ -189,14 +155,6 @@ def test_extract__answer_in_another_dress__facts_are_found(memory: Any, server: 
     opened = memory()
     assert opened.extract(turn("a", "b")).failures == ()
     assert contents(opened) == ["User prefers tabs", "User knows Rust"]
-
-
-def test_extract__thinking_block_of_the_provider__passed_over(memory: Any, server: ModelServer, provider: str) -> None:
-    blocks = ({"type": "thinking", "thinking": '{"facts": [', "signature": "x"},) if provider == "anthropic" else ()
-    server.answers(Reply(blocks=blocks, text=GOOD))
-    opened = memory()
-    opened.extract(turn("a", "b"))
-    assert len(contents(opened)) == 2
 
 
 @pytest.mark.req("R035")
@@ -280,14 +238,6 @@ def test_extract__trouble_that_passes__asked_again_and_facts_stored(
     assert len(contents(opened)) == 2
 
 
-def test_extract__slow_model__deadline_holds(memory: Any, server: ModelServer) -> None:
-    server.answers(Reply(text=GOOD, delay_s=3.0))
-    begun = datetime.now(UTC)
-    result = memory(timeout_s=0.2).extract(turn("a", "b"))
-    assert (datetime.now(UTC) - begun).total_seconds() < 2.5
-    assert "too long" in result.failures[0]
-
-
 _AGAIN = "It is retried automatically, or now with `holdfast extract --queued`."
 _STATUS = "{0}: The {0} endpoint answered with HTTP status "
 
@@ -340,21 +290,6 @@ def test_queue__failed_turn__extracted_at_the_next_chance_and_forgotten(
     assert "first" in json.dumps(server.requests[-1].body)
     assert result.failures == ()
     assert not (project / ".holdfast" / "state" / "extract.jsonl").exists()
-
-
-def test_queue__model_still_down__backs_off_and_gives_up(memory: Any, server: ModelServer, clock: Any) -> None:
-    server.answers(Reply(status=500))
-    opened = memory(waits=ExtractConfig(max_attempts=3, backoff_minutes=1))
-    opened.extract(turn("a", "b"))
-    tries = []
-    for minute in range(8):
-        before = len(server.requests)
-        opened.extract([])
-        if len(server.requests) > before:
-            tries.append(minute)
-        clock.tick(minutes=1)
-    assert tries == [1, 3]
-    assert opened.extract_queued() == ExtractResult()
 
 
 # --- at a flush
@@ -417,60 +352,7 @@ def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_co
     assert len(contents(opened)) == 2
 
 
-def test_flush__facts_cannot_be_stored__flush_succeeds_with_a_warning(
-    memory: Any, server: ModelServer, project: Path
-) -> None:
-    server.answers(GOOD)
-    opened = memory()
-    (project / ".holdfast").mkdir(exist_ok=True)
-    (project / ".holdfast" / "facts.jsonl").write_bytes(b"{}\n{}\n")
-    session = opened.session("s")
-    session.add("user", "I like tabs")
-    receipt = session.flush()
-    assert any("could not be stored" in w for w in receipt.warnings)
-    assert not session.unsafe
-
-
 # --- settings and keys
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"model": 3}, {"model": "m", "modle": "x"}, {"model": "m", "timeout_s": 0}, {"model": "m", "max_retries": -1}],
-)
-def test_settings__wrong__plugin_does_not_load_and_says_why(project: Path, provider: str, settings: Any) -> None:
-    config = Config(plugins={provider: PluginConfig(settings=settings)})
-    with Holdfast.open(project, config=config) as opened:
-        (status,) = [s for s in opened.plugin_statuses() if s.name == provider]
-        assert status.status == "failed"
-        assert f"plugins.{provider}." in status.reason
-        with pytest.raises(PluginLoadFailed):
-            opened.facts.create("a")
-
-
-def test_key__nowhere__failure_says_how_to_set_it(
-    memory: Any, server: ModelServer, provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = memory(base_url="")
-    monkeypatch.delenv(f"HOLDFAST_{provider.upper()}_KEY")
-    for name in secrets.USUAL_VARIABLES[provider]:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(secrets, "has_keyring", lambda: False)
-    (failure,) = opened.extract(turn("a", "b")).failures
-    assert f"holdfast auth set {provider}" in failure
-    assert f"HOLDFAST_{provider.upper()}_KEY" in failure
-
-
-def test_plugins__loaded_at_every_event__import_neither_sdk_nor_attrs() -> None:
-    import subprocess
-    import sys
-
-    script = (
-        "import sys, holdfast_models.openai, holdfast_models.anthropic;"
-        "print(*({'openai', 'anthropic', 'keyring', 'httpx2', 'pydantic', 'attrs', 'attr'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
-    assert done.stdout.strip() == ""
 
 
 def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
@@ -519,15 +401,3 @@ def test_extract__a_stored_fact_is_out_of_date__model_sees_it_retires_it_and_the
     (gone,) = opened.facts.trail.entries()
     assert (gone.event, gone.id, gone.content) == ("replaced", old.id, "Invoices are sent by cron")
     assert gone.by == opened.facts.list()[1].id
-
-
-def test_flush__facts_are_stated_and_extracted__prompt_has_both_once(memory: Any, server: ModelServer) -> None:
-    server.answers(GOOD)
-    opened = memory()
-    session = opened.session("s")
-    session.add("user", "I like tabs.")
-    session.flush({"facts": ["The parser is recursive", "User prefers tabs"], "curated": "none"})
-    told = opened.prompt()
-    assert told.count("The parser is recursive") == 1
-    assert told.count("User prefers tabs") == 1
-    assert told.count("User knows Rust") == 1

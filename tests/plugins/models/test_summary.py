@@ -11,7 +11,8 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
+from holdfast_app.config import Config
 
 
 @pytest.fixture(params=("openai", "anthropic"))

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, Message
-from holdfast.config.values import Config, PluginConfig
+from holdfast.config.values import PluginConfig
+from holdfast_app.config import Config
 
 PAGE = b"<!doctype html><title>Sign in</title><p>Welcome to the hotel.</p>"
 SAID = Message(role="user", text="I like tabs", at=datetime(2026, 11, 21, tzinfo=UTC), id="m")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.core.conftest import NO_PLUGINS
 
-from holdfast.config.values import Config
+from holdfast_app.config import Config
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import on_extract
 from holdfast_app.offline.changes import changes
-from holdfast_app.offline.checks import failing
 from holdfast_app.offline.conversation import asked
 from holdfast_app.offline.extract import MAX_FILES, MAX_ITEMS
 
@@ -40,10 +39,6 @@ def extract(*said: Said) -> Extraction:
     return evolve(found, draft=found.draft.evolve(**dict.fromkeys(found.draft.derived), derived=()))
 
 
-def run(command: str, output: str, *, failed: bool = False) -> tuple[Said, Said]:
-    return ("assistant", f"Bash: {command}", "Bash"), ("tool", output, "Bash", failed)
-
-
 def facts(*said: Said) -> list[tuple[str, str, float]]:
     return [(f.content, f.category, f.confidence) for f in extract(*said).facts]
 
@@ -62,10 +57,6 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
         ("For the record, Maya does the refunds", "Maya does the refunds", "knowledge", 0.9),
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
         ("remember: I prefer tabs", "I prefer tabs", "preference", 0.9),
-        ("I prefer tabs over spaces. Do it.", "I prefer tabs over spaces", "preference", 0.7),
-        ("We always prefer tabs over spaces", "We always prefer tabs over spaces", "preference", 0.7),
-        ("Public functions must never raise errors", "Public functions must never raise errors", "behavior", 0.7),
-        ("From now on, run the linter before a push", "From now on, run the linter before a push", "behavior", 0.7),
         ("Correction: the limit is 50", "the limit is 50", "correction", 0.9),
         ("Decision: use SQLite only", "use SQLite only", "context", 0.8),
     ],
@@ -116,12 +107,85 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
     assert extract(("user", text)).draft.decisions == (decision,)
 
 
+@pytest.mark.parametrize(
+    ("text", "field", "kept"),
+    [
+        ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
+        ("Budget cap is $500 total. Never exceed it.", "rules", "Budget cap is $500 total. Never exceed it."),
+        ("Always run pytest -q first.", "rules", "Always run pytest -q first."),
+        ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
+        ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
+        ("All dates must be in UTC, unless a user chose a zone.", "rules", None),
+        ("If a test fails, stop and tell me.", "rules", None),
+        ("Production deploys need approval from Jana.", "rules", None),
+        ("rules:\n- no emojis\n- short answers", "rules", ("no emojis", "short answers")),
+        ("FACT: The database is Postgres 15.", "facts", "The database is Postgres 15"),
+        ("GOAL STATE: Phase 2 of 5. Next is the load test.", "facts", "Phase 2 of 5. Next is the load test"),
+        ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
+        ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
+        ("I decided to use Decimal for money", "decisions", "use Decimal for money"),
+        ("We agreed: one parser for both", "decisions", "one parser for both"),
+        ("Let's go with SQLite", "decisions", "Let's go with SQLite"),
+        ("We tried Celery but it lost jobs.", "rejected", "We tried Celery but it lost jobs"),
+        ("Rejected: pandas, too slow", "rejected", "pandas, too slow"),
+    ],
+)
+def test_extract__words_of_the_user__are_kept_whole(text: str, field: str, kept: str | tuple[str, ...] | None) -> None:
+    found = getattr(extract(("user", text), ("assistant", "Noted.")).draft, field)
+    assert found == (kept if isinstance(kept, tuple) else (kept or text,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never mind",
+        "It never worked for me",
+        "No rows returned",
+        "Add a test for every endpoint",
+        "The login page is broken",
+        "Why should tests never hit the network?",
+        "Write a Dockerfile for the worker, as small as possible",
+        "> Never push to main.",
+        "```\nNever push to main.\n```",
+    ],
+)
+def test_extract__request_report_or_quotation__is_no_statement(text: str) -> None:
+    draft = extract(("user", text), ("assistant", "Never push to main. Rule: always use tabs.")).draft
+    assert (draft.rules, draft.facts, draft.rejected) == (None, None, None)
+
+
+def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too() -> None:
+    got = extract(
+        ("user", "HARD CONSTRAINT: Project budget cap is $800 total. Never exceed without approval."),
+        ("user", "FACT: Launch deadline is 2027-03-01.\nRule: travel costs stay below $300."),
+        ("user", "Quick update: keep project spend under five hundred dollars from now on."),
+        ("user", "The launch date moved to March 5."),
+        ("user", "Now write the report"),
+    )
+    assert got.draft.rules == (
+        "travel costs stay below $300.",
+        "Quick update: keep project spend under five hundred dollars from now on.",
+    )
+    assert got.draft.facts == ("The launch date moved to March 5",)
+    assert "$800" not in got.summary
+
+
+def test_extract__package_taken_out_or_version_replaced__was_given_up() -> None:
+    got = extract(
+        ("user", "Use dates"),
+        ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
+        ("assistant", "Bash: npm uninstall moment && npm install date-fns@2.0", "Bash"),
+        ("assistant", "Bash: npm install date-fns@3.1", "Bash"),
+    )
+    assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
+
+
 def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:
     weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
     ended: list[Said] = [
         ("user", "Add the biome."),
         weighed,
-        *run("make", "ok"),
+        ("assistant", "Bash: make", "Bash"),
         ("assistant", "Decision: use a preset."),
     ]
     assert extract(*ended).draft.decisions == ("use a preset",)
@@ -168,16 +232,9 @@ def test_extract__task_list__gives_what_follows_the_next_step() -> None:
     todo = "TodoWrite\ntodos.content: A\ntodos.status: in_progress\ntodos.content: B\ntodos.status: pending"
     got = extract(("user", "Do A and B"), ("assistant", todo, "TodoWrite"))
     assert got.draft.follow_ups == ("B",)
-    assert "- (task list) in progress: A\n- pending: B" in got.summary
-
-
-def test_extract__objective_state_and_task__are_drafted_as_derived() -> None:
-    said = messages(("user", "Fix the payment webhook."), ("assistant", "Done: `pay.py` has 3 retries."))
-    draft = on_extract(turns_of(said), Payload()).draft
-    assert (draft.objective, draft.next_step, draft.work_open) == ("Fix the payment webhook.", "none", False)
-    assert draft.handoff is not None
-    assert draft.handoff.active_task == "Fix the payment webhook."
-    assert set(draft.derived) == {"objective", "next_step", "work_open", "handoff"}
+    assert "- in progress: A\n- pending: B" in got.summary
+    got = extract(("user", "Do A and B"), ("assistant", todo, "TodoWrite"), ("user", "Rename the module first"))
+    assert (got.draft.follow_ups, "pending" in got.summary) == (None, False)
 
 
 def test_extract__edited_files__are_relative_and_without_those_of_the_client() -> None:
@@ -221,46 +278,6 @@ def test_extract__pointers__are_artifacts() -> None:
     )
 
 
-# --- checks -----------------------------------------------------------------------------------------------------
-
-
-def test_failing__check_that_fails__is_listed_until_it_passes_and_is_no_blocker() -> None:
-    fails = run("pytest -q", "..F\n3 failed, 5 passed in 0.4s", failed=True)
-    listed = ["pytest -q: 3 failed"]
-    assert failing(messages(*fails)) == listed
-    assert extract(*fails).draft.blockers is None
-    assert failing(messages(*fails, *run("pytest -q", "8 passed"))) == []
-    assert failing(messages(*fails, *run("pytest -q | tail -1", "8 passed"))) == []
-    assert failing(messages(*fails, *run("make db && pytest -q", "8 passed"))) == []
-    assert failing(messages(*fails, *run("pytest -q tests/test_a.py", "1 passed"))) == listed
-    assert failing(messages(*run("pytest -q", "8 passed"), *fails)) == listed
-
-
-@pytest.mark.parametrize(
-    ("command", "output", "failed", "found"),
-    [
-        ("pytest -q 2>&1 | tail -3", "1 failed in 0.61s", False, ["pytest -q: 1 failed"]),
-        ("ruff check . && mypy pkg", "ok\nFound 1 error in 1 file", True, ["mypy pkg: 1 error"]),
-        ("bash -lc 'pytest -q'", "2 failed", True, ["pytest -q: 2 failed"]),
-        ("gh pr checks 218", "Exit code 1\nok\nno-db fail", True, ["gh pr checks 218: no-db fail"]),
-        ("make lint", "Exit code 2", True, ["make lint"]),
-        ("grep -r x .", "Exit code 1", True, []),
-        ("./deploy.sh", "Permission denied", True, []),
-        ("cat log.txt", "3 failed, 5 passed", False, []),
-        ("pytest -q", "0 failed, 5 passed", False, []),
-    ],
-)  # fmt: skip
-def test_failing__outcome_of_a_command__is_read_from_its_end(
-    command: str, output: str, failed: bool, found: list[str]
-) -> None:
-    assert failing(messages(*run(command, output, failed=failed))) == found
-
-
-def test_failing__tool_result_without_its_call__still_counts() -> None:
-    assert failing(messages(("tool", "3 failed, 5 passed", "pytest -q"))) == ["pytest -q: 3 failed"]
-    assert failing(messages(("tool", "old_string not found", "Edit", True))) == []
-
-
 # --- what must not be read ------------------------------------------------------------------------------------
 
 
@@ -302,52 +319,99 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here() -> None
     assert (draft.curated, draft.work_open, draft.handoff, draft.state_mutations, draft.derived) == (None,) * 4 + ((),)
 
 
-def test_extract__summary__quotes_who_said_what_under_the_messages_id() -> None:
+def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None:
+    earlier = "Add a retry to the uploader; it gives up after 3 attempts, and never blocks the start."
+    asked = (
+        "Fix the webhook in api/hook.py, which answers too early. don't use redis for it, because operations has none. "
+    )
+    asked += "Answer after the commit, and keep the retries of events as they are. Write the tests before all of it."
     got = extract(
-        ("user", "Fix the webhook. don't use redis for it"),
-        *run("pytest -q", "2 passed"),
+        ("user", earlier),
+        ("assistant", "The uploader retries 3 times, see `upload.py`."),
+        ("user", asked),
         ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
         ("assistant", "Edit: api/hook.py", "Edit"),
         ("tool", "ok", "Edit"),
-        ("assistant", "Fixed in `api/hook.py`: the answer follows the commit.\n- 2 tests pass"),
+        ("assistant", "**Result**\n\nFixed in `api/hook.py`: the answer follows the commit.\n- 2 tests pass"),
         ("user", "thanks"),
     )
     assert got.summary.splitlines() == [
-        "_2 messages of the user, 2 tool calls. Quoted; (id) begins the lines of a message._",
+        "_3 messages of the user, 1 tool call. Quoted; (id) begins the lines of a message._",
         "",
-        "The agent said last (m6):",
-        "- Fixed in `api/hook.py`: the answer follows the commit.",
+        "The agent said last:",
+        "- (m6) Fixed in `api/hook.py`: the answer follows the commit.",
         "- 2 tests pass",
-        "",
-        "The agent said along the way:",
         "- (m3) It answers 200 before the commit, so `retry()` loses events.",
+        "",
+        "The last request, where it goes on (m2):",
+        "- Write the tests before all of it.",
+        "",
+        "The user also said, newest first (m0):",
+        f"- {earlier}",
+        "",
+        "The agent said earlier, newest first (m1):",
+        "- The uploader retries 3 times, see `upload.py`.",
     ]
 
 
-def test_extract__summary_of_the_client__is_quoted_under_its_own_name() -> None:
-    made = "<analysis>thinking</analysis>\n1. Errors:\n   - fsync of the folder was missing\n2. Pending:\n"
-    made += "   - Test with 2 GB"
-    got = extract(("user", "Go"), ("system", made, "summary"), ("system", "Never do that again", ""))
-    assert "The client's own summary, at its last compaction (m1):\n- fsync of the folder was missing" in got.summary
-    assert "- Test with 2 GB" in got.summary
-    assert "thinking" not in got.summary
-    assert "Never" not in got.summary
+def test_extract__no_answer_since_the_last_request__the_older_one_is_labelled_so() -> None:
+    got = extract(("user", "Fix it"), ("assistant", "Fixed in `api/hook.py` today."), ("user", "Now fix the uploader"))
+    assert "said last" not in got.summary
+    assert "The agent said earlier, newest first (m1):\n- Fixed in `api/hook.py` today." in got.summary
 
 
-def test_extract__side_question_at_the_end__the_last_answer_is_the_works() -> None:
-    summary = extract(
-        ("user", "Split load() in app/settings.py into parse() and merge(). Don't add a dependency."),
-        ("assistant", "Edit: app/settings.py", "Edit"),
-        ("tool", "updated", "Edit"),
-        ("assistant", "`parse()` reads the file and `merge()` copies nested tables."),
-        ("user", "which python versions have tomllib?"),
-        ("assistant", "tomllib is part of Python 3.11 and later."),
-    ).summary
-    last = summary.partition("The agent said last")[2].partition("\n\n")[0]
-    assert "`merge()` copies nested tables" in last
-    assert "3.11" not in last
-    assert "- (m4) which python versions have tomllib?" in summary
-    assert "tomllib is part of Python 3.11 and later." in summary
+def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and_is_marked_as_older() -> None:
+    made = "<analysis>thinking</analysis>\n1. Errors:\n   - fsync of the folder was missing\n\n   - x\n2. Pending:\n"
+    made += "   - Test with 2 GB\n\n3. Files:\n   - `a.py`\n```\ncode\n```"
+    said: list[Said] = [
+        ("user", "Fix the journal"),
+        ("assistant", "Before `a.py` was read."),
+        ("system", made, "summary"),
+    ]
+    got = extract(*said, ("system", "Never do that again", ""), ("assistant", "After it, `b.py` was written."))
+    assert got.summary.partition("- After it, `b.py` was written.\n\n")[2].splitlines() == [
+        "The client's own summary at its compaction, older than the lines above (m2):",
+        "- **2. Pending**",
+        "  - Test with 2 GB",
+        "- **1. Errors**",
+        "  - fsync of the folder was missing",
+        "  - x",
+        "- **3. Files**",
+        "  - `a.py`",
+    ]
+    nothing = ("system", "You've hit your limit, it resets at 5 pm", "summary")
+    assert "- Before `a.py` was read." in extract(*said).summary
+    assert "limit" not in extract(*said[:2], nothing).summary
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The current local time is 14:32:07 in Vienna.",
+        "Thursday, November 26, 2026 at 2:32 PM UTC",
+        " src/app/settings.py | 14 ++++++++------",
+        "3 files changed, 14 insertions(+), 2 deletions(-)",
+        "at async Module.callback (file:///var/task/index.js:27:41)",
+        "(base) ➜ shop git:(main) npm install left-pad",
+        "**Phase 3: Implementation of the queue**",
+        "caller.type: external_user_of_the_client",
+        "Noted: the API of the shop caps at 100 requests.",
+        "`RUNWARE_API_KEY_OF_SHOP`",
+        "All 3 of them are done now!",
+        "| Task | Result | Time |\n|---|---|---|",
+        "Let me look at the settings page of the shop first.",
+    ],
+)
+def test_extract__line_that_says_nothing__is_not_quoted(line: str) -> None:
+    kept = "The shop's API in `api.py` caps at 100 requests a minute."
+    got = extract(("user", "Look at the shop"), ("assistant", f"{line}\n\n{kept}"), ("user", f"{line}\n\nGo on now"))
+    assert [text for text in got.summary.splitlines() if text.startswith("- ")] == [f"- {kept}"]
+
+
+def test_extract__agent_repeats_the_user__only_the_user_is_quoted() -> None:
+    said = "It should answer 429 above 100 requests a minute in `api.py`, and retry no more than twice."
+    got = extract(("user", said), ("assistant", f"Got it, {said}"), ("user", "Now write the client for it"))
+    assert got.summary.count("answer 429") == 1
 
 
 # --- laws -----------------------------------------------------------------------------------------------------
@@ -487,13 +551,6 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     assert "may contain a correction" not in found.summary
     assert "let's not make this change in this branch" in found.summary
     assert "Log an issue with the details please" in found.summary
-
-
-def test_failing__broader_run_that_passes__settles_a_narrower_one() -> None:
-    fails = run("go vet ./template/...", "vet: cannot use tmpl as Trusted", failed=True)
-    assert failing(messages(*fails))
-    assert failing(messages(*fails, *run("go vet ./...", ""))) == []
-    assert failing(messages(*fails, *run("go vet ./config/...", "")))
 
 
 def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project() -> None:

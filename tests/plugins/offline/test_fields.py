@@ -62,7 +62,7 @@ def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_an
     session.add("user", words)
     session.flush()
     assert note().count("**Objective:** Fix the parser so that it accepts tabs.\n") == 2
-    assert note().count("- Next step: Next I'll add the tests for tabs.\n") == 2
+    assert note().count("- Next step: The lexer is changed. Next I'll add the tests for tabs.\n") == 2
 
 
 @pytest.mark.parametrize("answer", [(), ("Hi! What can I do for you?",), ("Nothing is open here.",)])
@@ -104,12 +104,9 @@ def resumed(memory, payload, *said):
 def test_flush__another_request_after_the_payload__its_task_and_the_announced_step_are_in_the_brief(opened, payload):
     memory = opened()
     request = "The payment test in tests/pay.py is flaky, please fix it first."
-    work = resumed(memory, payload, request, "It compares times. Next I'll pin the clock in conftest.py.")
-    assert (work.active_task, work.objective, work.next_action) == (
-        request,
-        request,
-        "Next I'll pin the clock in conftest.py.",
-    )
+    step = "It compares times. Next I'll pin the clock in conftest.py."
+    work = resumed(memory, payload, request, step)
+    assert (work.active_task, work.objective, work.next_action) == (request, request, step)
     assert work.blockers == ("The client secret is not here yet",)
     brief = memory.load(session="s").text
     assert "Decision: Use PKCE" in brief
@@ -138,7 +135,7 @@ def test_flush__nothing_open_was_requested_after_the_payload__stated_work_stays(
 def test_flush__told_to_go_on_after_the_payload__the_announced_step_is_the_next_one(opened, payload):
     work = resumed(opened(), payload, "go on", "The handler works. Next I'll add the logout route.")
     assert (work.active_task, work.objective) == ("OAuth login", "Add OAuth login")
-    assert work.next_action == "Next I'll add the logout route."
+    assert work.next_action == "The handler works. Next I'll add the logout route."
 
 
 def test_flush__compactions_after_the_payload__stated_blocker_stays_until_another_payload(opened, payload):
@@ -151,3 +148,63 @@ def test_flush__compactions_after_the_payload__stated_blocker_stays_until_anothe
         assert memory.load().work[0].blockers == ("The client secret is not here yet",)
     session.flush(payload())
     assert memory.load().work[0].blockers == payload().blockers
+
+
+TASK = "Replace the CSV reader in src/import.py by the one of the standard library"
+STEP = "I have read src/import.py. Next I'll replace the reader and run the tests."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Thanks!", "You're welcome!"),
+        (
+            "By the way, which port does the server use?",
+            "It uses port 8080.",
+            "And the default one?",
+            "It is 80.",
+            "Bye",
+        ),
+    ],
+)
+def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, said):
+    session = opened().session("s")
+    session.add("user", TASK)
+    session.add("assistant", STEP)
+    session.flush()
+    for number, text in enumerate(said):
+        session.add("assistant" if number % 2 else "user", text)
+    session.flush()
+    [work] = opened().load().work
+    assert (work.objective, work.active_task, work.next_action) == (TASK, TASK, STEP)
+
+
+def test_flush__later_request__gives_the_heading_and_the_objective(opened):
+    session = opened().session("s")
+    session.add("user", TASK)
+    session.add("assistant", STEP)
+    session.flush()
+    request = "First fix the failing date test in tests/test_dates.py, it blocks the release."
+    session.add("user", request)
+    session.add("assistant", "bash: pytest tests/test_dates.py", tool="bash")
+    session.add("tool", "1 failed", tool="bash")
+    session.flush()
+    [work] = opened().load().work
+    assert (work.objective, work.active_task, work.next_action) == (request, request, request)
+
+
+@pytest.mark.parametrize("answer", ["Done. The uploader retries 3 times.", "I'll write the test now."])
+@pytest.mark.parametrize(
+    "rows",
+    [[], ["This session is being continued from a previous conversation. Summary: 1. Primary request: x"], ["thanks!"]],
+)
+def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(opened, answer, rows):
+    session = opened().session("s")
+    session.add("user", "Add a retry to the uploader in src/upload.py")
+    session.add("assistant", answer)
+    session.flush(reason="compaction")
+    for text in rows:
+        session.add("user", text)
+    session.add("assistant", "The retry is in place and documented in README.md now.")
+    receipt = session.flush(reason="end")
+    assert "**Objective:** Add a retry to the uploader in src/upload.py\n" in receipt.summary

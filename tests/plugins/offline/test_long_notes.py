@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 
 
 @pytest.mark.parametrize("form", ["{}\n", "- {}\n", "- Fact: {}\n"])
@@ -16,7 +15,6 @@ def test_dream__note_of_one_word_lines_in_a_fresh_folder__is_skipped_and_succeed
     notes.mkdir(parents=True)
     words = "".join(form.format(f"w{number:x}") for number in range(300_000 // len(form.format("wfffff"))))
     (notes / "2026-11-20.md").write_text(f"# Daily Memory: 2026-11-20\n\n{words}", encoding="utf-8")
-    command = [sys.executable, "-m", "holdfast", "--root", str(project), "dream", "--force"]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    told = processes.run("--root", str(project), "dream", "--force")
     assert told.returncode == 0, told.stdout + told.stderr
     assert "skipped" in told.stdout

@@ -7,24 +7,20 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageError, Unavailable
+from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
 from holdfast.plugin.discovery import PluginContext
-from holdfast_app.outbox import forge
 from holdfast_app.outbox.forge import Activity, Forge, Post
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_cli import main
@@ -171,14 +167,6 @@ def test_flush__outbox_cannot_be_written__is_blocked_and_the_retry_completes_onc
     assert (memory.outbox.items()[0].body, note().count("holdfast:block")) == ("in review", 1)
 
 
-def test_flush__outbox_unreadable_and_nothing_mutated__is_not_blocked(opened, board, payload, project):
-    memory = opened(board)
-    session = said(memory)
-    (project / ".holdfast/state/outbox.jsonl").mkdir(parents=True)
-    receipt = session.flush(payload(state_mutations=[]))
-    assert (receipt.pending, session.unsafe) == (1, False)
-
-
 def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
     monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
     monkeypatch.setattr("holdfast.flush.verify.FLUSH_LIMIT_S", 0.3)
@@ -193,59 +181,6 @@ def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened,
     with Outbox(memory.services.state).sending(timeout_s=20):
         assert board.asked == 1
     assert (memory.outbox.items(), board.bodies()) == ([], ["in review"])
-
-
-@pytest.mark.parametrize("answer", [["text"], 3])
-def test_on_flush__answers_something_else__is_refused(opened, payload, answer):
-    class Bad:
-        @hookimpl
-        def on_flush(self):
-            return answer
-
-    with pytest.raises(FlushRefused, match="the wrong type for this hook"):
-        said(opened(Bad())).flush(payload())
-
-
-def test_on_flush__its_note_holds_a_secret__is_masked_in_the_receipt(opened, payload):
-    from holdfast.models import Finding
-
-    class Teller:
-        @hookimpl
-        def on_flush(self):
-            return Evidence(target="t", pointer="x", published="", read_back="", note="the key is hunter2 there")
-
-        @hookimpl
-        def on_validate(self, request):
-            at = request.text.find("hunter2")
-            return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[gone]")] if at >= 0 else []
-
-    receipt = said(opened(Teller())).flush(payload())
-    assert receipt.warnings == ("t: the key is [gone] there",)
-
-
-def test_forge__example_in_its_docstring__is_complete(opened, project, mutating):
-    class Server:
-        def __init__(self) -> None:
-            self.all: dict[str, SimpleNamespace] = {}
-            self.comment_of = self.all.get
-
-        def add_comment(self, target: str, body: str, item_id: str) -> SimpleNamespace:
-            self.all[item_id] = SimpleNamespace(url="https://t.test/1", body=body, target=target, at=NOW)
-            return self.all[item_id]
-
-        def comments(self, since: datetime, until: datetime) -> list[SimpleNamespace]:
-            return list(self.all.values())
-
-    code = textwrap.dedent((forge.__doc__ or "").split("::\n", 1)[1].rsplit("\n\n", 1)[0])
-    names = {"Forge": Forge, "Post": Post, "Activity": Activity, "Evidence": Evidence, "hookimpl": hookimpl}
-    exec(code, names)
-    tracker: Any = names["Tracker"]
-    plugin = tracker(PluginContext("test0", {}, str(project), str(project / ".holdfast" / "state")))
-    plugin.server = Server()
-    memory = opened(plugin)
-    [proof] = said(memory).flush(mutating("in review")).evidence
-    assert (proof.pointer, proof.read_back) == ("https://t.test/1", "in review")
-    assert "comment: in review  (https://t.test/1)" in str(memory.morning())
 
 
 # trying again
@@ -269,7 +204,7 @@ def test_process__killed_while_it_sends__the_next_one_completes_it_once(project,
     script = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
         "from tests.core.conftest import NO_PLUGINS, WHOLE; from tests.plugins.outbox.test_outbox import Board\n"
-        "from holdfast import Holdfast, Payload; from holdfast.config.values import Config\n"
+        "from holdfast import Holdfast, Payload; from holdfast_app.config import Config\n"
         "board = Board(Path(sys.argv[2])); kill = lambda item: os.kill(os.getpid(), signal.SIGKILL)\n"
         "setattr(board, sys.argv[3], kill)\n"
         "config = Config(zone='UTC', plugins=NO_PLUGINS)\n"
@@ -336,48 +271,6 @@ def outbox(tmp_path: Path) -> Outbox:
     return Outbox(str(tmp_path / "state"))
 
 
-def test_send__forge_down__is_asked_once_and_its_others_wait_as_long(outbox):
-    asked: list[str] = []
-
-    def trouble(one: Item) -> None:
-        asked.append(one.id)
-        raise DOWN
-
-    outbox.put([item(1), item(2, "o/r#2"), item(3, plugin="other")])
-    published: list[str] = []
-    outbox.send({"p": sender([], trouble), "other": sender(published)}, now=NOW, limit_s=5)
-    assert (asked, published) == (["000001"], ["000003"])
-    assert [(i.attempts, i.due) for i in outbox.items()] == [(n, NOW + timedelta(minutes=1)) for n in (1, 0)]
-
-
-def test_send__three_items_fail_in_different_ways__no_fourth_is_tried(outbox):
-    asked: list[str] = []
-
-    def trouble(one: Item) -> None:
-        asked.append(one.id)
-        raise Refused("The token may not do that.") if len(asked) % 2 else ValueError("a fault of the plugin")
-
-    outbox.put(item(n, f"o/r#{n}") for n in range(5))
-    outbox.send({"p": sender([], trouble)}, now=NOW, limit_s=5)
-    assert len(asked) == 3
-    assert "ValueError" in outbox.items()[1].error
-
-
-def test_send__again_and_again__waits_longer_each_time_up_to_an_hour(outbox):
-    def trouble(one: Item) -> None:
-        raise DOWN
-
-    outbox.put([item(1)])
-    now, waits = NOW, []
-    for _ in range(9):
-        outbox.send({"p": sender([], trouble)}, now=now, limit_s=5)
-        waits.append(int((outbox.items()[0].due - now).total_seconds() // 60))
-        outbox.send({"p": sender([], trouble)}, now=outbox.items()[0].due - timedelta(seconds=1), limit_s=5)
-        now = outbox.items()[0].due
-    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert outbox.items()[0].attempts == 9
-
-
 @pytest.mark.parametrize("damage", [b"{torn", b"not json\n", b'{"id":"x"}\n'])
 def test_line__damaged__is_shown_kept_and_holds_nobody_up(outbox, tmp_path, damage):
     path = tmp_path / "state/outbox.jsonl"
@@ -390,18 +283,6 @@ def test_line__damaged__is_shown_kept_and_holds_nobody_up(outbox, tmp_path, dama
     assert (published, broken.is_damaged, path.read_bytes().strip()) == (["000001", "000002"], True, damage.strip())
     outbox.remove(broken.id)
     assert not path.exists()
-
-
-def test_put__by_many_processes_at_once__none_is_lost(tmp_path):
-    script = (
-        "import sys; from tests.plugins.outbox.test_outbox import Outbox, item\n"
-        "for n in range(10): Outbox(sys.argv[1]).put([item(int(sys.argv[2]) * 10 + n)])\n"
-    )
-    here = str(Path(__file__).parents[3])
-    state = str(tmp_path / "state")
-    running = [subprocess.Popen([sys.executable, "-c", script, state, str(n)], cwd=here) for n in range(3)]
-    assert [one.wait(60) for one in running] == [0, 0, 0]
-    assert sorted(int(i.id) for i in Outbox(state).items()) == list(range(30))
 
 
 _STEPS = st.one_of(
@@ -462,14 +343,6 @@ def test_drop__with_a_reason__is_out_and_the_daily_note_tells_it(opened, board, 
         memory.outbox.drop(waiting.id, "again")
 
 
-def test_purge__of_a_subject__takes_it_out_of_the_outbox(opened, board, mutating, project):
-    board.trouble = board.is_down
-    memory = opened(board)
-    said(memory).flush(mutating("asked Rumpelstiltskin"))
-    assert memory.purge(subject="Rumpelstiltskin").clean
-    assert memory.outbox.items() == []
-
-
 @pytest.mark.parametrize("then", ["waits", "dropped", "sent"])
 def test_purge__of_a_session__takes_its_comments_out_and_names_where_they_may_stand(opened, board, mutating, then):
     board.trouble = board.is_down
@@ -484,15 +357,6 @@ def test_purge__of_a_session__takes_its_comments_out_and_names_where_they_may_st
     assert (report.left, report.elsewhere) == ((), ("o/r#1",))
     assert memory.outbox.items() == []
     assert memory.validate().errors == ()
-
-
-def test_retention__old_items__are_not_thrown_away(opened, board, mutating, clock):
-    board.trouble = board.is_down
-    memory = opened(board)
-    said(memory).flush(mutating("in review"))
-    clock.tick(days=2000)
-    memory.retention()
-    assert len(memory.outbox.items()) == 1
 
 
 def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_waits_behind_it(
@@ -529,13 +393,6 @@ def test_command__retarget__items_follow_a_renamed_repository(waiting, project, 
     assert [(one.id, one.body) for one in waiting.items()] == before
 
 
-@pytest.mark.parametrize("words", [["o/r"], ["o/r", "o/new#1"], ["o/other", "o/new"], ["o/r", "  "]])
-def test_command__retarget_that_does_not_fit__changes_nothing(waiting, project, capsys, words):
-    assert main(["--root", str(project), "outbox", "retarget", *words]) != 0
-    assert "next" in capsys.readouterr().err
-    assert [one.target for one in waiting.items()] == ["o/r#1", "o/r#2"]
-
-
 @pytest.fixture
 def waiting(project: Path) -> Outbox:
     """A project in which something waits for a plugin that is not enabled."""
@@ -556,10 +413,3 @@ def test_command__list_and_send__show_what_waits_and_why(waiting, project, capsy
     results = json.loads(capsys.readouterr().out)["results"]
     assert [result["sent"] for result in results] == [False, False]
     assert "The plugin 'p' is not working." in results[0]["error"]
-
-
-def test_status__something_waits__is_told_and_is_no_failure(waiting, project, capsys):
-    assert main(["--root", str(project), "status"]) == 0
-    assert "2 items wait to be published" in capsys.readouterr().out
-    assert main(["--root", str(project), "status", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pending"] == 2

@@ -63,29 +63,6 @@ def test_check__fault__fails_and_names_it(
     assert code == 1
 
 
-@pytest.mark.parametrize("name", ["flush", "help", "search", "Odd", "-odd", "odd one"])
-def test_check__command_that_never_runs__fails(install: Install, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    install("commands", "SUMMARY = 'x'\ndef configure(parser): pass\ndef run(args): return 0", name)
-    assert main(["plugin", "check", "odd", "--json"]) == 1
-    rows = json.loads(capsys.readouterr().out)["checks"]
-    assert [row["check"] for row in rows if row["outcome"] == "fail"] == ["name"]
-
-
-def test_command__of_another_distribution_fails__names_the_distribution(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install("commands", "SUMMARY = 'x'\ndef configure(parser): pass\ndef run(args): return {}['key']", "odd-one")
-    assert main(["odd-one"]) == 1
-    error = capsys.readouterr().err
-    assert "The command 'odd-one' of odd failed: KeyError: 'key'" in error
-    assert "report its output to the authors of odd" in error
-
-
-def test_check__distribution_without_an_entry_point__is_told_to_add_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plugin", "check", "pytest"]) == 3
-    assert '[project.entry-points."holdfast.plugins"]' in capsys.readouterr().err
-
-
 def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

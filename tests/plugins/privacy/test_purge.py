@@ -20,7 +20,7 @@ from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Evidence
 from holdfast.plugin.checks import Outcome
-from holdfast_cli.doctor.examine import examine
+from holdfast_app.checkup.examine import examine
 
 WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
 

@@ -8,9 +8,9 @@ import os
 import pytest
 from tests.support.forget import BACKENDS, snapshot, storage
 
-from holdfast.config.values import RetentionConfig
 from holdfast.fs import private
 from holdfast.models import CuratedDecision
+from holdfast_app.config import RetentionConfig
 
 CLOSED = {"work_open": False, "handoff": None, "blockers": [], "follow_ups": [], "next_step": "none"}
 

@@ -10,14 +10,11 @@ from pathlib import Path
 import pytest
 from tests.support.forget import holding
 
-from holdfast import Holdfast
-from holdfast.config.values import RetentionConfig
 from holdfast.errors import Corrupt
+from holdfast_app.config import RetentionConfig
 from holdfast_app.sessions import archive
-from holdfast_cli import main
 
 FOREVER = RetentionConfig(turns="forever")
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def in_archives(project: Path, text: str) -> list[str]:
@@ -54,23 +51,6 @@ def test_retention__turns_forever__journal_becomes_a_documented_archive_file(mem
     assert rows[1]["at"].startswith("2026-11-21T14:30")
 
 
-def test_search__archived_turn__found_with_its_session_and_neighbours(memory) -> None:
-    (hit, *_) = memory.search("zookeeper", kinds=["turn"])
-    assert (hit.where, hit.role, hit.at.month) == ("session old, turn o2", "assistant", 11)
-    assert hit.before == "user: Which lock do we take?"
-    assert {one.name for one in memory.search("zookeeper herons", session="old")} == {"old"}
-    assert memory.search("zookeeper", session="new") == []
-
-
-def test_sessions_show__archived_session__read_like_any_other(memory, project: Path, monkeypatch, capsys) -> None:
-    memory.close()
-    monkeypatch.chdir(project)
-    assert main(("sessions", "show", "old", "--around", "o2")) == 0
-    assert "Zookeeper, as Xanthippe said" in capsys.readouterr().out
-    assert main(("sessions", "show", "none")) == 1
-    assert "Turns are kept for 30 days" in capsys.readouterr().err  # the project's own settings are the defaults
-
-
 def test_retention__killed_between_archive_and_removal__nothing_twice(memory, payload, clock, project: Path) -> None:
     session = memory.session("new")
     session.end(payload())
@@ -91,19 +71,6 @@ def test_purge__archived_turns__no_byte_left_even_decompressed(memory, project: 
     assert in_archives(project, "Xanthippe") == holding(project, "Xanthippe") == []
     assert bool(in_archives(project, "herons")) == ("subject" in what)
     assert not memory.search("zookeeper", kinds=["turn"])
-
-
-def test_scrub__secret_in_an_archived_turn__masked_in_place(opened, payload, clock, project: Path) -> None:
-    made = opened(retention=FOREVER)
-    made.session("old").add("user", f"the key is {SECRET}", message_id="o1")
-    made.session("old").end(payload())
-    clock.tick(days=40)
-    made.retention()
-    assert in_archives(project, SECRET)
-    with Holdfast.open(project) as memory:  # with the validators of every project
-        assert memory.scrub().clean
-    assert in_archives(project, SECRET) == holding(project, SECRET) == []
-    assert in_archives(project, "the key is")
 
 
 @pytest.mark.parametrize("damage", ["cut", "text", "line"])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast_app.search.excerpts import excerpt
-from holdfast_app.sessions import lookup
 from holdfast_cli import main
 
 
@@ -55,25 +52,6 @@ def test_search__turn_found__shown_with_the_line_before_and_after_it(search) -> 
     ]
 
 
-def test_search__line_of_a_document_found__shown_with_the_lines_around_it(search) -> None:
-    found = search("kestrel", "--kind", "memory")
-    assert "MEMORY.md:4" in found
-    assert "  - The osprey is the server\n> - The kestrel is the proxy\n1 hit" in found
-
-
-def test_search__typing_error__says_what_it_searched_instead(search) -> None:
-    assert search("certificte").startswith("No exact match; showing results for certificate.\nsession talk")
-    assert json.loads(search("certificte", "--json"))["corrected"] == "certificate"
-    assert "No exact match" not in search("certificate")
-
-
-def test_search__on_a_terminal__words_of_the_question_marked_and_nowhere_else(search, monkeypatch) -> None:
-    assert "\x1b" not in search("renew certificates")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    found = search("renew certificates")
-    assert set(re.findall(r"\x1b\[1;36m(.*?)\x1b\[0m", found)) == {"certificate", "renews"}
-
-
 @pytest.mark.parametrize("at", [0, 30, 59])
 def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> None:
     text = " ".join(f"word{n:03}" for n in range(60)).replace(f"word{at:03}", "zanzibar")
@@ -85,52 +63,6 @@ def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> 
     assert ("the one after" in after) == match.endswith(text[-20:])
 
 
-_FIRST = "5b7e1c2d-ffff-4aaa-8bbb-123456789abc"
-_SECOND = "5b7e9999-ffff-4aaa-8bbb-123456789abc"
-
-
-@pytest.fixture
-def unnamed(search, project: Path):
-    """Two sessions named by UUIDs that share four digits."""
-    with Holdfast.open(project) as memory:
-        memory.session(_FIRST).add("user", "Please repair\nthe gazebo roof", message_id="0123456789abcdef")
-        memory.session(_FIRST).add("assistant", "The gazebo has new shingles", message_id="02")
-        memory.session(_SECOND).add("user", "Paint the pergola", message_id="p1")
-    return search
-
-
-def test_search__session_named_by_uuid__short_id_and_first_words_once(unnamed) -> None:
-    lines = unnamed("gazebo").splitlines()
-    assert [line.split(" ")[1] for line in lines if line.startswith("session")] == ["5b7e1c2d,", "5b7e1c2d,"]
-    assert lines.count("  began with: Please repair the gazebo roof") == 1
-    assert lines[1] == "  began with: Please repair the gazebo roof"
-
-
-def test_search__session_that_does_not_exist__an_error_instead_of_nothing_found(unnamed, capsys) -> None:
-    assert main(("search", "gazebo", "--session", "nope")) == 1
-    assert "There is no session 'nope'" in capsys.readouterr().err
-
-
-def test_sessions_show__beginning_of_ids__the_session_around_that_message(unnamed, capsys) -> None:
-    assert main(("sessions", "show", "5b7e1c2d", "--around", "01234", "--json")) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["session"] == _FIRST
-    assert shown["messages"][0]["id"] == "0123456789abcdef"
-
-
-@pytest.mark.parametrize(
-    ("session", "shown"),
-    [
-        ("0199a1b2-c3d4-7aaa-8bbb-123456789abc", "0199a1b2-c3d4"),
-        (f"claude-code-{_FIRST}", "claude-code-5b7e1c2d"),
-        ("codex-0199a1b2-c3d4-7aaa-8bbb-123456789abc", "codex-0199a1b2-c3d4"),
-        ("fix-login", "fix-login"),
-    ],
-)
-def test_short__id__only_the_uuid_is_shortened(session: str, shown: str) -> None:
-    assert lookup.short(session) == shown
-
-
 def test_search__damaged_journal__named_once(project: Path) -> None:
     with Holdfast.open(project) as memory:
         for number in range(3):
@@ -138,9 +70,8 @@ def test_search__damaged_journal__named_once(project: Path) -> None:
     path = project / ".holdfast/state/sessions/talk.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], b"no record at all\n", *lines[2:]]))
-    command = [sys.executable, "-m", "holdfast", "--root", str(project), "search", "apple"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = processes.run("--root", str(project), "search", "apple")
     assert said.stderr.count("talk.jsonl") == 1
-    silent = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    silent = processes.run("--root", str(project), "search", "apple", "--json")
     assert json.loads(silent.stdout)["unread"] == ["talk.jsonl"]
     assert silent.stderr == ""

@@ -11,7 +11,7 @@ import pytest
 from tests.support.forget import holding
 
 from holdfast import Holdfast
-from holdfast.config.values import RetentionConfig
+from holdfast_app.config import RetentionConfig
 from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE

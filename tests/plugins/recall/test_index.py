@@ -13,8 +13,7 @@ from tests.support.forget import holding
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.errors import Unavailable
-from holdfast_app.search import index, records
+from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE
 
@@ -29,27 +28,6 @@ def memory(opened):
 
 def hits(memory, question: str = "apples topic7") -> list[tuple[str, float]]:
     return [(hit.place, hit.score) for hit in memory.search(question)]
-
-
-def test_index__turn_added__found_and_only_what_is_new_is_read(memory, monkeypatch) -> None:
-    hits(memory)
-    read = []
-    turns = records.turns
-    monkeypatch.setattr(records, "turns", lambda *args: (read.append(one) or one for one in turns(*args)))
-    hits(memory)
-    assert read == []
-    memory.session("talk").add("user", "now pears", message_id="new")
-    assert memory.search("pears")[0].place == "new"
-    assert [one.place for one in read] == ["new"]
-
-
-def test_index__document_edited_by_hand__the_new_line_is_found_and_the_old_one_is_not(memory, project: Path) -> None:
-    path = project / ".holdfast" / "MEMORY.md"
-    path.write_text("# Memory\n\n- The server is called osprey\n")
-    assert memory.search("osprey")[0].where == "MEMORY.md:3"
-    path.write_text("# Memory\n\n- The server is called kestrel now\n")
-    assert not memory.search("osprey")
-    assert memory.search("kestrel")[0].kind == "memory"
 
 
 @pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table"])
@@ -73,19 +51,6 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Pat
     assert hits(memory) == before
 
 
-def test_index__file_is_a_symbolic_link__refused_and_its_target_untouched(
-    memory, project: Path, tmp_path: Path
-) -> None:
-    target = tmp_path / "precious"
-    target.write_text("precious")
-    hits(memory)
-    (project / FILE).unlink()
-    (project / FILE).symlink_to(target)
-    with pytest.raises(Unavailable):
-        hits(memory)
-    assert target.read_text() == "precious"
-
-
 SEARCH = """
 import sys
 from holdfast import Holdfast
@@ -105,31 +70,6 @@ def test_index__several_processes_while_a_journal_is_written__all_find_it(memory
     assert [one.wait(timeout=120) for one in running] == [0, 0, 0]
     with Holdfast.open(project) as reading:
         assert {hit.place for hit in reading.search("plums", limit=100)} >= {f"p{number}" for number in range(40)}
-
-
-FULL = """
-import resource, sys
-from holdfast import Holdfast
-from holdfast.errors import Unavailable
-from holdfast.models import Message
-with Holdfast.open(sys.argv[1]) as memory:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-    try:
-        print("found", memory.search("apples"))
-    except Unavailable as error:
-        print(error.message, error.next_step)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of a file's size")
-def test_index__full_disk__clear_error_and_found_when_there_is_room_again(memory, project: Path) -> None:
-    memory.close()
-    done = subprocess.run([sys.executable, "-c", FULL, str(project)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "The search index cannot be used" in done.stdout
-    assert "Free disk space" in done.stdout
-    with Holdfast.open(project) as again:
-        assert again.search("apples topic7")[0].place == "m7"
 
 
 def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memory, project: Path) -> None:
@@ -163,21 +103,6 @@ def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path
             one.join()
     assert report.clean, report.left
     assert holding(project, "Xanthippe") == []
-
-
-def test_retention__session_past_its_days__its_words_are_out_of_the_index(
-    opened, config, clock, payload, project
-) -> None:
-    memory = opened()
-    old = memory.session("old")
-    old.add("user", "Ask Xanthippe about apples")
-    old.flush(payload())
-    old.end()
-    assert memory.search("Xanthippe")
-    clock.tick(days=400)
-    assert memory.retention().removed
-    assert not (project / FILE).exists()
-    assert not [hit for hit in memory.search("Xanthippe") if hit.kind == "turn"]
 
 
 def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project: Path, opened) -> None:

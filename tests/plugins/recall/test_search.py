@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.errors import BadValue
 from holdfast_app.search import dates
-from holdfast_cli import main
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -60,17 +58,6 @@ def test_search__line_repeated_by_notes_of_several_days__one_hit_with_its_other_
     assert all(place.where == f"{place.name}:{place.place}" for place in note.also)
 
 
-def test_search__handoff__its_table_for_programs_is_not_searched(talked, payload) -> None:
-    memory = talked("Something else entirely")
-    memory.session("talk").flush(payload(facts=["Zookeeper listens on 2181"]))
-    hits = memory.search("zookeeper", kinds=["document"])
-    assert [(hit.name, hit.excerpt, hit.also) for hit in hits] == [
-        ("continuity/active.md", "- Zookeeper listens on 2181", ())
-    ]
-    lines = memory.services.store.read("continuity/active.md").text.split("\n")
-    assert lines[int(hits[0].place) - 1].strip() == hits[0].excerpt
-
-
 def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> None:
     memory = talked("the old plan")
     clock.tick(days=10)
@@ -94,43 +81,10 @@ def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, que
     assert places(talked("We use sqlite"), question) == ["m0"]
 
 
-def test_search__question_that_is_cut__a_warning(talked) -> None:
-    memory = talked("the certificate expires")
-    found = memory.search("filler " * 1_000 + "certificate")
-    assert found == []
-    assert "Only the first 2,000 characters" in found.warning
-    assert memory.search("certificate").warning == ""
-
-
-def test_search__stop_words_only__found_by_them(talked) -> None:
-    assert places(talked("What is it about", "Nothing"), "what is it?")[0] == "m0"
-
-
-@pytest.mark.parametrize(
-    ("question", "options"), [("", {}), ("  ?!", {}), ("a", {"limit": 0}), ("a", {"kinds": ["x"]})]
-)
-def test_search__question_that_cannot_be_used__clear_error(talked, question: str, options) -> None:
-    with pytest.raises(BadValue):
-        talked("text").search(question, **options)
-
-
 def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) -> None:
     memory = talked("我们决定使用数据库来保存记忆", "今天天气很好", "明日の会議は中止です")
     assert places(memory, "数据库")[0] == "m0"
     assert places(memory, "会議")[0] == "m2"
-
-
-def test_search__one_chinese_character__found_wherever_it_is_in_its_text(talked) -> None:
-    memory = talked("我的猫叫小白", "这是我的猫", "猫", "他养狗")
-    assert set(places(memory, "猫")) >= {"m0", "m1", "m2"}
-    assert places(memory, "狗")[0] == "m3"
-    assert places(memory, "鱼") == []
-
-
-def test_search__words_of_other_forms_and_accents__found(talked) -> None:
-    memory = talked("The migrations were running", "Das Café öffnet um neun")
-    assert places(memory, "migration runs")[0] == "m0"
-    assert places(memory, "cafe oeffnet")[0] == "m1"
 
 
 @pytest.mark.parametrize(
@@ -154,17 +108,6 @@ def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, las
     assert (span.end - datetime.fromisoformat(last).replace(tzinfo=UTC)).days == 1
 
 
-@pytest.mark.parametrize("question", ["", "may I go", "on 31 February", "99999999 days ago"])
-def test_dates__none_or_impossible__no_span(question: str) -> None:
-    assert dates.spans(question, NOW) == []
-
-
-def test_dates__month_without_a_year_and_older_content__the_year_of_that_content() -> None:
-    latest = datetime(2023, 6, 1, tzinfo=UTC)
-    (span,) = dates.spans("in March", NOW, latest)
-    assert span.start.year == 2023
-
-
 def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clock) -> None:
     memory = talked("the deploy broke", "the weather")
     clock.tick(days=3)  # Tuesday
@@ -172,13 +115,6 @@ def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clo
     clock.tick(days=4)
     memory.session("later").add("user", "the deploy broke", message_id="l0")
     assert places(memory, "did the deploy break last Tuesday?")[0] == "t0"
-
-
-def test_search__secret_that_was_stored_before_its_rule__masked_on_the_way_out(project: Path, opened) -> None:
-    opened().session("talk").add("user", f"the token of the deploy is {SECRET}", message_id="m0")
-    with Holdfast.open(project) as memory:  # with the validators of every project
-        hit = memory.search("deploy token")[0]
-    assert SECRET not in hit.text + hit.excerpt
 
 
 def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_turn(project: Path, opened) -> None:
@@ -191,41 +127,6 @@ def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_tu
             for hit in memory.search(question):
                 assert "MIIE" not in hit.text + hit.excerpt + hit.before + hit.after
         assert "[REDACTED:private-key" in memory.search("mombasa")[0].text
-
-
-def test_search__empty_project__nothing_found_and_no_folder_made(opened, project: Path) -> None:
-    memory = opened()
-    found = memory.search("anything")
-    assert (list(found), found.texts, found.unread) == ([], 0, ())
-    assert not list(project.rglob("search.sqlite"))
-
-
-def test_search__damaged_journal__others_and_what_comes_before_the_damage_found_and_named(
-    talked, project: Path
-) -> None:
-    memory = talked("an apple before", "an apple after")
-    memory.session("other").add("user", "an apple elsewhere", message_id="o0")
-    path = project / ".holdfast/state/sessions/talk.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:2], b"no record at all\n", *lines[2:]]))
-    for _ in range(2):  # it is said each time, until it is repaired
-        found = memory.search("apple")
-        assert {hit.place for hit in found} == {"m0", "o0"}
-        assert found.unread == ("talk.jsonl",)
-
-
-def test_search__journal_with_a_damaged_first_line__named_instead_of_nothing_stored(
-    talked, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    memory = talked("an apple")
-    path = project / ".holdfast/state/sessions/talk.jsonl"
-    path.write_bytes(b"x" + path.read_bytes())
-    (path.parent / "begun.jsonl").touch()
-    assert memory.search("apple").unread == ("talk.jsonl",)
-    assert main(("--root", str(project), "search", "apple")) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("Nothing found in 0 records.")
-    assert "talk.jsonl" in said.err
 
 
 @pytest.mark.parametrize(

@@ -37,15 +37,6 @@ def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memo
     db.close()
 
 
-def test_search__backend_serves__kinds_times_session_and_limit_hold(memory, clock) -> None:
-    assert {hit.kind for hit in memory.search("osprey", kinds=["fact"])} == {"fact"}
-    assert {hit.kind for hit in memory.search("osprey", session="talk")} == {"turn"}
-    assert {hit.kind for hit in memory.search("osprey", until=clock().replace(hour=0))} == {"note"}
-    assert len(memory.search("osprey", limit=2)) == 2
-    memory.facts.delete(memory.facts.list()[0].id)
-    assert memory.search("osprey", kinds=["fact"]) == []
-
-
 def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock) -> None:
     backend = memory.services.store.backend
     for day in range(1, 20):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,11 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.config.values import PluginConfig
-from holdfast.errors import ConfigError, HoldfastError
-from holdfast_app.search import distil, index, table
-from holdfast_app.search.embedders import Embeddings
-
-np = pytest.importorskip("numpy", reason="holdfast-memory[recall] is not installed")
+from holdfast_app.search import distil, index
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 #: Words of the same meaning.
@@ -114,13 +109,6 @@ def test_search__turn_added__only_it_and_the_question_are_sent(talked, server: S
     assert sorted(server.asked) == ["My salary is fine", "what wage?"]
 
 
-def test_search__other_model__all_vectors_made_again(talked, server: Server) -> None:
-    found(talked(), "which car?")
-    server.asked.clear()
-    assert found(talked(model="other"), "which car?")[0] == "m0"
-    assert len(server.asked) == 4
-
-
 @pytest.mark.parametrize("failure", ["stopped", "status", "redirect", "page", "rows"])
 def test_search__endpoint_fails__words_are_searched_with_one_warning(talked, server: Server, failure: str) -> None:
     memory = talked()
@@ -146,51 +134,12 @@ def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path
     assert SECRET not in "".join(server.asked)
 
 
-def test_search__secret_over_the_end_of_what_is_sent__masked_before_it_is_cut(opened, server: Server) -> None:
-    opened().session("talk").add("user", "word " * 397 + f"{SECRET} end", message_id="m0")
-    settings = {"model": "m", "base_url": server.url}
-    plugins = {"embeddings": PluginConfig(enabled=True, settings=settings), "redaction": PluginConfig(enabled=True)}
-    assert opened(plugins=plugins).search("word")
-    assert server.asked
-    assert SECRET[:8] not in "".join(server.asked)
-
-
-def test_purge__with_vectors__none_of_the_removed_text_is_left(talked, project: Path) -> None:
-    memory = talked()
-    found(memory, "which car?")
-    before = {data for _, data in stored(project)}
-    assert memory.purge(subject="hound").clean
-    assert not (project / ".holdfast/state" / index.FILE).exists()
-    assert found(memory, "any dog?") != ["m1"]
-    assert len({data for _, data in stored(project)} & before) == 2
-
-
 def test_embeddings__key_of_the_environment__sent_to_the_named_address(
     talked, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     found(talked(), "which car?")
     assert set(server.keys) == {"Bearer sk-test"}
-
-
-class Context:
-    name, root = "embeddings", ""
-
-    def __init__(self, **settings: object) -> None:
-        self.settings = settings
-
-
-@pytest.mark.parametrize("settings", [{}, {"model": 3}, {"model": "m", "timeout_s": -1.0}])
-def test_embeddings__unusable_settings__clear_error(settings: dict[str, object]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Embeddings(context=Context(**settings))
-    assert caught.value.next_step
-
-
-def test_embeddings__plain_http_to_another_machine__nothing_is_sent() -> None:
-    made = Embeddings(context=Context(model="m", base_url="http://embed.example.org/v1"))
-    with pytest.raises(HoldfastError, match="plain HTTP"):
-        made.embed(["text"])
 
 
 # the table of word vectors
@@ -205,22 +154,6 @@ def made(tmp_path: Path, server: Server) -> Path:
     return out
 
 
-def test_table__distilled__words_of_a_meaning_are_near_without_the_server(made: Path, server: Server) -> None:
-    server.stop()
-    read = table.read(str(made))
-    car, automobile, dog, nothing = read.embed(["The car's", "an automobile", "dog", "zzz"])
-    near = lambda one, other: float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))  # noqa: E731
-    assert near(car, automobile) > 0.9 > near(car, dog)
-    assert not nothing.any()
-    head = json.loads(made.read_bytes().partition(b"\n")[0])
-    assert head == {"format": "holdfast word vectors", "version": 1, "words": 14, "dims": 3}
-
-
-def test_word_vectors__enabled__other_words_found(made: Path, opened, talked) -> None:
-    memory = opened(plugins={"word_vectors": PluginConfig(enabled=True, settings={"path": str(made)})})
-    assert found(memory, "which car?")[0] == "m0"
-
-
 @pytest.mark.parametrize("data", [b"no table", b"cut", None])
 def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warning(
     made: Path, opened, talked, data: bytes | None
@@ -233,19 +166,3 @@ def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warnin
     answer = memory.search("automobile")
     assert [hit.place for hit in answer][:1] == ["m0"]
     assert "word vectors" in answer.warning
-
-
-# sentence-transformers
-
-
-def test_sentence_transformers__library_there__its_vectors_are_used(opened, talked, monkeypatch, tmp_path) -> None:
-    (tmp_path / "sentence_transformers.py").write_text(
-        "class SentenceTransformer:\n"
-        "    def __init__(self, name):\n        assert name == 'm'\n"
-        "    def encode(self, texts):\n"
-        "        return [[1.0 * ('car' in t or 'automobile' in t), 0.1] for t in texts]\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
-    memory = opened(plugins={"sentence_transformers": PluginConfig(enabled=True, settings={"model": "m"})})
-    assert found(memory, "which car?")[0] == "m0"

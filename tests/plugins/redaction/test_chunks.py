@@ -74,13 +74,6 @@ def test_chunks__any_text_with_secrets__are_one_search(data):
     assert in_chunks(scanner, text, data.draw(st.integers(200, 900))) == whole(scanner, text)
 
 
-def test_chunks__secret_repeated_without_its_name__found_in_another_chunk(scanner):
-    text = f'password = "n0tAW0rd-9xKq"\n{LINES}\nThen n0tAW0rd-9xKq was used.\n'
-    hits = in_chunks(scanner, text)
-    assert len(hits) == 2
-    assert hits == whole(scanner, text)
-
-
 def test_on_validate__five_million_characters__masked_like_a_short_text(tmp_path):
     from holdfast import Holdfast
 

@@ -11,7 +11,8 @@ import pytest
 from tests.support.leaks import SECRETS, Fails, Tells, leaks, secret_text, whole_payload, write_everything
 
 from holdfast import FlushRefused, Holdfast, HoldfastError, Payload
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
+from holdfast_app.config import Config
 
 
 @pytest.fixture(params=["file", "sqlite"])

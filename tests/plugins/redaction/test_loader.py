@@ -79,22 +79,6 @@ def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(
         redactor(project, f"[[rules]]\nid = 'bad-rule'\nregex = '''{regex}'''\n")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[[rules]",
-        "rules = 3",
-        "[[rules]]\nregex = 3",
-        "[[rules]]\nregex = 'a'\nkeywords = 'a'",
-        "[[rules]]\nregex = 'a'\nsecretGroup = 4",
-        "[[rules]]\nregex = 'a'\nentropy = 'x'",
-    ],
-)
-def test_loader__a_file_that_is_no_rules_file__is_refused(project: Path, text: str) -> None:
-    with pytest.raises(ConfigError, match=r"gitleaks\.toml"):
-        redactor(project, text)
-
-
 @pytest.mark.parametrize("regex", [r"a+b+c?\w+!x", r"(\w+\s?)+!x", r".*.*.*=x"])
 def test_loader__an_expression_of_quadratic_time__is_refused(
     project: Path, regex: str, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,6 @@ from holdfast.errors import ConfigError, HookFailed, Refused
 from holdfast.gate import Gate
 from holdfast.plugin.discovery import PluginContext
 from holdfast.plugin.manager import PluginManager
-from holdfast.validation import ValidationRequest
 from holdfast_redaction import Redaction
 from holdfast_redaction.budget import RedactionFailed
 
@@ -42,22 +41,6 @@ def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project: Pa
     )
 
 
-def test_plugin__a_clean_text__gives_no_finding_and_makes_no_key(project: Path) -> None:
-    assert plugin(project).on_validate(ValidationRequest("daily", "x", "the token budget is 4000")) == ()
-    assert not (project / "state").exists()
-
-
-def test_plugin__a_second_pass__finds_nothing(project: Path) -> None:
-    of = plugin(project)
-    assert not of.on_validate(ValidationRequest("daily", "x", gate(of).admit(TEXT, surface="daily")))
-
-
-def test_finding__names_rule_line_and_span__and_never_the_secret(project: Path) -> None:
-    finding = plugin(project).on_validate(ValidationRequest("user", "USER.md", "one\npassword: Tr0ub4dor3"))[0]
-    assert (finding.rule, finding.line, finding.span) == ("redaction.password", 2, (14, 24))
-    assert "Tr0ub4dor3" not in f"{finding.message}{finding.fix}{finding.replacement}"
-
-
 @pytest.mark.req("R243")
 def test_policy__refuse__refuses_the_write(project: Path) -> None:
     of = plugin(project, policy={"secret": "refuse"})
@@ -72,11 +55,6 @@ def test_policy__of_a_surface__stands_above_the_general_one(project: Path) -> No
     assert "jane@corp.dev" in gate(of).admit("ask jane@corp.dev", surface="user")
     with pytest.raises(Refused):
         gate(of).admit("ask jane@corp.dev", surface="daily")
-
-
-def test_settings__allowed_values_and_disabled_rules__are_left_alone(project: Path) -> None:
-    of = plugin(project, allow=[SECRET], disable=["email"])
-    assert gate(of).admit(TEXT, surface="daily") == TEXT
 
 
 @pytest.mark.parametrize(
@@ -120,11 +98,6 @@ def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(
     ]
 
 
-def test_placeholder__of_another_store__is_another(project: Path, tmp_path: Path) -> None:
-    marks = {plugin(tmp_path / str(i)).redact(f"password={SECRET}") for i in range(4)}
-    assert len(marks) > 1
-
-
 def test_key_file__damaged__refuses_and_says_what_to_do(project: Path) -> None:
     (project / "state").mkdir()
     (project / "state" / "redaction.key").write_bytes(b"short")
@@ -140,21 +113,3 @@ def test_rule__that_runs_past_its_budget__refuses_the_write(project: Path) -> No
     with pytest.raises(HookFailed) as failed:
         gate(of).admit(TEXT, surface="daily")
     assert SECRET not in str(failed.value)
-
-
-def test_import_and_clean_text__load_nothing_heavy() -> None:
-    """A process starts at every agent event: no attrs, no typing, no TOML, no hashing for a clean text."""
-    code = (
-        "import sys, re; from holdfast_redaction import redact\n"
-        "text = 'Next: flush the session, see src/auth/token.py and commit 3f2a9c1; the budget is 4000 tokens. ' * 20\n"
-        "assert redact(text) == text\n"
-        "print([m for m in ('attrs', 'attr', 'typing', 'tomllib', 'hashlib', 'pluggy', 're2', 'ipaddress', 'holdfast.models') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"

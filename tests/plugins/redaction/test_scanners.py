@@ -15,7 +15,8 @@ import pytest
 from tests.support.leaks import Tells, secret_text, write_everything
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import StorageConfig
+from holdfast_app.config import Config
 
 #: A store is full of digests and ids, which are random and no secrets: entropy alone says nothing here.
 NOT_ENTROPY = ("--disable-plugin", "HexHighEntropyString", "--disable-plugin", "Base64HighEntropyString")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import tomllib
@@ -12,16 +11,10 @@ import pytest
 from tests.support.growth import grows_less_than
 
 from holdfast_redaction.engine import Scanner
-from holdfast_redaction.layers import names
-from holdfast_redaction.rules import build, lint, table
+from holdfast_redaction.rules import lint, table
 
 SOURCE = Path(table.SOURCE).read_text("utf-8")
 RULES = tomllib.loads(SOURCE)["rules"]
-
-
-def test_table__made_again_from_its_source__is_the_same() -> None:
-    made = [table.RULES, table.ANYWHERE, table.WORDS, table.TEXT, table.LOWER]
-    assert json.dumps(made) == json.dumps(build.tables(SOURCE)), "install the project again"
 
 
 def test_table__rules__are_named_once_and_say_where_the_format_is_published() -> None:
@@ -78,18 +71,7 @@ def test_scanner__hostile_text__takes_time_in_proportion_to_its_length() -> None
         )
 
 
-def test_table__every_keyword__has_the_two_characters_by_which_it_is_looked_for() -> None:
-    assert all(len(k) >= 2 for rows in (table.WORDS, table.TEXT, table.LOWER) for k, _ in rows)
-    assert all(len(hint) >= 2 for hint in names.HINTS)
-
-
 def _time(scanner: Scanner, text: str) -> float:
     started = time.process_time()
     scanner.find(text)
     return time.process_time() - started
-
-
-@pytest.mark.parametrize("piece", ["a", "password=", "eyJ", "sk-", "-----BEGIN PRIVATE KEY-----\n", "1 "])
-def test_scanner__a_million_characters__are_searched_within_the_budget(piece: str) -> None:
-    text = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
-    Scanner().find(text)  # raises RedactionFailed past its budget

@@ -14,13 +14,6 @@ from holdfast_redaction.engine import Scanner
 words = st.text("abcXYZ019_-", max_size=24) | st.sampled_from(
     ["env", "secret", "secrets", "projects", "vault", "a-b", "file", "x-y_z", "py", "key"]
 )
-phrases = st.lists(
-    st.sampled_from(
-        ["change", "me", "this", "my", "your", "the", "an", "insert", "api", "token", "key", "secret", "x", "here"]
-    ),
-    min_size=1,
-    max_size=5,
-).flatmap(lambda found: st.sampled_from("-_ .").map(lambda between: between.join(found)))
 
 
 @pytest.mark.req("R240")
@@ -28,17 +21,6 @@ def test_redact__a_sentence_in_capitals__is_read_like_any_other() -> None:
     secret = "N0TSOS3" + "CURE9"
     assert secret not in redact(f"SET THE ADMIN PASSWORD TO {secret} YESTERDAY")
     assert secret not in redact(f"USE {secret} AS THE PASSWORD")
-
-
-def test_redact__a_value_that_is_masked__what_the_sentence_says_before_it_is_found() -> None:
-    masked = redact("Tr0ub4dor&3 is the password: [REDACTED:password:12ab]")
-    assert "Tr0ub4dor" not in masked
-
-
-@pytest.mark.parametrize("behind", ["\r\n", "\r\nport: 1\r\n", " \xa0\n", " \x0b\n", ",\u2003;\n"])
-def test_redact__a_word_before_a_strange_end_of_line__is_masked_as_before_any_other(behind: str) -> None:
-    text = f"host: db\npassword: swordfish{behind}"
-    assert redact(text) == text.replace("swordfish", redact("password: swordfish")[len("password: ") :])
 
 
 WALLET = "witch collapse practice feed shame open despair creek road again ice least"
@@ -62,19 +44,6 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text: str) -> None:
     assert not set(WALLET.split()) & set(masked.split())
     assert masked.startswith(text[: text.index("{}")].replace("{{", "{"))
     assert redact(masked) == masked
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "random seed: 42",
-        "seed words: generate random numbers every time",
-        "the recovery plan is stop workers, flush queues, check logs, open traffic, go home, eat well, sleep, get up",
-        "the passphrase is optional",
-    ],
-)
-def test_redact__words_that_open_no_wallet__stay(text: str) -> None:
-    assert redact(text) == text
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -12,13 +11,11 @@ from hypothesis import strategies as st
 from tests.plugins.outbox.test_outbox import Board, said
 
 from holdfast import Holdfast
-from holdfast.config.values import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
 from holdfast_app.outbox.forge import Activity
 from holdfast_app.report.report import SECTIONS
-from holdfast_cli import main
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
 NOTE = ".holdfast/memory/2026-11-21.md"
@@ -116,15 +113,6 @@ def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_ar
     assert "the change is missing from" in after.sections["What does not fit together"][0].text
 
 
-def test_command__morning__text_json_and_its_own_window(flushed, project, capsys):
-    assert main(["--root", str(project), "report", "--morning"]) == 0
-    assert capsys.readouterr().out.startswith("# Morning report: ")
-    assert main(["--root", str(project), "report", "--morning", "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)
-    assert {"since", "remarks", "on_the_forge", "what_does_not_fit_together", "what_happened"} < set(table)
-    assert main(["--root", str(project), "report", "--morning", "--days", "3"]) == 2
-
-
 # what stands in a summary
 
 
@@ -216,11 +204,3 @@ def test_flush__change_of_state_cannot_be_told_where_people_look__is_refused(ope
         session.compact(0, payload())
     assert refused.value.target == "daily summary"
     assert (session.unsafe, len(session.messages)) == (True, 1)
-
-
-@pytest.mark.parametrize(("days", "findings"), [(30, 0), (0, 2)])
-def test_validate__note_is_older_than_notes_are_kept__is_no_finding(flushed, project, clock, days, findings):
-    (project / NOTE).unlink()
-    clock.tick(days=40)
-    memory = flushed(retention=RetentionConfig(daily=days))
-    assert len(memory.validate().errors) == findings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Conflict
-from holdfast.journal.journal import Journal, encode
+from holdfast.journal.journal import Journal
 from holdfast_app.sessions import rewriting
 
 
@@ -83,33 +83,3 @@ def test_append__journal_rewritten_since_it_was_read__conflict_and_nothing_added
     with pytest.raises(Conflict, match="rewritten"):
         journal.append({"kind": "message", "id": "2", "text": "b"}, first_line=first)
     assert stored(journal) == before
-
-
-def test_rewrite__nothing_to_change_or_dry_run__not_a_byte_changes(tmp_path):
-    journal = Journal(str(tmp_path), "s")
-    journal.append({"kind": "message", "id": "1", "text": "a secret"})
-    before = stored(journal)
-    assert rewriting.rewrite(journal, lambda record: record, keep) == 0
-    assert rewriting.rewrite(journal, masked, keep, dry_run=True) == 1
-    assert stored(journal) == before
-
-
-def test_rewrite__damaged_lines__only_those_that_are_wanted_stay(tmp_path):
-    journal = Journal(str(tmp_path), "s")
-    journal.append({"kind": "message", "id": "1", "text": "a"})
-    with open(journal.path, "ab") as file:
-        file.write(b"half of a secret\nhalf of a line\n" + encode({"kind": "message", "id": "2", "text": "b"}))
-    assert rewriting.rewrite(journal, masked, keep) == 1
-    data = stored(journal)
-    assert b"secret" not in data
-    assert b"half of a line" in data
-
-
-def test_erase__journal_with_all_that_lies_beside_it__nothing_is_left(tmp_path):
-    journal = Journal(str(tmp_path), "s")
-    journal.append({"kind": "checkpoint", "id": "1"}, {"kind": "message", "id": "2", "text": "b"})
-    with open(journal.path, "ab") as file:
-        file.write(b"damage\n")
-    assert rewriting.repair(journal) == 7
-    rewriting.erase(journal)
-    assert [p.name for p in (tmp_path / "sessions").iterdir()] == []

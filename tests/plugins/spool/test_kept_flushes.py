@@ -13,7 +13,7 @@ from holdfast.models import Receipt
 from holdfast.session.services import Services
 from holdfast.storage import Capability
 from holdfast_app.spool import shipping
-from holdfast_app.spool.kept import Kept, Spool, sentence
+from holdfast_app.spool.kept import Kept, Spool
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -22,18 +22,6 @@ def kept(number: int) -> Kept:
     at = AT - timedelta(hours=number)
     receipt = Receipt(flush_id=f"flush_{number}", session_id="s", reason="manual", at=at)
     return Kept(id=receipt.flush_id, session="s", at=at, server=f"server-{number}", receipt=receipt)
-
-
-@pytest.mark.parametrize(
-    ("many", "wanted"),
-    [
-        (0, ""),
-        (1, "1 flush is kept on this machine, not yet on server-0, since 2026-11-21 14:30."),
-        (2, "2 flushes are kept on this machine, not yet on server-0, server-1, since 2026-11-21 13:30."),
-    ],
-)
-def test_sentence__flushes_wait__says_how_many_where_and_since_the_oldest(many, wanted):
-    assert sentence([kept(number) for number in range(many)], UTC) == wanted
 
 
 def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_given(opened):

@@ -23,11 +23,6 @@ TURN = (
     "The importer retries 5 times, then it writes the row to rejects.csv.",
 )
 ANSWERED = "I renamed the column to cust_ref and ran the 12 tests of the billing schema."
-OTHERS = (
-    "Переименуй столбец в cust_ref, пожалуйста",
-    "請求書の列名を cust_ref に変更してください",
-    "سمّ العمود cust_ref من فضلك",
-)
 
 #: Fields that say who speaks and what. Without them a row holds no conversation that a reader could know.
 _NEEDED = frozenset({"type", "role", "content", "text", "message", "payload", "info", "parts"})
@@ -141,14 +136,6 @@ def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_a
 ) -> None:
     objective, summary = kept(write(tmp_path / "t.jsonl", data.draw(changed(client))))
     assert ASKED in objective
-    assert ANSWERED in summary
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("request_", OTHERS)
-def test_read__request_in_another_language__is_the_objective(client: str, request_: str, tmp_path: Path) -> None:
-    objective, summary = kept(write(tmp_path / "t.jsonl", conversation(client, request_)))
-    assert request_ in objective
     assert ANSWERED in summary
 
 

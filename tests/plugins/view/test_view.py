@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,24 +17,13 @@ from tests.plugins.agents.hooking import Client
 from tests.support import lived_in
 
 from holdfast import Holdfast
-from holdfast.config.values import Config
+from holdfast_app.config import Config
 from holdfast_cli import main
-from holdfast_cli.terminal import Term
 
 __all__ = ["run"]
 
 ALL = ("timeline", "diff", "explain", "why outbox")
 EVER = ("--days", "3660")
-SCRIPT = """
-import contextlib, io, json, sys
-from holdfast_cli import main
-with contextlib.redirect_stdout(io.StringIO()):
-    assert main(sys.argv[1:]) == 0
-print(json.dumps(sorted(sys.modules)))
-"""
-#: Of the page in the browser, which no command in the terminal needs.
-OF_THE_PAGE = {"holdfast_web", "http", "http.server", "jinja2", "markupsafe", "markdown_it"}
-RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture(scope="session")
@@ -94,16 +82,6 @@ def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_bl
     assert re.search(r"flushes .*[▁▂▃▄▅▆▇█].* \d+", text)
 
 
-@pytest.mark.parametrize(("width", "encoding"), [(20, "utf-8"), (80, "ascii"), (200, "utf-8")])
-def test_timeline__on_any_terminal__fits_the_width(
-    look: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, width: int, encoding: str
-):
-    monkeypatch.setenv("COLUMNS", str(width))
-    text = shown(("timeline", *EVER), encoding, monkeypatch)
-    assert max(map(len, text.splitlines())) <= max(width, Term().width)
-    assert "?" not in text
-
-
 # why
 
 
@@ -120,49 +98,6 @@ def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look:
     assert "outbox table instead of Redis" in turn["text"]
     assert look("sessions", "show", turn["session"], "--around", turn["id"]).code == 0
     assert look("why", source["place"], "--json").json["found"][0]["sources"][0]["turns"][0]["id"] == turn["id"]
-
-
-def test_why__of_a_fact_by_the_beginning_of_its_id__is_the_same_as_by_its_id(look: Callable[..., Result]):
-    fact = next(f for f in look("facts", "--json").json["facts"] if "outbox" in f["content"])
-    whole = look("why", fact["id"], "--json").json["found"]
-    assert whole[0]["sources"][0]["turns"]
-    for start in (fact["id"][:-1], fact["id"].removeprefix("fact_")):
-        assert look("why", start, "--json").json["found"] == whole
-
-
-def test_why__of_a_fact_that_left__shows_what_replaced_or_deleted_it(look: Callable[..., Result]):
-    events = look("facts", "log", "--json").json["events"]
-    gone = next(event for event in events if event["event"] == "deleted")
-    found = look("why", gone["id"], "--json").json["found"][0]
-    assert found["gone"]
-    assert [event["event"] for event in found["history"]] == ["deleted"]
-    assert "deleted" in look("why", gone["id"]).out
-
-
-@pytest.mark.parametrize(
-    "wanted", ["outbox table in place of Redis", "zzz", "MEMORY.md:9999", "fact_00000000", "../x:1"]
-)
-def test_why__of_something_unknown__exits_with_1_and_names_a_next_step(look: Callable[..., Result], wanted: str):
-    done = look("why", wanted)
-    assert done.code == 1
-    assert "next:" in done.err
-    error = look("why", wanted, "--json").json["error"]
-    assert error["next_step"]
-    if wanted.startswith("outbox"):
-        assert "Use the outbox table instead of Redis" in error["next_step"]
-
-
-# diff
-
-
-def test_diff__last_dream__shows_each_new_line_with_its_source(look: Callable[..., Result]):
-    told = look("diff", "--json").json["run"]
-    assert told["added"]
-    text = " ".join(look("diff").out.split())
-    for line in told["lines"]:
-        if not line["kept"]:
-            assert f"+ {line['text'].removeprefix('- ')}" in text
-            assert line["sources"][0] in text
 
 
 # explain
@@ -184,19 +119,6 @@ def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run: Run, pro
     lines = [line["text"] for part in explained["parts"] for line in part["lines"]]
     assert "\n".join(lines) == explained["text"]
     assert sum(part["cut"] for part in explained["parts"])
-
-
-def test_explain__each_line_of_memory__has_its_place_date_and_cost(look: Callable[..., Result], week: Path):
-    parts = look("explain", "--json").json["parts"]
-    memory = next(part for part in parts if part["name"] == "MEMORY.md")
-    stored = (week / ".holdfast" / "MEMORY.md").read_text().splitlines()
-    items = [line for line in memory["lines"] if line["text"].startswith("- ")]
-    assert items
-    for line in items:
-        name, _, number = line["source"].partition(":")
-        assert (name, stored[int(number) - 1]) == ("MEMORY.md", line["text"])
-        assert line["at"]
-        assert line["tokens"] > 0
 
 
 STATED = {
@@ -261,33 +183,6 @@ def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(
     assert not re.search(r"^\s*\?", text, re.MULTILINE)
 
 
-def test_hostile_text__of_memory_facts_and_sessions__is_printed_as_text(run: Run, project: Path):
-    hostile = "alert \x1b[31mred\x1b]52;c;aGk=\x07 \u202eright\u2066 <script>"
-    with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        memory.facts.create(hostile)
-        session = memory.session("s1")
-        session.add("user", f"Decision: {hostile}")
-        session.flush()
-        memory.deep_dream()
-    (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n- {hostile}\n")
-    for command in (*ALL, "why alert", "why MEMORY.md:3"):
-        done = run(*command.split())
-        assert not RAW.search(done.out + done.err), command
-
-
-def test_secret__stored_before_a_rule_knew_it__is_masked_on_the_way_out(run: Run, project: Path):
-    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    folder = project / ".holdfast"
-    with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        memory.session("s1").add("user", "Use the token")
-    (folder / "MEMORY.md").write_text(f"# Memory\n\n- The token is {secret}\n")
-    for command in ("explain", "why MEMORY.md:3", "why token", "explain --json", "why token --json"):
-        done = run(*command.split())
-        assert done.code == 0, done.err
-        assert secret not in done.out
-        assert "REDACTED" in done.out, command
-
-
 def test_clone__with_memory_of_another_machine__is_withheld(run: Run, project: Path):
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     folder = project / ".holdfast"
@@ -304,13 +199,3 @@ def test_clone__with_memory_of_another_machine__is_withheld(run: Run, project: P
         assert "withheld" in done.err, command
         assert "holdfast trust" in done.err
     assert "evil.example" not in run("explain").out
-
-
-def test_command__of_the_terminal__imports_nothing_of_the_page(week: Path) -> None:
-    env = {**os.environ, "HOME": str(week.parent / "home"), "USERPROFILE": str(week.parent / "home")}
-    env.pop("XDG_CONFIG_HOME", None)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "explain"],
-        cwd=week, env=env, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert sorted(OF_THE_PAGE & set(json.loads(done.stdout))) == []

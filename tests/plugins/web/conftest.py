@@ -16,7 +16,7 @@ import pytest
 from tests.support import lived_in
 
 from holdfast import Holdfast
-from holdfast.config.values import Config
+from holdfast_app.config import Config
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 

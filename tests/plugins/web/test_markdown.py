@@ -44,17 +44,3 @@ def test_to_html__of_any_text__writes_listed_tags_only(text: str) -> None:
     assert "<" not in rest
     assert ">" not in rest
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
-
-
-def test_to_html__of_usual_markdown__keeps_its_structure() -> None:
-    html = to_html("# Title\n\nA **bold** [link](https://a.example/?x=1&y=2).\n\n- one\n- two\n\n1. `code`\n")
-    assert "<h2 id=L1>Title</h2>" in html
-    assert '<strong>bold</strong> <a href="https://a.example/?x=1&amp;y=2" rel="noopener noreferrer">link</a>' in html
-    assert re.sub(r"\s+", "", html).count("<li") == 3
-    assert "<code>code</code>" in html
-
-
-def test_to_html__ids_of_lines__count_from_the_first_line_and_appear_once() -> None:
-    html = to_html("- one\n- two\n\n## Three\n\ntext\n", after={4: "<b>stamp</b>"})
-    assert re.findall(r"id=L(\d+)", html) == ["1", "2", "4", "6"]
-    assert "Three</h3>\n<b>stamp</b>" in html

@@ -9,13 +9,11 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
 
-from holdfast import FlushRefused, Holdfast
-from holdfast.config.values import Config
-from holdfast_app.dream.dreamlog import Status
+from holdfast import Holdfast
+from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_app.view.memory_lines import lines_of
 
@@ -28,26 +26,6 @@ RAW = re.compile(r"<script>alert|<img src=x|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\
 def plain(text: str) -> str:
     """The page's text without tags, on one line."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split())
-
-
-def test_links__of_every_view__lead_to_a_page(weeks: tuple[Holdfast, Client]) -> None:
-    _, client = weeks
-    pages = client.crawl(90)
-    assert {path: page.status for path, page in pages.items() if page.status != 200} == {}
-    assert [path for path, page in pages.items() if "{{" in page.text] == []
-    assert len(pages) > 60
-
-
-def test_overview__of_a_project_in_use__shows_what_was_saved_and_blocked(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    page = client.get().text
-    text = plain(page)
-    assert "SAFE, with turns not yet flushed" in text
-    assert "2 blocked" in text
-    assert re.search(r"\d+ flushes saved", text)
-    assert 'class="blocked"' in page
-    assert memory.work.list()[0].title in text
-    assert "Last 22 days" in text or "Last 23 days" in text
 
 
 def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(weeks: tuple[Holdfast, Client]) -> None:
@@ -63,84 +41,6 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     assert "changed or missing" not in text
 
 
-def test_memory__each_line__has_its_age_and_its_source(weeks: tuple[Holdfast, Client]) -> None:
-    _, client = weeks
-    page = client.get("memory").text
-    items = re.findall(r'<div class="fact".*?</div>\s*<p class="meta">(.*?)</p>', page, re.DOTALL)
-    assert len(items) > 8
-    assert all("ago" in item and re.search(r"documents/memory/2026-\d\d-\d\d\.md#L\d+", item) for item in items)
-    name, line = re.findall(r"(documents/memory/[\d-]+\.md)#L(\d+)", page)[0]
-    assert f"id=L{line}" in client.get(name).text
-
-
-def test_dream__of_a_night__shows_the_difference_and_its_sources(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    run = next(r for r in memory.dreams() if r.status is Status.DONE and r.added)
-    text = plain(client.get(f"dreams/{run.id}").text)
-    assert f"added: {run.added[0].removeprefix('- ')}"[:30] in text.replace("added: - ", "added: ")
-    assert "The memory of that night, with its sources" in text
-
-
-def test_facts__filtered__shows_those_of_the_category_and_confidence(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    text = plain(client.get("facts?category=correction&least=0.9").text)
-    assert "Prices are stored in cents" in text
-    assert "Answer in English" not in text
-    left = plain(client.get("departures").text)
-    assert "deleted by hand" in left
-    assert "a newer value was stated The deploy day is Tuesday" in left
-    assert "staging server" not in left
-    gone = next(one.id for one in memory.facts.trail.entries() if one.event == "deleted")
-    assert "This fact is no longer stored." in client.get(f"facts/{gone}").text
-
-
-def test_search__of_words__marks_them_and_leads_to_the_turn(weeks: tuple[Holdfast, Client]) -> None:
-    _, client = weeks
-    page = client.get("search?q=trigram+index").text
-    assert "<mark>trigram</mark>" in page
-    link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
-    path, _, anchor = link.partition("#")
-    assert f'id="{anchor}"' in client.raw("GET", path).text
-
-
-def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_place(
-    weeks: tuple[Holdfast, Client],
-) -> None:
-    memory, client = weeks
-    found = memory.search("trigram index never used", limit=30)
-    repeated = next(hit for hit in found if hit.kind == "note" and hit.also)
-    page = client.get("search?q=trigram+index+never+used&kind=note").text
-    assert all(f">{place.where}</bdi>" in page for place in (repeated, *repeated.also))
-    shown = re.findall(r'<li><p dir="auto">(.*?)</p>', page)
-    assert len(shown) == len(set(shown)) > 0
-    assert "**" not in "".join(shown)
-
-
-def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    text = plain(client.get("start").text)
-    assert "Where to resume" in text
-    assert "Prices are stored in cents" in text
-    assert memory.config.prompt.max_tokens == 2000
-    assert "of 2,000 tokens" in text
-    page = client.get("start").text
-    line = next(line for line in lines_of(memory.services.store.read("MEMORY.md").text) if line.kind == "item")
-    assert f'why/MEMORY.md%3A{line.number}">- {line.text}</a>' in unescape(page)
-    assert "open work and warnings always come first" in text
-
-
-def test_timeline__of_a_project_in_use__lists_what_was_blocked_and_in_which_session(
-    weeks: tuple[Holdfast, Client],
-) -> None:
-    memory, client = weeks
-    session = next(s for s in memory.sessions() if s.endswith("-10"))
-    page = client.get("timeline?days=30").text
-    assert "blocked Compaction refused, because the daily note could not be saved" in plain(page)
-    assert re.search(rf'sessions/{session}"><bdi>Customers may ask for their data', page)
-    assert 'class="compactions"' in page
-    assert re.search(r"\d\d compactions", plain(page))
-
-
 def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(
     weeks: tuple[Holdfast, Client],
 ) -> None:
@@ -152,25 +52,6 @@ def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the
     assert "Session Payment webhooks get lost" in plain(page)
     link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
     assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
-
-
-def test_fact__with_a_source__leads_to_the_note_and_the_turn_that_say_it(weeks: tuple[Holdfast, Client]) -> None:
-    memory, client = weeks
-    fact = next(fact for fact in memory.facts.list() if "72 hours" in fact.content)
-    text = plain(client.get(f"facts/{fact.id}").text)
-    assert "Said in" in text
-    assert "user You should know: The payment provider repeats a webhook for 72 hours" in text
-
-
-def test_session__whose_journal_starts_with_a_secret__has_a_masked_title(
-    serve: Callable[..., Client], project: Path
-) -> None:
-    memory = Holdfast.open(project)
-    memory.session("s1").add("user", "Use the key sk-ant-api03-" + "a1B2" * 12 + " for this\nand more")
-    with memory:
-        text = plain(serve(memory).get("sessions").text)
-    assert "a1B2a1B2" not in text
-    assert "for this and more" in text
 
 
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
@@ -275,34 +156,3 @@ def test_clone__with_memory_of_another_machine__withholds_its_content(
     assert "Withheld" in client.get("documents/MEMORY.md").text
     assert "Withheld" in client.get("facts").text
     assert client.get("facts/fact_12345678").status == 404
-
-
-def test_unsafe__session__is_a_banner_with_the_next_step(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
-    memory = opened()
-    session = memory.session("s1")
-    session.add("user", "Fix the login test")
-    (project / ".holdfast" / "memory").write_text("A file where a folder should be.\n")
-    with pytest.raises(FlushRefused):
-        session.compact(0)
-    client = serve(memory)
-    text = plain(client.get().text)
-    assert "UNSAFE 1 session must not drop context." in text
-    assert "holdfast flush --session s1" in text
-    assert "compaction blocked , because the daily note could not be saved" in plain(client.get("sessions/s1").text)
-    assert "1 UNSAFE" in plain(client.get("facts").text)
-
-
-def test_receipt__of_a_note_that_was_deleted__is_shown_as_missing(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
-    memory = opened()
-    session = memory.session("s1")
-    session.add("user", "Fix the login test")
-    session.compact(0)
-    client = serve(memory)
-    assert "everything is stored as written" in client.get("sessions/s1").text
-    (project / ".holdfast" / "memory" / "2026-11-21.md").unlink()
-    assert "changed or missing" in client.get("sessions/s1").text
-    assert "is missing" in client.get().text

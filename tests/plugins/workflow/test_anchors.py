@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from holdfast.config.layout import Surface
-from holdfast.errors import ConfigError
 from holdfast.validation import ValidationRequest
 from holdfast_app.workflow import Anchors
 from holdfast_app.workflow.sections import complete
-from holdfast_app.workflow.three import ANCHORS, FILES, TITLES
+from holdfast_app.workflow.three import ANCHORS, TITLES
 
 
 class Context:
@@ -33,12 +32,6 @@ def initial(surface: Surface) -> str:
 
 
 WHOLE = initial(Surface.PATTERNS)
-
-
-@pytest.mark.req("R226", "R227", "R228", "R229", "R233", "R236")
-@pytest.mark.parametrize("surface", FILES)
-def test_check__initial_text__has_neither_errors_nor_warnings(surface: Surface) -> None:
-    assert judge(initial(surface), surface) == []
 
 
 MISSING = ("missing", None, "error")
@@ -91,27 +84,6 @@ def test_check__section_without_content__is_a_warning(body: str, empty: bool) ->
 @pytest.mark.parametrize("change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n"), lambda t: t.rstrip()])
 def test_check__bom_crlf_and_no_last_newline__are_fine(change: Any) -> None:
     assert judge(change(WHOLE)) == []
-
-
-def test_check__fence_never_closed__is_an_error_at_its_line() -> None:
-    assert ("unclosed", 10, "error") in judge(WHOLE.replace("- None yet\n\n## App", "- a\n```\n\n## App", 1))
-
-
-@pytest.mark.parametrize("surface", ["daily", "memory"])
-def test_on_validate__other_surface__is_not_its_business(surface: str) -> None:
-    assert judge("anything", surface) == []
-
-
-def test_required__anchors_for_any_document__are_asked_for() -> None:
-    table: dict[str, object] = {"memory.md": ["# Tools", "### Deep"]}
-    assert judge("# Tools\nx\n", "memory", required=table) == [MISSING]
-    assert judge("# nothing\n", "patterns", required={"patterns.md": []}) == []
-
-
-@pytest.mark.parametrize("settings", [{"required": []}, {"required": {"a.md": "## X"}}, {"required": {"a.md": ["X"]}}])
-def test_settings__that_cannot_be_used__are_a_configuration_error(settings: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=r"plugins\.anchors"):
-        Anchors(context=Context(settings))
 
 
 @pytest.mark.req("R191", "R232")

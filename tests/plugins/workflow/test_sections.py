@@ -50,25 +50,11 @@ def test_insert__entry_that_is_there__is_not_added_twice(again: str) -> None:
     assert put(text, again) == text
 
 
-def test_insert__replaces__takes_the_place_of_the_old_line() -> None:
-    text = "## A\n- old\n  wrapped\n- other\n"
-    entry = CuratedEntry(text="new", replaces="old wrapped")
-    assert put(text, entry) == "## A\n- new\n- other\n"
-    assert put(put(text, entry), entry) == put(text, entry)
-
-
 @pytest.mark.req("R237", "R239")
 @pytest.mark.parametrize("entries", [["x" * 41], [""], ["a", "b", "c", "d", "e", "f"]], ids=["long", "blank", "many"])
 def test_insert__over_the_limits__is_refused(entries: list[str]) -> None:
     with pytest.raises(Refused):
         put("## A\n- q\n", *entries)
-
-
-def test_insert__text_that_looks_like_structure__stays_one_item() -> None:
-    text = put("## A\n\n## B\n- x\n", "```\n## C", "<!-- gone", "# T", "> q", "---")
-    assert [h.text for h in outline(text).headings] == ["A", "B"]
-    assert outline(text).unclosed is None
-    assert text.endswith("\n## B\n- x\n")
 
 
 @pytest.mark.req("R227", "R228", "R242")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.config.layout import PRESETS, Layout
-from holdfast.errors import ConfigError, Corrupt, HoldfastError, NotFound, Refused
+from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
@@ -249,31 +248,6 @@ def test_end__same_update_again__is_answered_without_writing(
         memory().workflow("build").end(NOTHING, confirmed=["tests-passed"])
 
 
-def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = memory()
-    opened.workflow("build").start()
-    backend = type(opened.store.backend)
-    original = backend.write
-
-    def fails(self: StorageBackend, name: str, text: str, expected: str | None = None) -> str:
-        if name.endswith("progress.md"):
-            raise OSError("pulled the plug")
-        return original(self, name, text, expected)
-
-    given = update_from(WHOLE)
-    with monkeypatch.context() as patched:
-        patched.setattr(backend, "write", fails)
-        with pytest.raises(OSError, match="pulled"):
-            opened.workflow("build").end(given, confirmed=["tests-passed"])
-        assert memory().workflow("build").is_open
-    memory().workflow("build").end(given, confirmed=["tests-passed"])
-    after = texts()
-    assert under(after["active_context"], "## Decisions") == WHOLE["decisions"]
-    assert under(after["progress"], "## Deferred Items") == WHOLE["deferred_items"]
-
-
 KILLED = """
 import os, signal, sys
 from holdfast import Holdfast
@@ -421,21 +395,6 @@ def test_update__secret__reaches_neither_files_nor_private_state(
     assert b"[SECRET]" in (project / FOLDER / "patterns.md").read_bytes()
 
 
-def test_update__validator_refuses__nothing_is_written(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
-    class Refuses:
-        @hookimpl
-        def on_validate(self, request: Any) -> list[Finding]:
-            return [Finding(rule="t/no", message="no")] if "forbidden" in request.text else []
-
-    opened = memory(Refuses())
-    before = texts()
-    with pytest.raises(Refused, match="no"):
-        opened.update(MemoryUpdate(decisions=["fine"], deferred_items=["forbidden"]))
-    assert texts() == before
-
-
 @pytest.mark.parametrize(("preset", "backend"), [("default", "sqlite"), ("timmy", "file"), ("opencode", "file")])
 def test_workflow__any_layout_and_backend__has_the_same_memory(
     opened: Callable[..., Holdfast], preset: str, backend: str
@@ -453,20 +412,6 @@ def test_workflow__any_layout_and_backend__has_the_same_memory(
     memory.workflow("build").end(update_from(WHOLE), confirmed=["tests-passed"])
     assert memory.validate().findings == ()
     assert len(memory.validate().checked) == 3
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        ([], "not a JSON object"),
-        ({"decision": ["x"]}, "unknown key"),
-        ({"decisions": "x"}, "decisions"),
-        ({"no_change": ["x.md"]}, "x"),
-    ],
-)
-def test_update_from__bad_input__names_the_key(data: object, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        update_from(data)
 
 
 @pytest.mark.parametrize(
@@ -563,26 +508,3 @@ def test_between_start_and_end__no_trigger__the_files_are_not_touched(
     with opened.session("s") as session:
         session.add("user", "hello")
     assert texts() == before
-
-
-def test_capture__section_is_full__waits_until_there_is_room(
-    memory: Callable[..., Holdfast], project: Path, gotchas: Callable[[], list[str]]
-) -> None:
-    opened = memory()
-    opened.update(MemoryUpdate(gotchas=[f"gotcha {n}" for n in range(50)]))
-    assert opened.capture("issue", "late", critical=True).waiting == 1
-    path = project / FOLDER / "patterns.md"
-    path.write_text(path.read_text().replace("- gotcha 7\n", ""))
-    opened.update(MemoryUpdate())
-    assert gotchas()[-1] == "late"
-
-
-def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
-    opened = memory()
-    opened.capture("issue", "x")
-    book = project / ".opencode/state/sightings.json"
-    assert json.loads(book.read_text())["sightings"]
-    book.write_bytes(b"{torn")
-    with pytest.raises(Corrupt, match=r"sightings\.json"):
-        opened.capture("issue", "x")
-    assert book.read_bytes() == b"{torn"

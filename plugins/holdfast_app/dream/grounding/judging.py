@@ -26,7 +26,7 @@ from holdfast_app.dream.grounding.check import Grounded, ground
 from holdfast_models.answers import last_object
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 

@@ -13,12 +13,13 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
+from holdfast.flush import notes
 from holdfast.fs import paths, private
-from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
 from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_app import background
 from holdfast_app.authorship import hostile
 from holdfast_app.facts.extraction import extract, extracted
 from holdfast_app.facts.extraction.extract import ExtractResult
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from holdfast.flush.interfaces import Gathered
     from holdfast.models import Extraction, Message, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.extraction.queue import Queue, Waiting
 
 logger = log("holdfast.facts")
@@ -61,12 +62,10 @@ def enqueue(
     """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
     are queued already. Returns the new items' ids. Raises: Unavailable.
 
-    Turn by turn the session's journal keeps the account, see :mod:`holdfast_app.facts.extraction.extracted`. At a flush
-    without that each message is extracted once anyway.
+    The session's journal keeps the account, see :mod:`holdfast_app.facts.extraction.extracted`.
     """
     if not said or not plugins:
         return []
-    by_turn = services.config.extract.when == background.TURN
     queue, journal = extract.queue_of(services), Journal(services.state, source)
     put: list[str] = []
     private.make(services.state)
@@ -74,15 +73,20 @@ def enqueue(
         waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
         account = extracted.read(journal)
         for missing, names in _missing(said, plugins, waiting, account):
-            turns = recall.without_recalled(turns_of(missing))
-            for piece in extract.pieces(turns) if by_turn else [turns] if turns else []:
-                covers = [m.id for turn in piece for m in turn.messages] if by_turn else []
+            for piece in extract.pieces(recall.without_recalled(turns_of(missing))):
+                covers = [m.id for turn in piece for m in turn.messages]
                 item = queue.put(
                     piece, names, error=error, source=source, now=services.clock(), flush=flush, covers=covers
                 )
                 put += [item.id] if item is not None else []
         _account_dropped(services, queue)
     return put
+
+
+def later(services: Services) -> list[str]:
+    """The extractors that a flush does not wait for: models, and turn by turn all of them."""
+    by_turn = services.config.extract.when == background.TURN
+    return [name for name, is_quick in services.plugins.extractors().items() if by_turn or not is_quick]
 
 
 def _missing(
@@ -121,9 +125,10 @@ def _note(
 
 
 def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) -> str:
-    """The summary of ``turns`` as it may be stored, lines that instruct an agent marked with their source; empty when a
-    validator refuses it."""
+    """The summary of ``turns`` as it may be stored, with the decisions and the rejected approaches; lines that instruct
+    an agent are marked with their source. Empty when a validator refuses it."""
     text = hostile.marked(extraction.summary, lambda line: _source(line, turns))
+    text = "\n\n".join(filter(None, (text, notes.late(hostile.cleared(extraction.draft, turns)))))
     text = paths.rewrite(text, services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
@@ -149,15 +154,17 @@ def work_off(
     from holdfast_app import progress
 
     result = ExtractResult()
-    queue = extract.queue_of(services)
+    queue, known = extract.queue_of(services), services.plugins.extractors()
     failing = {*but}
+    if not known:
+        return result
     try:
         for ids, others in ((first, 0), ((), limit)):
             for item in queue.claim(
-                services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
+                services.clock(), limit=others, known=known, first=ids, but=failing, even_if_not_due=even_if_not_due
             ):
                 progress.report(result.retried, 0, "queued conversations extracted")
-                plugins = _unasked(services, item)
+                plugins = [name for name in _unasked(services, item) if name in known]
                 if not plugins:  # its process died after recording it, or another process was faster
                     queue.done(item)
                     continue
@@ -202,11 +209,10 @@ def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tupl
     called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
     if not item.flush:
         return ()
-    part = item.id if item.covers else ""
     told = []
     for plugin, extraction in found.results:
         text = _summary(services, extraction, item.turns)
-        if text and _tell(services, item.source, item.flush, plugin, text, at=item.since, part=part):
+        if text and _tell(services, item.source, item.flush, plugin, text, at=item.since, part=item.id):
             told.append((item.flush, text))
     return tuple(told)
 
@@ -228,7 +234,6 @@ def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *
     """Put an admitted summary into the daily note of the time ``at``, which is the flush's, and into the journal of the
     session ``source``. False when it was refused or the session was purged. Raises: PluginError; Unavailable."""
     from holdfast.config.serde import stamp
-    from holdfast.flush import notes
     from holdfast.journal import summaries
     from holdfast.storage import block_marker
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.flush.interfaces import Gathered
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.extraction.extractors import Trouble
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
     from holdfast_app.facts.rejected import Rejected

@@ -19,7 +19,7 @@ from holdfast.text import recall
 if TYPE_CHECKING:
     from holdfast.errors import HookFailed
     from holdfast.models import Fact, Payload, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
 
 #: HTTP status (None without a response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {

@@ -14,22 +14,24 @@ import json
 import os
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from attrs import evolve, field, frozen
 
 from holdfast.config.serde import structure, unstructure
-from holdfast.config.values import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_app.config import ExtractConfig
 from holdfast_app.durable_queue.queue import DurableQueue, Row
 
 logger = log("holdfast.facts")
 
-_FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
+FILE: Final = "extract.jsonl"
+_LOG: Final = "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)
 #: Maximum number of waiting items; beyond it the oldest are given up.
 MAX_ITEMS = 200
@@ -84,7 +86,7 @@ class Queue:
     def __init__(self, state: str, rules: ExtractConfig) -> None:
         self._state = state
         self._rules = rules
-        self._path = os.path.join(state, _FILE)
+        self._path = os.path.join(state, FILE)
         self._log = os.path.join(state, _LOG)
         self._list: DurableQueue[Waiting | None] = DurableQueue(
             self._path, Waiting, what="A waiting turn", damaged=_unreadable
@@ -151,10 +153,12 @@ class Queue:
         limit: int,
         first: Collection[str] = (),
         but: Collection[str] = (),
+        known: Collection[str] = (),
         even_if_not_due: bool = False,
     ) -> list[Waiting]:
         """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
-        once more. None that waits for a plugin in ``but``. Items that have waited too long are given up."""
+        once more. None that waits for a plugin in ``but``, or only for others than the ``known`` ones (if given):
+        another process may have them. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
         if not os.path.exists(self._path) or (limit < 1 and not first):
             return []
@@ -166,6 +170,8 @@ class Queue:
             left = limit
             for item in _items(rows):
                 if item in late or not (even_if_not_due or item.due <= now):
+                    continue
+                if known and item.plugins and not {*item.plugins} & {*known}:
                     continue
                 if item.id in first or (left > 0 and not {*but} & {*item.plugins}):
                     left -= item.id not in first
@@ -285,4 +291,4 @@ def _items(rows: Iterable[_Row]) -> list[Waiting]:
 
 
 def _unreadable(_line: bytes) -> None:
-    logger.warning("skipped an unreadable line of state/%s, which stays in the file", _FILE)
+    logger.warning("skipped an unreadable line of state/%s, which stays in the file", FILE)

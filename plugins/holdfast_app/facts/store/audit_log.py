@@ -87,7 +87,7 @@ class FactTrail:
 
     def entries(self) -> Iterator[Departure]:
         """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
-        return filter(None, map(_event, tally.rows(self._path)))
+        yield from filter(None, map(_event, private.rows(self._path)))
 
     def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
         """Raises: Unavailable."""

@@ -18,8 +18,8 @@ from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
-    from holdfast.config.values import FactsConfig
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
+    from holdfast_app.config import FactsConfig
     from holdfast_app.facts.store.audit_log import FactTrail
 
 logger = log("holdfast.facts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,13 +15,14 @@ from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast_app.facts.store.writer import Value
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.store.writer import FactWriter
 
 logger = log("holdfast.facts")
@@ -97,9 +98,7 @@ def _is_one_document(text: str) -> bool:
     return isinstance(first, dict) and "facts" in first and "content" not in first
 
 
-def import_rows(
-    services: Services, facts: FactWriter, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
-) -> ImportReport:
+def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), facts.rejected
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
@@ -121,8 +120,7 @@ def import_rows(
         refused = zip(good, results, strict=True)
         bad += [BadRow(row.number, one.reason) for row, one in refused if one.outcome is AddOutcome.REFUSED]
         done += len(batch)
-        if progress is not None:
-            progress(done)
+        progress.report(done, 0, "rows imported")
     added, duplicates = outcomes[AddOutcome.ADDED], outcomes[AddOutcome.DUPLICATE]
     logger.info("imported %d facts; %d duplicates, %d bad rows", added, duplicates, len(bad))
     return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))

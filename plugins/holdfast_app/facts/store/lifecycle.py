@@ -26,7 +26,7 @@ from holdfast_app.facts.store.checks import (
 from holdfast_app.facts.store.writer import FactWriter, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import TypeAlias
 
@@ -239,13 +239,13 @@ class Facts(FactWriter):
                 return "context"
             raise
 
-    def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
+    def import_(self, rows: Iterable[object]) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
-        skipped and reported by number. The threshold does not apply. ``progress`` gets the number of processed rows.
+        skipped and reported by number. The threshold does not apply.
         """
         from holdfast_app.facts.store.factfile import import_rows
 
-        return import_rows(self.services, self, rows, progress=progress)
+        return import_rows(self.services, self, rows)
 
     # changing and leaving
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import Payload, Turn
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.store.writer import Value
 
 #: Characters of a fact that a warning quotes.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from holdfast.session.services import Services
+    from holdfast_app.base import Services
     from holdfast_app.facts.store.audit_log import FactTrail
 
 logger = log("holdfast.facts")

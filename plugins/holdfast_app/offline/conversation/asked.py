@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
-from holdfast_app.authorship.ownwords import MAX_CHARS, own_words
-from holdfast_app.offline.conversation import courtesy, picks
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.offline import cues
+from holdfast_app.offline.conversation import courtesy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -20,25 +21,27 @@ _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
-    r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
-    r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
-    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import "
-    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
+    r"\s*(?:at (?:async )?\S+ ?[(:]"
+    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
+    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
+    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
+    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
 )
-
-
-#: Minimum length of a request that is clear on its own.
-_SHORT_CHARS: Final = 30
-#: Beginnings of requests that correct the previous request.
-_CORRECTS: Final = Lazy(
-    r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-])"
-    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b",
+#: Beginnings of requests that correct the previous request or answer the agent's question.
+_REPLIES: Final = Lazy(
+    r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-]|\Z)"
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because)\b",
     re.IGNORECASE,
 )
-#: Beginnings of requests that answer the agent's question.
-_ANSWERS: Final = Lazy(r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b", re.IGNORECASE)
-#: Maximum length of a request that only picks a list item.
-_PICK_CHARS: Final = 80
+_QUESTION: Final = Lazy(r"[?？]\W*$")
+#: Maximum lengths of a request that is not clear on its own and of one that cannot explain another, in bytes, because
+#: scripts differ; and of a reply or question about the work at hand, in characters.
+_UNCLEAR: Final = 80
+_SHORT: Final = 8
+_ABOUT: Final = 130
+AFTER: Final = " (after: "
+#: Readers of the handoff cut an objective here, so its end would be lost.
+OBJECTIVE: Final = 200
 
 
 class Kind(Enum):
@@ -55,42 +58,8 @@ class Kind(Enum):
     """Not said by the user."""
 
 
-_PARTS: Final = Lazy(
-    r"(?<=[.!?;])\s+|\n+|,\s+(?=(?:i |we )?(?:gotta|got to|have to|see you|bis |hasta |until |that['’]?s (?:all|it)))"
-)
-_LABELLED: Final = Lazy(
-    r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
-    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
-    r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
-    re.IGNORECASE,
-)
-#: Questions about the current status, and requests to go on from it.
-_STATUS: Final = Lazy(
-    r"\W*(?:(?:so|ok(?:ay)?|and|please|now|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|great|alright)"
-    r"(?: (?:there|again|claude|codex))?)[,.!]? )*"
-    r"(?:where (?:do|are|were) (?:we|you|i)(?: stand)?"
-    r"|(?:where|what) did (?:we|you|i) (?:leave off|stop|get to|do)"
-    r"|what (?:were|was|are) (?:we|you|i) (?:doing|working on|up to)"
-    r"|(?:do you )?remember what (?:we|you|i) (?:did|were doing)"
-    r"|(?:what(?:['’]s| is) )?(?:the )?(?:current )?(?:status|state|next|left)"
-    r"|what (?:now|should we do(?: next)?)|how(?:['’]s| is) it going|any (?:progress|news|updates?)"
-    r"|how far (?:are|did|have) (?:we|you|i)(?: get| got| come)?"
-    r"|are you (?:done|finished|there|still there)|what(?:['’]s| is) going on|let['’]?s (?:get started|start|begin)"
-    r"|(?:(?:can|could|will|would) (?:you|we) (?:please )?|let['’]?s )?"
-    r"(?:continue|resume|carry on|go on|keep going|proceed|pick (?:it |things |this )?(?:back )?up)"
-    r"(?: with (?:it|this|that|the (?:task|work|plan|rest)))?"
-    r"(?: (?:right )?(?:from |at )?where (?:we|you|i) (?:left|stopped|were|ended)(?: off| it)?)?"
-    r"|wo (?:waren|sind|stehen) wir)"
-    r"(?: (?:now|again|please|so far|yet|yesterday|before|last (?:time|week|night)|stehen ?geblieben))*\W*$",
-    re.IGNORECASE,
-)
-_FAREWELL: Final = Lazy(rf"\W*(?:{courtesy.FAREWELL})\W*$", re.IGNORECASE)
+_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
-_LEADING: Final = Lazy(
-    r"^(?:(?:hi|hello|hey|thanks|thank you|thx|great|good|nice|cool|perfect|awesome|excellent|ok|okay|yes|yeah|alright)"
-    r"(?: (?:there|all|so much|a lot|very much|job|work|catch|point|idea|find|claude|codex))?\s*[,.!:;–—-]+\s*)+(?=\S)",
-    re.IGNORECASE,
-)
 
 
 def kind(text: str) -> Kind:
@@ -117,12 +86,8 @@ def _part_kind(part: str) -> Kind:
     first = _WORD.search(part)
     if first is None:
         return Kind.NOTHING
-    if _LABELLED.match(part):
+    if cues.is_statement(part):
         return Kind.STATEMENT
-    if _STATUS.match(part):
-        return Kind.ASSENT
-    if _FAREWELL.match(part):
-        return Kind.COURTESY
     if first[0].lower() not in courtesy.SAYS_NOTHING:
         return Kind.REQUEST
     words = [word.lower() for word in _WORD.findall(part)]
@@ -155,9 +120,9 @@ def headline(own: str, limit: int) -> str:
     text.
     """
     prose = paragraphs(own)
-    if not prose:
+    if not prose or (len(prose) == 1 and prose[0].endswith(":")):  # "The error is still there:"
         prose = [" ".join(own.split())]
-    whole = _LEADING.sub("", " ".join(prose)) or " ".join(prose)
+    whole = " ".join(prose)
     if len(whole) <= limit:
         return whole
     last = prose[-1]
@@ -185,55 +150,21 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int) -> str:
-    """The last request in at most ``limit`` characters. A request of a few words ("push"), a correction or a request
-    during a turn is followed in brackets by the request that it belongs to. Empty without a request."""
-    last = newest_requests(messages, 2)
-    if not last:
+    """The last request in at most ``limit`` characters. One of a few words ("push"), a reply or a question about the
+    work is followed in brackets by the request that it belongs to. Empty without a request."""
+    found = requests(reversed(messages))
+    last = next(found, None)
+    if last is None:
         return ""
-    text = headline(last[-1][1], limit)
-    if len(text) <= _PICK_CHARS and (item := _picked(messages, *last[-1])):
-        return f"{text} ({cut(item, limit - len(text) - 3)})"
-    steering = _steering(messages)
-    if len(last) == 1:
+    text = headline(last[1], limit)
+    is_about = _REPLIES.match(text) or _QUESTION.search(text)
+    if len(text) > _ABOUT or (not is_about and len(text.encode()) > _UNCLEAR):
         return text
-    during = last[-1][0].id in steering
-    correction = len(text) <= limit * 2 // 3 and _CORRECTS.match(text) is not None
-    if len(text) > _SHORT_CHARS and not (during or correction):
-        return text
-    asks = list(requests(messages))[:-1]
-    began = next((own for message, own in reversed(asks) if _stands_alone(message, own, steering)), asks[0][1])
-    text = cut(text, limit * 2 // 3)
-    return f"{text} (after: {headline(began, limit - len(text) - 10)})"
-
-
-def _stands_alone(request: Message, own: str, steering: set[str]) -> bool:
-    """Whether a request neither adds to the previous one, nor corrects it, nor answers a question."""
-    return request.id not in steering and not (_CORRECTS.match(own) or _ANSWERS.match(own))
-
-
-def _steering(messages: Iterable[Message]) -> set[str]:
-    """The ids of messages that the user sent during a turn. A request among them adds to the previous request or
-    replaces it."""
-    found: set[str] = set()
-    working = False
-    for message in messages:
-        if message.role == "user":
-            if working:
-                found.add(message.id)
-        elif message.role in ("assistant", "tool") and message.tool != "thinking":
-            working = bool(message.tool) or message.role == "tool"
-    return found
-
-
-def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
-    """The item in the last answer's list that a request like "2", "let's do 5" or "B" picks, or empty."""
-    answer = ""
-    for message in messages:
-        if message is request:
+    began = ""
+    for _, began in found:
+        if len(began.encode()) > _SHORT and not (_REPLIES.match(began) or _QUESTION.search(began)):
             break
-        if message.role == "assistant" and not message.tool:
-            answer = message.text[-MAX_CHARS:]
-    return picks.picked(answer, own)
+    return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})" if began else text
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

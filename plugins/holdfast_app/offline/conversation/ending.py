@@ -1,29 +1,36 @@
 """How a span of messages ends: whether work is open, and the next step, in the speakers' words.
 
 Work is open when a request, a tool call or a result is last, when the last answer announces an action or asks for
-something it needs, and while the client's task list has unfinished entries. An offer of more ("shall I also ...?")
-leaves it finished.
+something it needs, and while the last request's task list has unfinished entries. An offer of more ("shall I also
+...?") leaves it finished. The next step is the task in progress and the end of the agent's text since the last
+request; without either it is the request.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
-from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, Lines
 from holdfast_app.offline.conversation import asked, tasks
 from holdfast_app.offline.conversation.asked import Kind
+from holdfast_app.offline.speech import units
 
 if TYPE_CHECKING:
     from holdfast.models import Message
 
-#: Limits in characters.
+#: Limits in characters: of a next step, of an answer's end that is searched for a label, of an end that says little
+#: alone, and of a request that only answers or picks.
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
+_FEW: Final = 60
+_PICK: Final = 16
+#: Number of last sentences to read.
+_UNITS: Final = 40
 NONE: Final = "none"
 #: Questions of an agent that waits for its first or next task.
 _WHAT_NEXT: Final = Lazy(
@@ -31,54 +38,40 @@ _WHAT_NEXT: Final = Lazy(
     r"|what (?:can|may|could|should|shall) (?:i|we) (?:do|help|work on|start with)|what are (?:we|you) working on)\b",
     re.IGNORECASE,
 )
-
 _ANNOUNCES: Final = Lazy(
-    r"(?:^|[\s>*_(:;,。–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
-    r"(?:let me(?! know)|i['’]?ll(?! (?:leave|stop|wait|be (?:here|happy|glad)|need|stay|remember|keep that))"
-    r"|i will(?! (?:need|not))|i['’]?m (?:now |going to |about to |starting|adding|running|checking|updating"
-    r"|applying|fixing|moving|looking|reading|writing|verifying|pulling|testing|doing|switching|tracing|inspecting"
-    r"|validating|committing|rerunning|re-running|wiring|creating|implementing|patching|making|finishing|removing)"
-    r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
-    r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
-    r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
-    r"|let['’]?s (?!go\b|see if you))"
+    r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
+    r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
+    r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
+    r"|next step(?: is|:)|now (?:to|for|i|we) |let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
     r"|als nächstes\b|ich werde (?:jetzt|nun|gleich|noch)\b|(?:jetzt|nun|danach) (?:werde|\w+e) ich\b"
     r"|a continuación\b|(?:ahora|luego|después) (?:voy|vamos) a\b|je vais (?:maintenant|ensuite)\b|ensuite,? je\b"
     r"|em seguida\b|agora vou\b|次に|続いて|接下来|далее я\b|теперь я\b)",
     re.IGNORECASE,
 )
-_NOW: Final = Lazy(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
+_NEXT: Final = (
+    r"(?:next(?: steps?| action| up)?|nächste[rn]? schritte?|als nächstes"
+    r"|(?:siguientes?|próximos?) pasos?|prochaines? étapes?|следующий шаг|次のステップ|下一步)[*_ ]*"
+)
 #: A labelled next step, with at most two following lines. An answer with a next step is not finished.
 _LABELLED: Final = Lazy(
-    r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*(?:next(?: steps?| action| up)?|nächste[rn]? schritte?|als nächstes"
-    r"|(?:siguientes?|próximos?) pasos?|prochaines? étapes?|следующий шаг|次のステップ|下一步)[*_ ]*[:：][*_ ]*"
-    r"(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){0,2}\Z",
-    re.IGNORECASE,
+    rf"(?:^|[.!?]\s+|\n)[ \t>*_#-]*{_NEXT}[:：][*_ ]*(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){{0,2}}\Z", re.IGNORECASE
 )
+#: The sentence or heading with which the next step begins.
+_BEGINS: Final = Lazy(rf"{_NEXT}(?:[:：]|\Z)", re.IGNORECASE)
 _NO_STEP: Final = Lazy(
     r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
 )
 #: Announcements that depend on the user, or that mean nothing is left to do.
 _CONDITIONAL: Final = Lazy(
-    r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
+    r"^\W*if\b|\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
     r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
-    r"|just (?:say|let me know|ask)|(?:say|tell me|let me know) (?:if|when|which|whether|what|and)|feel free"
+    r"|just (?:say|ask)|let me know|(?:say|tell me) (?:if|when|which|whether|what|and)|feel free"
     r"|happy to|you can (?:now|also)|should you)\b",
     re.IGNORECASE,
 )
 _OFFER: Final = Lazy(
-    r"\b(?:(?:would|do|did) you (?:like|want|prefer)(?: me)?|want me to|shall i|should i|may i|can i|could i|shall we"
+    r"\b(?:would you like|(?:do|did) you (?:want|prefer) (?:me|to)|want me to|(?:shall|should|may|can|could) i|shall we"
     r"|interested in)\b",
-    re.IGNORECASE,
-)
-_MORE: Final = Lazy(
-    r"\b(?:also|another|further|next|more|additional(?:ly)?|as well|too|else|extend|add|commit|push|open a (?:pr|pull"
-    r" request)|help|deeper|turn this into|follow[- ]?up|while i['’]m (?:here|at it))\b",
-    re.IGNORECASE,
-)
-#: A choice between two named ways.
-_CHOICE: Final = Lazy(
-    r"\bdo you (?:want|prefer)\b(?! me to).{3,120},? or (?!not\b|is\b|are\b|leave\b|skip\b|anything|something)\S+ \S+",
     re.IGNORECASE,
 )
 _APPROVAL: Final = Lazy(
@@ -97,27 +90,17 @@ _NEEDS: Final = Lazy(
     r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
     re.IGNORECASE,
 )
-#: A choice left to the user without a question mark, near the end. Each line must end: splitting lines takes minutes.
-_OPTIONS: Final = Lazy(
-    r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
-    r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+(?:\n+|\Z)){2,6})(?:[^\n]+(?:\n+|\Z)){0,5}\s*\Z",
-    re.IGNORECASE | re.MULTILINE,
-)
-#: A command handed over in its own block.
-_CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
-#: A short sentence with any of these words needs the previous sentence.
-_POINTS_BACK: Final = Lazy(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
-_SHORT_CHARS: Final = 70
 _DONE: Final = Lazy(
     r"\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed|replaced|finished|ready"
     r"|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set|exported|set up|installed"
     r"|here(?:['’]s| is| are))\b",
     re.IGNORECASE,
 )
-_SENTENCE: Final = Lazy(r"(?<=[.!?:])[\"')\]*_`]*\s+(?=[A-Z0-9\"'`*(¿¡«]|I['’])|\n+")
-_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 _QUESTION: Final = Lazy(r"[?？]\W*$")
-_ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
+_FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
+#: A command handed over in its own block.
+_CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
+_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
 
 class Ending(NamedTuple):
@@ -141,116 +124,88 @@ def of(messages: Sequence[Message]) -> Ending:
     if not said:
         return Ending()
     last = said[-1]
-    if last.role == "user":
-        return _unanswered(said, own_words(last.text))
-    if last.role == "tool" or last.tool:
-        return _interrupted(said)
-    return _answered(said, last, courtesy=courtesy)
+    request = next(iter(asked.newest_requests(said, 1)), None)
+    since = takewhile(lambda m: request is None or m is not request[0], reversed(said))
+    step = tail(_spoke(since))
+    task, is_working = "", bool(last.tool) or last.role == "tool"
+    if last.role != "user":
+        listed = tasks.of(said)
+        task = tasks.current(listed, tasks.DOING, *([] if is_working else [tasks.PENDING]))
+        if not (is_working or task or (not courtesy and waits(last.text))):
+            return Ending(open=False, next_step=NONE)
+    if task and step and task not in step:
+        step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
+    elif request and not (task or step):
+        step = _asked(said, *request)
+    elif request and is_working and len(step or task) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
+        step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
+    step = step or task
+    return Ending(open=True, next_step=cut(step, MAX_NEXT), goes_on=last.role == "user" and not step)
 
 
-def _unanswered(said: Sequence[Message], own: str) -> Ending:
-    if asked.kind_of_words(own) is not Kind.ASSENT:
-        return Ending(open=True, next_step=asked.headline(own, MAX_NEXT))
-    answer = next((m.text for m in reversed(said[:-1]) if m.role == "assistant" and not m.tool), "")
-    step = _proposal(answer) or _last_request(said, MAX_NEXT)
-    return Ending(open=True, next_step=step, goes_on=not step)
+def _spoke(messages: Iterable[Message]) -> Iterable[str]:
+    return (m.text for m in messages if m.role == "assistant" and not m.tool)
 
 
-def _last_request(said: Sequence[Message], limit: int) -> str:
-    newest = asked.newest_requests(said, 1)
-    return asked.headline(newest[0][1], limit) if newest else ""
+def _asked(said: Sequence[Message], request: Message, own: str) -> str:
+    """The request; one of a few words, which answers or picks, followed by the end of the text that it answers."""
+    step = asked.headline(own, MAX_NEXT)
+    before = takewhile(lambda m: m is not request, said)
+    if len(step) > _PICK or not (answered := tail(_spoke(reversed(list(before))), MAX_NEXT - len(step) - 10)):
+        return step
+    return f"{step}{asked.AFTER}{answered})"
 
 
-def _interrupted(said: Sequence[Message]) -> Ending:
-    """The next step when a call or a result is last. This is the action announced before it, otherwise the task in
-    progress, otherwise the request."""
-    spoke = next((m for m in reversed(said) if m.role == "user" or (m.role == "assistant" and not m.tool)), None)
-    step = announced(spoke.text, working=True) if spoke and spoke.role == "assistant" else ""
-    step = step or cut(tasks.of(said).current, MAX_NEXT) or _last_request(said, MAX_NEXT)
-    return Ending(open=True, next_step=step)
+def tail(texts: Iterable[str], limit: int = MAX_NEXT) -> str:
+    """The end of the newest of ``texts``, newest first: whole sentences of at most ``limit`` characters, from a label
+    "Next:" on, without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end of
+    the text before it."""
+    kept: list[str] = []
+    room = limit
+    for text in texts:
+        for unit in reversed(_ends(text)):
+            unit = _with_code(" ".join(re.sub(r"[*_]{2,}", "", unit).split()), text)
+            if not kept and _FILLER.match(unit):
+                continue
+            if kept and len(unit) >= room:
+                return " ".join(kept)
+            kept.insert(0, cut(unit, limit))
+            room -= len(kept[0]) + 1
+            if _BEGINS.match(unit):
+                return " ".join(kept)
+        if limit - room > _FEW:
+            break
+    return " ".join(kept)
 
 
-def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Ending:
-    step = "" if courtesy else announced(last.text) or needed(last.text, _last_request(said, _SHORT_CHARS))
-    step = step or cut(tasks.of(said).waiting, MAX_NEXT)
-    return Ending(open=bool(step), next_step=step or NONE)
+def _ends(text: str) -> list[str]:
+    """The last sentences, items and headings that have a word."""
+    return [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), _UNITS)]
 
 
-def announced(text: str, *, working: bool = False) -> str:
-    """The action announced at an answer's end, in its words, or empty. With ``working`` a call
-    follows, so a last sentence like "Now the second review:" announces it."""
+def _with_code(unit: str, text: str) -> str:
+    """``unit`` with the first line of the code block after it in ``text``."""
+    below = _CODE_BELOW.match(text, text.rfind(unit) + len(unit)) if unit.endswith(":") and unit in text else None
+    return f"{unit} {below[1].strip()}" if below else unit
+
+
+def waits(text: str) -> bool:
+    """Whether an answer announces an action or asks the user for something, rather than offering more."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
-        return cut(labelled["step"].strip(" *_"), MAX_NEXT)
-    sentences = _last_sentences(text)
-    for sentence in reversed(sentences[-2:]):
-        if _ENDINGS.match(sentence) or _CONDITIONAL.search(sentence) or _QUESTION.search(sentence):
-            continue
-        if working and sentence is sentences[-1] and _NOW.match(sentence):
-            return cut(sentence, MAX_NEXT)
-        if found := _ANNOUNCES.search(sentence):
-            start = found.start() if found.start() > 120 else 0
-            step = sentence[start:].strip(" :,;–—-")
-            before = sentences.index(sentence) - 1
-            if len(step) < _SHORT_CHARS and before >= 0 and _POINTS_BACK.search(step):
-                step = f"{sentences[before]} {step}"
-            return cut(step, MAX_NEXT)
-    return ""
-
-
-def needed(text: str, request: str = "") -> str:
-    """The request to the user that ends an answer. Empty without a request, or with only an offer of more.
-
-    A question whether to do a short ``request`` ("commit") is not an offer of more.
-    """
-    if choice := _OPTIONS.search(text[-_TAIL:]):
-        items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
-        return cut(f"Options: {items}", MAX_NEXT)
-    sentences = _last_sentences(text)
+        return True
+    ends = _ends(text)[-3:]
+    if any(_ANNOUNCES.search(s) and not (_CONDITIONAL.search(s) or _QUESTION.search(s)) for s in ends[-2:]):
+        return True
     offered = False
-    for sentence in reversed(sentences[-3:]):
+    for sentence in reversed(ends):
         if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
-            return cut(_with_code(sentence, text), MAX_NEXT)
+            return True
         if offered or not _QUESTION.search(sentence):
             continue
         if _WHAT_NEXT.search(sentence):
-            return ""
-        if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
-            more = _MORE.search(sentence)
-            asked_for = more and len(request) < _SHORT_CHARS // 2 and more[0].casefold() in request.casefold()
-            if asked_for or _APPROVAL.search(sentence):
-                return cut(sentence, MAX_NEXT)
-            if not more and (_CHOICE.search(sentence) or not _DONE.search(text[:600])):
-                return cut(sentence, MAX_NEXT)
-            offered = True
-            continue
-        return cut(sentence, MAX_NEXT)
-    return ""
-
-
-def _with_code(sentence: str, text: str) -> str:
-    """``sentence`` with the first line of the code block after it in ``text``."""
-    if not sentence.endswith(":"):
-        return sentence
-    below = _CODE_BELOW.match(text, text.rfind(sentence) + len(sentence))
-    return f"{sentence} {below[1].strip()}" if below else sentence
-
-
-def _proposal(text: str) -> str:
-    """The answer's proposal, to which "yes, go on" refers."""
-    return announced(text) or next(
-        (
-            cut(s, MAX_NEXT)
-            for s in reversed(_last_sentences(text)[-4:])
-            if _QUESTION.search(s) or _CONDITIONAL.search(s) or _ANNOUNCES.search(s)
-        ),
-        "",
-    )
-
-
-def _last_sentences(text: str) -> list[str]:
-    """The last sentences, without code and markup."""
-    prose = "\n".join(line.text.lstrip("> ") for line in Lines(text) if line.kind in (HEADING, ITEM, TEXT))[-_TAIL:]
-    lines = re.sub(r"[*_]{2,}", "", prose).splitlines()
-    found = (sentence.strip() for line in lines for sentence in _SENTENCE.split(line))
-    return [s for s in found if any(c.isalnum() for c in s)]
+            return False
+        offered = _OFFER.search(sentence) is not None or _CONDITIONAL.search(sentence) is not None
+        if not offered or _APPROVAL.search(sentence) or not _DONE.search(text[:600]):
+            return True
+    return False

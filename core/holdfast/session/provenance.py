@@ -1,0 +1,76 @@
+"""The application's answer to: which passages of the stored memory may agents have?
+
+The kernel trusts its folder, so its own :class:`Provenance` gives agents everything and records nothing. An application
+extends it (:meth:`holdfast.session.services.Services.provenance`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from holdfast.models import Fact
+
+
+class Withheld(Protocol):
+    """A passage that agents do not get. ``line`` is its first line, 1-based; ``key`` identifies its content."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def lines(self) -> range: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+
+
+class Sifted(NamedTuple):
+    """A document's text for agents. Withheld passages became blank, so that line numbers stay."""
+
+    text: str
+    withheld: tuple[Withheld, ...]
+
+
+class Provenance:
+    """Withholds nothing. All methods raise Unavailable when the records cannot be read or written."""
+
+    #: Whether anything may be withheld. If not, no text needs to be read for :meth:`record`.
+    withholds: ClassVar[bool] = False
+
+    def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
+        """Record, once, the project's content from before this machine's first write."""
+
+    def record(self, name: str, before: str, after: str) -> None:
+        """Record the passages that a write of this machine is about to add."""
+
+    def record_facts(self, facts: Iterable[Fact]) -> None:
+        """Record facts that this machine is about to store."""
+
+    def confirm(self, name: str, text: str) -> None:
+        """Record that a document was read back after a write."""
+
+    def delete(self, name: str) -> None:
+        """Record durably that a call is about to delete the document."""
+
+    def stored(self) -> list[str]:
+        """The documents created here, read back and not deleted by a call, sorted."""
+        return []
+
+    def sift(self, name: str, text: str) -> Sifted:
+        """The document's text without passages that are withheld from agents."""
+        return Sifted(text, ())
+
+    def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Those of ``facts`` that are withheld from agents."""
+        return []
+
+    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
+        """Record passages and facts that the user has seen."""
+
+    @property
+    def stamp(self) -> str:
+        """Changes when a withheld passage may be shown, or the reverse."""
+        return ""

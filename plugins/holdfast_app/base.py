@@ -1,0 +1,38 @@
+"""The services that the features get, with the settings and the store of all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.config.layout import Surface
+from holdfast.session import services
+
+if TYPE_CHECKING:
+    from holdfast.storage import Document
+    from holdfast_app.config import Config
+    from holdfast_app.trust.store import Store
+
+
+class Services(services.Services):
+    """:mod:`holdfast_app.services` answers the kernel's questions with the features, which stand on this class."""
+
+    config: Config
+    store: Store
+
+    def recalled(self, name: str) -> Document | None:
+        """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not
+        exist or nothing of it may be shown. Raises: Corrupt; Unavailable; PluginError."""
+        document = self.store.read(name)
+        return self.recalled_from(document) if document else None
+
+    def recalled_from(self, document: Document) -> Document | None:
+        """As :meth:`recalled`, for a document that was read."""
+        text, withheld = self.store.sifted(document)
+        if withheld and not text.strip("+\n"):
+            return None
+        return self.shown(document._replace(text=text))
+
+    def shown(self, document: Document) -> Document:
+        """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
+        surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
+        return document._replace(text=self.gate.outgoing(document.text, surface=surface, name=document.name))

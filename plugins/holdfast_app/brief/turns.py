@@ -1,0 +1,69 @@
+"""The newest messages of a session, from its journal: the last one if no note quotes it, and others for free space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError
+from holdfast.journal import order
+from holdfast.journal.journal import Journal
+from holdfast.text import recall
+from holdfast.text.plain import cut
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.authorship.sources import plain, short_id
+from holdfast_app.authorship.witness import message
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+    from holdfast_app.base import Services
+
+#: The parts' names in a brief.
+LAST: Final = "last message of session {session}"
+OTHERS: Final = "newest messages of session {session}, newest first"
+_WHO: Final = {"user": "user", "assistant": "agent"}
+#: The end of a journal that is read, in bytes, and the characters of one message that are shown.
+_BYTES: Final = 1_000_000
+_CHARS: Final = 1_500
+#: Share of the last message that ``shown`` lacks, from which on it is shown before the notes.
+_UNQUOTED: Final = 0.75
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？:])\s+|\n+")
+
+
+def newest(services: Services, session: str, room: int, shown: Iterable[str]) -> tuple[str, str]:
+    """What the user and the agent said last in ``session``, masked: the last message if ``shown`` has little of
+    it, and other messages that ``shown`` does not have whole, newest first, in about ``room`` characters.
+
+    Both are empty without a journal on this machine.
+    """
+    known = plain(" ".join(shown))
+    last, others = "", list[str]()
+    try:
+        journal = Journal(services.state, session)
+        said = [message(entry.record) for entry in journal.of_kinds("message", last=_BYTES)] if room else []
+        for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
+            parts = [plain(part) for part in _SENTENCE.split(text)]
+            unquoted = sum(len(part) for part in parts if part not in known)
+            if not unquoted:
+                continue
+            line = head + cut(services.gate.outgoing(text[: 4 * _CHARS], surface=Surface.JOURNAL), _CHARS)
+            room -= len(line)
+            if at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)):
+                last = line
+            else:
+                others.append(line)
+            if room <= 0:
+                break
+    except (HoldfastError, KeyError, ValueError):
+        return "", ""  # the brief does not depend on it
+    return last, "\n".join(others)
+
+
+def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:
+    """Each message with words of the user or the agent: its beginning as a line, and its text."""
+    for one in said:
+        text = own_words(one.text) if one.role == "user" else recall.strip(one.text).strip()
+        if text and one.role in _WHO and not one.tool:
+            yield f"- {_WHO[one.role]} ({short_id(one.id)}): ", text

@@ -1,0 +1,1 @@
+"""Whether everything works, and the repair of what does not."""

@@ -1,0 +1,173 @@
+"""Adopt private state that was put aside: from another account, a container, a copy, or an older version.
+
+The user requests this after seeing the state's contents, because holdfast then acts on it: turns are flushed into the
+notes, and waiting comments are published. Every file is copied as this user's own and then removed from its old place.
+Files that cannot be taken stay there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from stat import S_ISDIR
+
+from attrs import frozen
+
+from holdfast.errors import Unavailable
+from holdfast.fs import durable, private, safeopen
+from holdfast.fs.safeopen import Folder
+from holdfast.journal import emergency_log, journal
+from holdfast.journal.journal import Journal
+from holdfast_app.sessions import rewriting
+from holdfast_redaction.mark import KEY_FILE
+
+_SESSIONS = "sessions"
+#: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
+#: document and any position.
+_OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark"})
+#: Files and folders rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
+_REBUILT = ("agents/", "heartbeats/", KEY_FILE)
+_OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
+
+
+@frozen(kw_only=True)
+class Held:
+    """Contents of one folder of foreign state. ``sessions`` and ``unsafe`` are file names without suffix; ``waiting``
+    counts unpublished comments; ``files`` and ``size`` (bytes) cover everything. ``problem`` is the reason when it
+    cannot be read, otherwise empty."""
+
+    path: str
+    sessions: tuple[str, ...] = ()
+    unsafe: tuple[str, ...] = ()
+    waiting: int = 0
+    files: int = 0
+    size: int = 0
+    problem: str = ""
+
+
+@frozen(kw_only=True)
+class Adopted:
+    """Names of the adopted files, and of those left, each with the reason."""
+
+    taken: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def contents(aside: str) -> Held:
+    """List everything in the folder ``aside``, without following links or changing anything."""
+    try:
+        found = list(_files(aside, ""))
+        sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
+        waiting = 0
+        if private.OUTBOX in found:
+            waiting = safeopen.read(os.path.join(aside, private.OUTBOX), private=False).count(b"\n")
+    except OSError as error:
+        return Held(path=aside, problem=error.strerror or str(error))
+    return Held(
+        path=aside,
+        sessions=_stems(found, _SESSIONS, ".jsonl"),
+        unsafe=_stems(found, "unsafe", ".json"),
+        waiting=waiting,
+        files=len(found),
+        size=sum(sizes),
+    )
+
+
+def adopt(state: str, aside: str) -> Adopted:
+    """Move the contents of ``aside`` into the private folder ``state``. Repeating it completes an interrupted run.
+
+    A session in both becomes an additional session, and a log in both is merged. Any other file in both stays aside.
+    Raises: Unavailable.
+    """
+    private.make(state)
+    taken: list[str] = []
+    left: list[tuple[str, str]] = []
+    with durable.reporting(aside, "read"):
+        names = list(_files(aside, ""))
+    for name in names:
+        is_needed = name not in _OF_ITS_PLACE and not name.endswith(_OF_ITS_PLACE_ENDS)
+        try:
+            if is_needed:
+                _take(state, aside, name)
+            with Folder(os.path.dirname(os.path.join(aside, name)), syncable=True) as folder:
+                folder.unlink(os.path.basename(name))
+        except _Left as error:
+            left.append((name, str(error)))
+        except OSError as error:
+            left.append((name, error.strerror or str(error)))
+        except Unavailable as error:
+            left.append((name, error.message))
+        else:
+            taken += [name] if is_needed else []
+    for path, _, _ in os.walk(aside, topdown=False):
+        with suppress(OSError):  # a file stays in it
+            os.rmdir(path)
+    return Adopted(taken=tuple(taken), left=tuple(left))
+
+
+class _Left(Exception):
+    """A file is not copied, with the reason."""
+
+
+def _take(state: str, aside: str, name: str) -> None:
+    """Copy one file. Raises: _Left, OSError, Unavailable."""
+    folder, base = os.path.split(os.path.join(aside, name))
+    with Folder(folder) as opened:
+        if opened.stat(base).st_nlink > 1:
+            raise _Left("It has several names (hard links)")
+    data = safeopen.read(os.path.join(aside, name), private=False)
+    *parts, last = name.split("/")
+    target = os.path.join(private.make(state, *parts), last)
+    try:
+        own = safeopen.read(target)
+    except FileNotFoundError:
+        own = None
+    if name == emergency_log.FILE:
+        emergency_log.adopt(state, data)
+    elif own is None:
+        durable.replace(target, data)
+    elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
+        return
+    elif parts == [_SESSIONS] and last.endswith(".jsonl"):
+        _add_session(state, os.path.join(aside, name), data)
+    elif last.endswith(".jsonl"):
+        known = set(own.splitlines())
+        lines = [line for line in data.splitlines() if line and line not in known]
+        with private.lock(target):
+            durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
+    else:
+        raise _Left("This user's state already has its own")
+
+
+def _add_session(state: str, path: str, data: bytes) -> None:
+    """Add the session under a new id, unless an interrupted run has added it. First lines differ, because they hold a
+    random number."""
+    session_id = journal.session_id_of(path, private=False) or os.path.basename(path)
+    for number in count(1):
+        added = Journal(state, f"{session_id}-adopted-{number}")
+        whole = rewriting.whole_lines(data, added.session_id)[0]
+        if not added.exists():
+            durable.replace(added.path, whole)
+            return
+        if safeopen.read(added.path).partition(b"\n")[2] == whole.partition(b"\n")[2]:
+            return
+
+
+def _files(base: str, inside: str) -> Iterator[str]:
+    """Relative names of everything except folders, with slashes, sorted. Links are listed but never followed."""
+    with Folder(os.path.join(base, inside) if inside else base) as folder:
+        modes = [(name, folder.stat(name).st_mode) for name in folder.names()]
+    for name, mode in modes:
+        path = f"{inside}/{name}" if inside else name
+        if S_ISDIR(mode):
+            yield from _files(base, path)
+        else:
+            yield path
+
+
+def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
+    """File names in ``folder`` with this suffix, without it."""
+    found = [os.path.split(name) for name in names if name.endswith(end)]
+    return tuple(base.removesuffix(end) for above, base in found if above == folder)

@@ -1,0 +1,416 @@
+"""Checks whether everything works by trying it. Each check is one line, with the next step after a failure.
+
+Plugins check their own parts, see :mod:`holdfast.plugin.checks`. An exception becomes a failed check, so that it cannot
+hide the others.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
+from typing import TYPE_CHECKING, cast
+
+from holdfast.config import resolved, settings, statefolder
+from holdfast.config.layout import Surface
+from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
+from holdfast.flush import curated, handoff
+from holdfast.fs import durable, gitrun, private, safeopen
+from holdfast.journal import journal, safety
+from holdfast.plugin import discovery
+from holdfast.plugin.checks import Check, Outcome
+from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app import upkeep
+from holdfast_app.checkup import documents, mending
+from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
+from holdfast_app.data_loss import audit
+from holdfast_app.dream.dreamlog import Status
+from holdfast_app.sessions import rewriting
+from holdfast_app.sessions.status import apart, owner
+from holdfast_app.trust import provenance
+from holdfast_memory import DISTRIBUTION, REPAIR
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+#: A temporary file older than this, in seconds, belongs to no write that is still going on.
+_STALE_S = 3600.0
+_HOUR_S = 3600.0
+_PROBE = ".holdfast-probe"
+
+
+def examine(root: str, *, repair: bool = False) -> list[Check]:
+    """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept), old
+    temporary files removed and the private folder closed to others. Raises nothing that a project can cause."""
+    from holdfast import Holdfast
+
+    checks = _named("settings", _settings(root))
+    if checks[0].outcome is Outcome.FAIL:
+        return checks
+    state = statefolder.path(root, resolved.load(root).layout.preset)
+    for name, results in (
+        ("installation", _installation()),
+        ("plugins", _plugins(root)),
+        ("trust", _trust(root)),
+        ("private state", _private_state(root, state)),
+        ("folders", _folders(root, state)),
+    ):
+        checks += _named(name, results)
+    journals = _named("journals", _journals(state, repair=repair))
+    checks += journals
+    try:
+        with Holdfast.open(root) as memory:
+            checks += _named("backend", iter([good(f"{memory.config.storage.backend} opens")]))
+            checks += _in_store(memory, repair=repair)
+            checks += _named("git", _git(root))
+            checks += _named("spool", _spool(memory, repair=repair))
+            checks += _named("clock", _clock(memory))
+            checks += _named("dreams", _dreams(memory))
+            checks += _of_plugins(memory)
+    except HoldfastError as error:
+        checks += _named("backend", iter([failed(error)]))
+    damaged = any(one.outcome is Outcome.FAIL for one in journals)
+    checks += _named("sessions", _unsafe(state, damaged=damaged))
+    checks += _named("leftovers", _leftovers(root, state, repair=repair))
+    return checks + _named("privacy", _privacy(state, repair=repair))
+
+
+def _named(name: str, results: Iterator[Check]) -> list[Check]:
+    return looked(name, results)[0]
+
+
+def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
+    """The checks that read the store. When its server is unavailable, the error is shown once and the others are left
+    out, because each of them would wait as long."""
+    looks = {
+        "documents": documents.readable(memory, repair=repair),
+        "conflicts": documents.unmerged(memory.services, repair=repair),
+        "stored": _stored(memory, repair=repair),
+        "facts": _facts(memory),
+        "provenance": _provenance(memory),
+        "handoff": _handoff(memory),
+        "curated": _curated(memory),
+    }
+    checks: list[Check] = []
+    for at, (name, results) in enumerate(looks.items(), 1):
+        found, error = looked(name, results)
+        checks += found
+        left = [*looks][at:]
+        if left and memory.services.is_remote and isinstance(error, Unavailable):
+            if "stored" in (name, *left):
+                checks += _named("stored", _stored(memory, repair=repair, away=True))
+            left_out = f"Not checked, because the server could not be asked: {', '.join(left)}."
+            checks += _named("store", iter([warn(left_out, "Run `holdfast doctor` again when it can be asked.")]))
+            break
+    return checks
+
+
+def _settings(root: str) -> Iterator[Check]:
+    resolved.load(root)
+    yield good(settings.raw(root)[1].removeprefix("The ") + " is valid")
+
+
+def _installation() -> Iterator[Check]:
+    """Whether another project's distribution with the same file names is installed. Nothing is said without it."""
+    try:
+        other = metadata.version("holdfast")
+    except metadata.PackageNotFoundError:
+        return
+    yield warn(
+        f"Another project, holdfast {other}, is installed in the same Python. Installing, upgrading or "
+        f"removing it replaces or removes files of {DISTRIBUTION}, and then every compaction is blocked.",
+        f"Run `{REPAIR}`.",
+    )
+
+
+def _trust(root: str) -> Iterator[Check]:
+    for message, next_step in resolved.notices(resolved.resolve(root), names=False):  # agents run `doctor` too
+        yield warn(message, next_step)
+
+
+def _plugins(root: str) -> Iterator[Check]:
+    rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
+    broken = [s for s in rows if s.status in ("failed", "missing")]
+    for one in broken:
+        yield fail(
+            one.reason,
+            f"{'Install' if one.status == 'missing' else 'Repair'} it, or switch it off with "
+            f"`holdfast config plugins.{one.name}.enabled false`; until then nothing can be stored.",
+        )
+    if not broken:
+        loaded = [s.name for s in rows if s.status == "loaded"]
+        yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
+
+
+def inventory(root: str) -> list[discovery.Status]:
+    """Every installed or enabled plugin and backend, sorted by kind, name and distribution. Raises: ConfigError."""
+    from holdfast import Holdfast
+
+    try:
+        with Holdfast.open(root) as memory:
+            return memory.plugin_statuses()
+    except (NotTrusted, PluginError, StorageError) as error:
+        return _without_store(root, error)
+
+
+def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[discovery.Status]:
+    config = resolved.load(root)
+    found = discovery.scan()
+    manager = PluginManager()
+    enabled = [
+        PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
+        for name in config.enabled_plugins
+    ]
+    state = statefolder.path(root, config.layout.preset)
+    manager.load(enabled, found, root=root, state=state)
+    return discovery.statuses(manager.statuses, found, config.storage.backend, error=error)
+
+
+def _private_state(root: str, state: str) -> Iterator[Check]:
+    private.check(state)
+    found = apart(root, state)
+    for loss in found:
+        yield fail(loss.message, loss.next_step)
+    if not found and os.path.isdir(state):
+        yield good("created by this user on this machine")
+
+
+def _folders(root: str, state: str) -> Iterator[Check]:
+    """Whether files can be written where they belong."""
+    folder, what = state, "can be written"
+    while not os.path.lexists(folder):
+        folder, what = os.path.dirname(folder), "does not exist yet and can be created"
+    store = os.path.join(root, resolved.load(root).storage.path)
+    tried = [(folder, f"{_shown(root, state)} {what}")]
+    tried += [(store, f"{_shown(root, store)} can be written")] if os.path.isdir(store) else []
+    for place, told in tried:
+        path = os.path.join(place, f"{_PROBE}-{os.getpid()}")
+        try:
+            durable.replace(path, b"probe\n")
+            durable.remove(path)
+            yield good(told)
+        except HoldfastError as error:
+            yield failed(error)
+
+
+def _shown(root: str, path: str) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _journals(state: str, *, repair: bool) -> Iterator[Check]:
+    count = broken = 0
+    for path in journal.session_files(state):
+        count += 1
+        try:
+            one = journal.Journal(state, owner(path))
+            try:
+                for _ in one.entries():
+                    pass
+            except Corrupt:
+                left_out = rewriting.repair(one) if repair else 0
+                if not left_out:
+                    raise
+                kept = f"{one.shown} continues without {left_out:,} damaged or missing bytes."
+                yield repaired(f"{kept} The damaged file is kept next to it")
+        except HoldfastError as error:
+            broken += 1
+            yield failed(error)
+    if not broken:
+        yield good(f"{count:,} intact" if count else "none yet")
+
+
+def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
+    """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
+    be asked, so only this machine's files are checked."""
+    found = audit.here(memory.services) if away else audit.every(memory.services)
+    if not found and not away:
+        yield good("all acknowledged data is present")
+    if not repair:
+        for loss in found:
+            yield fail(loss.message, loss.next_step)
+        return
+    for done in mending.mend(memory.services, found):
+        step = "Restore it from a copy or from git, or let it be flushed again."
+        yield repaired(done.message) if done.whole else fail(f"{done.message}.", step)
+
+
+def _facts(memory: Holdfast) -> Iterator[Check]:
+    number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
+    lacks = upkeep.lacks_model(memory.services)
+    yield good(
+        f"none yet. {lacks} {upkeep.model_step()}" if lacks else f"{number:,} readable" if number else "none yet"
+    )
+    if disputed := len(memory.facts.conflicts()):
+        what = "one thing" if disputed == 1 else f"{disputed:,} things"
+        step = "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides."
+        yield warn(f"Two machines state different values for {what}. Both are kept.", step)
+
+
+def _provenance(memory: Holdfast) -> Iterator[Check]:
+    """Memory that came with a clone. Silent where there is none."""
+    told = provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True)
+    if told:
+        yield warn(told, provenance.NEXT_STEP)
+
+
+def _handoff(memory: Holdfast) -> Iterator[Check]:
+    name = memory.services.layout.name(Surface.HANDOFF)
+    document = memory.store.read(name)
+    if document is None:
+        yield good("none yet")
+        return
+    number = sum(w.is_open for w in handoff.parse(document.text, name))
+    yield good(f"readable, {number} open" if number else "readable, no work is open")
+
+
+def _curated(memory: Holdfast) -> Iterator[Check]:
+    """Whether curated memory is nearly full. Nothing is said while it is not."""
+    services = memory.services
+    for name in map(services.layout.name, (Surface.MEMORY, Surface.USER)):
+        document = services.store.read(name)
+        items = curated.count(document.text) if document else 0
+        if sentence := curated.warning(items, services.curated_limit, name):
+            yield warn(sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
+
+
+def _git(root: str) -> Iterator[Check]:
+    """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
+    Nothing is said while all is well."""
+    if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
+        yield warn(
+            "A SQLite store is committed in git, which cannot merge it, so one side of every merge is lost.",
+            "Run `git rm --cached .holdfast/*.db`, and `holdfast migrate --to file` to share memory through git.",
+        )
+    path = os.path.join(root, ".holdfast", ".gitattributes")
+    try:
+        with safeopen.reader(path) as file:
+            named = b"merge=holdfast" in file.read(1 << 16)
+    except FileNotFoundError:
+        return
+    if not named or gitrun.run(root, "rev-parse", "--git-dir", timeout_s=5) is None:
+        return
+    if gitrun.run(root, "config", "merge.holdfast.driver", timeout_s=5) is None:
+        message = ".holdfast/.gitattributes names a merge driver that this clone does not have."
+        yield warn(message, "Run `holdfast init --git` in this clone.")
+
+
+def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """The flushes that are on this machine alone. Silent when there are none."""
+    if repair and memory.spool.items():
+        sent = memory.spool.send()
+        if sent.written:
+            yield repaired(f"{len(sent.written):,} kept flushes are on the server now")
+    for error, step in dict.fromkeys((one.error, one.next_step) for one in memory.spool.items() if not one.is_damaged):
+        yield warn(f"{memory.spool.sentence} {error}".strip(), step or "`holdfast spool send` sends them now.")
+
+
+def _clock(memory: Holdfast) -> Iterator[Check]:
+    now = memory.services.now()
+    newest = max((os.stat(p).st_mtime for p in journal.session_files(memory.services.state)), default=0.0)
+    if now.year < 2024:
+        yield warn(f"The clock says {now:%Y-%m-%d}.", "Set the clock: file names follow it.")
+    elif newest > now.timestamp() + _HOUR_S:
+        yield warn("A journal has a future date, so the clock went back.", "Set the clock.")
+    else:
+        zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
+        yield good(f"{now:%Y-%m-%d %H:%M} ({zone})")
+
+
+def _dreams(memory: Holdfast) -> Iterator[Check]:
+    """How the last dream that ran ended, because nightly dreams run unattended."""
+    runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
+    last = runs[-1] if runs else None
+    if last is not None and last.ok:
+        yield good(f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded")
+    elif last is not None:
+        step = last.next_step or "Run `holdfast dream --log` for details."
+        yield warn(f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}", step)
+
+
+def _of_plugins(memory: Holdfast) -> list[Check]:
+    enabled = memory.config.enabled_plugins
+    checks: list[Check] = []
+    for found in discovery.scan():
+        if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
+            checks += _named(found.name, _asked(found, memory))
+    return checks
+
+
+def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
+    """What one plugin's function says, as far as it gets, and what went wrong."""
+    function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(found))
+    try:
+        for check in function(memory):
+            if not isinstance(check, Check):
+                raise TypeError(f"{type(check).__name__} is not a Check")
+            yield check
+    except (HoldfastError, OSError):
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code must not hide what core has found
+        yield fail(
+            f"The check of {found.distribution} broke: {type(error).__name__}: {error}.",
+            f"Repair or uninstall {found.distribution}; the other checks are not affected.",
+        )
+
+
+def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
+    """``damaged``: a journal cannot be read, which makes its session UNSAFE without a marker."""
+    markers = safety.all_unsafe(state)
+    for marker in markers:
+        yield fail(f"{marker.session} is UNSAFE: {marker.error}", marker.way_out)
+    if not markers and not damaged:
+        yield good("none is UNSAFE")
+
+
+def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
+    """Temporary files of writes that a crash cut off. Nothing ever reads them."""
+    found = []
+    for folder, folders, names in os.walk(os.path.dirname(state)):
+        folders[:] = [name for name in folders if private.ASIDE not in name]
+        for name in names:
+            path = os.path.join(folder, name)
+            unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+            if (unfinished or name.startswith(_PROBE)) and time.time() - os.lstat(path).st_mtime > _STALE_S:
+                found.append(path)
+    if not found:
+        yield good("none")
+    elif repair:
+        for path in found:
+            durable.remove(path)
+        yield repaired(f"{len(found)} unfinished files of a crash removed")
+    else:
+        message = f"{len(found)} unfinished files of a crash, like {_shown(root, found[0])}."
+        yield warn(message, "They are harmless; `holdfast doctor --repair` removes them.")
+
+
+def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
+    if not os.path.isdir(state):
+        return
+    exposed = not private.ignores_itself(state)
+    loose = []
+    if sys.platform != "win32":  # access follows the user's own folder there
+        for folder, _, names in os.walk(state):
+            loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
+    told = "the folder is private to this user and machine"
+    if not exposed and not loose:
+        yield good(told)
+    elif repair:
+        if exposed:
+            private.ignore(state)
+        for path in loose:
+            os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
+        yield repaired(told)
+    else:
+        if exposed:
+            yield warn("Git would include the private folder.", "`holdfast doctor --repair` writes its .gitignore.")
+        if loose:
+            message = f"{len(loose)} private files can be read by other users of this machine."
+            yield warn(message, "`holdfast doctor --repair` closes them.")
+
+
+def _open_to_others(path: str) -> bool:
+    mode = os.lstat(path).st_mode
+    return not stat.S_ISLNK(mode) and bool(mode & 0o077)

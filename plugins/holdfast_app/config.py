@@ -1,0 +1,260 @@
+"""The settings of the application's features, beside the kernel's (:mod:`holdfast.config.values`)."""
+
+from __future__ import annotations
+
+from datetime import time
+
+from attrs import frozen
+
+from holdfast.config import values
+from holdfast.config.fields import (
+    ANYTHING,
+    Allowed,
+    at_least,
+    between,
+    more_than,
+    not_below_users,
+    one_of,
+    only,
+    setting,
+    stricter,
+)
+
+
+def _check_confidence(value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"must be from 0 to 1, not {value!r}")
+
+
+@frozen(kw_only=True)
+class FactsConfig:
+    """``[facts]``: rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05
+    and A08."""
+
+    max_facts: int = setting(
+        500,
+        "Maximum number of stored facts. At least 1.",
+        check=at_least(1),
+        project=not_below_users("facts.max_facts", 500, 100_000),
+    )
+    threshold: float = setting(
+        0.5,
+        "Minimum confidence for an extracted fact to be stored; 0.0 to 1.0.",
+        check=_check_confidence,
+        project=between(0.0, 0.8),
+    )
+    rank_union: bool = setting(
+        False,
+        "At the cap, a new fact weaker than all stored facts is rejected instead of evicting the weakest stored one.",
+        project=ANYTHING,
+    )
+    reserved_corrections: int = setting(
+        0,
+        "Number of newest corrections, including an arriving one, that are never evicted; if they fill the store, "
+        "other facts are rejected.",
+        check=at_least(0),
+        project=between(0, 50),
+    )
+    supersede: bool = setting(
+        False,
+        "Evicted or overwritten facts keep their content in the audit trail.",
+        project=stricter("facts.supersede", True, False),
+    )
+    strict: bool = setting(False, "Creating a duplicate raises instead of being skipped.", project=ANYTHING)
+    bad_category: str = setting(
+        "drop",
+        "Handling of an extracted fact with an unknown category: `drop`, or `context`, which files it there.",
+        check=one_of("drop", "context"),
+        project=ANYTHING,
+    )
+
+
+@frozen(kw_only=True)
+class ExtractConfig:
+    """``[extract]``: when turns are extracted, and how failed extractions are retried. A project's bounds are low
+    because each attempt may call a paid model. Source: R033, reading A19."""
+
+    when: str = setting(
+        "flush",
+        "When messages are extracted: at a flush, or after each turn (`turn`), see "
+        "[facts](facts.md#extraction-turn-by-turn).",
+        check=one_of("flush", "turn"),
+        project=only("flush"),
+    )
+    max_attempts: int = setting(
+        5, "Maximum number of attempts to extract a turn.", check=at_least(1), project=between(1, 5)
+    )
+    backoff_minutes: float = setting(
+        1.0,
+        "Delay before the second attempt. It doubles each time.",
+        check=at_least(0),
+        project=between(1, 1_440),
+    )
+    max_wait_hours: float = setting(
+        72.0, "Time after which a turn is given up.", check=more_than(0), project=between(1, 720)
+    )
+    calls_a_day: int = setting(
+        50,
+        "Maximum extraction calls to models in a day by processes in the background.",
+        check=at_least(0),
+        project=between(0, 50),
+    )
+
+
+@frozen(kw_only=True)
+class PromptConfig:
+    """``[prompt]``: the prompt block's size. Source: R067, reading A17."""
+
+    max_tokens: int = setting(2000, "Maximum tokens in the prompt block.", check=at_least(0), project=between(0, 8_000))
+    counter: str = setting(
+        "estimate",
+        "Token counter: `estimate`, or `tiktoken:ENCODING` with that library installed.",
+        project=only("estimate"),  # others fetch their vocabulary from a server
+    )
+
+
+@frozen(kw_only=True)
+class RetentionConfig:
+    """``[retention]``: days to keep each kind of data, counted from its own date. Only ``holdfast retention run``
+    removes data. Source: R244."""
+
+    daily: int = setting(
+        0,
+        "Days to keep daily notes, applied by `holdfast retention run`; 0 means indefinitely, here and below. See "
+        "[retention](retention.md).",
+        check=at_least(0),
+    )
+    diary: int = setting(0, "The same for the diaries of dreams.", check=at_least(0))
+    trail: int = setting(0, "The same for daily summaries.", check=at_least(0))
+    report: int = setting(0, "The same for reports.", check=at_least(0))
+    heartbeat: int = setting(0, "The same for heartbeats, by the date in their names.", check=at_least(0))
+    briefing: int = setting(0, "The same for briefings, by the date in their names.", check=at_least(0))
+    journal: int = setting(
+        30, "Days to keep a journal after the last turn of an ended and flushed session.", check=at_least(0)
+    )
+    damaged: int = setting(90, "Days to keep a damaged journal that a repair put aside.", check=at_least(0))
+    backup: int = setting(90, "Days to keep copies of overwritten files.", check=at_least(0))
+    log: int = setting(365, "Days to keep lines of private logs.", check=at_least(0))
+    turns: str = setting(
+        "journal",
+        '`"forever"` keeps the turns of removed journals compressed and searchable. See '
+        "[retention](retention.md#the-archive).",
+        check=one_of("journal", "forever"),
+    )
+
+    @property
+    def of_turns(self) -> str:
+        """A sentence for people: how long turns are kept."""
+        if self.turns == "forever" or not self.journal:
+            return "Turns are kept indefinitely."
+        days = "1 day" if self.journal == 1 else f"{self.journal} days"
+        return f"Turns are kept for {days} after a session's last turn (`[retention] journal`)."
+
+
+def _check_time(value: str) -> None:
+    try:
+        fits = len(value) == 5 and value.isascii() and time.fromisoformat(value) is not None
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
+
+
+@frozen(kw_only=True)
+class DreamConfig:
+    """``[dream]``: when and how the daily notes are consolidated into MEMORY.md."""
+
+    lookback_days: int = setting(
+        3,
+        "Calendar days of notes that a dream reads, today included; `0`: none, so it is skipped.",
+        check=at_least(0),
+        project=between(0, 31),
+    )
+    when: str = setting(
+        "auto",
+        "`auto`: when a dream is due, the start or end of a client's session begins it in the background. `manual`: "
+        "only `holdfast dream` dreams.",
+        check=one_of("auto", "manual"),
+        project=stricter("dream.when", "manual", "auto"),
+    )
+    every_hours: float = setting(
+        24.0,
+        "Hours after the last dream until the next one is due.",
+        check=more_than(0),
+        project=between(12, 8_760),
+    )
+    at: str = setting(
+        "03:30",
+        "Local time of the dream that `holdfast schedule install` sets up.",
+        check=_check_time,
+        project=Allowed("any time", ANYTHING.fits),
+    )
+    apply: str = setting(
+        "auto",
+        "`auto`: a checked result is written. `propose`: it waits for `holdfast dream review`.",
+        check=one_of("auto", "propose"),
+        project=stricter("dream.apply", "propose", "auto"),
+    )
+    plugin: str = setting(
+        "",
+        "The plugin that dreams. By default a plugin that a table enables (a model), else `offline`.",
+        project=only("offline"),
+    )
+    judge: str = setting(
+        "",
+        "The model plugin that checks a dream's new lines against their sources, or `none`; see "
+        "[grounding.md](grounding.md#a-judge). By default the model that wrote them.",
+        project=Allowed(
+            '`""`, where your own is `""` too', lambda value, users: not value and not users.get("dream.judge")
+        ),
+    )
+    min_chars: int = setting(
+        1, "Notes with less text than this, without titles, are skipped.", check=at_least(1), project=between(1, 10_000)
+    )
+    max_chars: int = setting(
+        200_000,
+        "Maximum characters read. Beyond that, the oldest notes are left out and the diary reports it.",
+        check=at_least(1),
+        project=between(1_000, 200_000),
+    )
+    max_memory_chars: int = setting(
+        50_000,
+        "Maximum characters in the result. Beyond that, items go to the archive, the least confirmed and oldest first.",
+        check=at_least(1),
+        project=between(10_000, 200_000),
+    )
+    max_items: int = setting(
+        200,
+        "Maximum items, likewise. The lower of this and `plugins.curated.max_items` applies.",
+        check=at_least(1),
+        project=between(50, 1_000),
+    )
+    backups: int = setting(
+        30,
+        "Number of earlier versions of `MEMORY.md` to keep.",
+        check=at_least(1),
+        project=not_below_users("dream.backups", 30, 1_000),
+    )
+
+
+@frozen(kw_only=True)
+class TrustConfig:
+    """``[trust]``: whose commits count as seen."""
+
+    authors: tuple[str, ...] = setting(
+        (),
+        "People whose commits count as [seen by you](trust.md#teams): e-mail addresses, or fingerprints of signing "
+        "keys. Read only from your own file.",
+    )
+
+
+@frozen(kw_only=True)
+class Config(values.Config):
+    """All settings of holdfast.toml."""
+
+    facts: FactsConfig = FactsConfig()
+    extract: ExtractConfig = ExtractConfig()
+    prompt: PromptConfig = PromptConfig()
+    dream: DreamConfig = DreamConfig()
+    retention: RetentionConfig = RetentionConfig()
+    trust: TrustConfig = TrustConfig()

@@ -1,0 +1,73 @@
+"""When the next automatic dream is due. Agents' hooks ask this, so the dream itself is not imported."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt
+from holdfast.fs import durable, private
+from holdfast.text import untrusted
+
+if TYPE_CHECKING:
+    from holdfast_app.base import Services
+
+MARK: Final = "dream.json"
+#: Delay before the next automatic run after a failure.
+RETRY_AFTER: Final = timedelta(hours=1)
+#: Maximum calendar days of notes that an automatic dream reads after a pause.
+LONGEST_PAUSE: Final = 31
+
+
+@frozen(kw_only=True)
+class Mark:
+    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last failed try."""
+
+    digest: str = ""
+    at: datetime | None = None
+    tried: datetime | None = None
+    id: str = ""
+
+
+def mark(state: str) -> Mark:
+    """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm.
+
+    Raises: Unavailable.
+    """
+    data = private.read(os.path.join(state, MARK))
+    try:
+        return structure(untrusted.from_json(data), Mark, what=MARK, error=Corrupt) if data else Mark()
+    except (Corrupt, ValueError):
+        return Mark()
+
+
+def set_mark(state: str, value: Mark) -> None:
+    """Raises: Unavailable."""
+    durable.replace(os.path.join(state, MARK), json.dumps(unstructure(value)).encode())
+
+
+def not_due(services: Services, last: Mark) -> str:
+    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because
+    it would block indefinitely."""
+    now = services.now()
+    for at, wait, what in (
+        (last.at, timedelta(hours=services.config.dream.every_hours), "dream"),
+        (last.tried, RETRY_AFTER, "failed try"),
+    ):
+        if at is not None and at <= now < at + wait:
+            return f"It is not due yet. The last {what} was at {at:%Y-%m-%d %H:%M}."
+    return ""
+
+
+def lookback(services: Services, last: Mark) -> int:
+    """The days of notes for an automatic dream. After a pause it reads back to the last dream, so none is missed."""
+    days = services.config.dream.lookback_days
+    if not days or last.at is None:
+        return days
+    pause = (services.now().date() - last.at.astimezone(services.config.tz).date()).days + 1
+    return max(days, min(pause, LONGEST_PAUSE))

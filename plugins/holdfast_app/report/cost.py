@@ -1,0 +1,78 @@
+"""What holdfast cost in this project: time and tokens at the clients' events, refused flushes, calls to a model.
+
+The hooks count their events in ``state/heartbeats`` (:mod:`holdfast_agents.records.heartbeat`), journals record
+refusals, and extraction its calls. Tokens are estimated as a quarter of the characters.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.config.serde import moment
+from holdfast.fs import private
+from holdfast.journal import journal, refusals
+
+if TYPE_CHECKING:
+    from holdfast.journal.refusals import Refusal
+    from holdfast_app.base import Services
+
+_CHARS_PER_TOKEN: Final = 4
+
+
+@frozen
+class Event:
+    """One client's event: how often its hook ran, the seconds in all, and the tokens that the model received."""
+
+    client: str
+    event: str
+    times: int
+    seconds: float
+    tokens: int
+
+
+@frozen(kw_only=True)
+class Cost:
+    """``since`` is when the first client's hook ran first, None when none did. ``said`` estimates the tokens of all
+    journalled messages. ``refusals`` are oldest first. ``calls`` are today's calls to a model."""
+
+    since: datetime | None
+    events: tuple[Event, ...]
+    refusals: tuple[Refusal, ...]
+    said: int
+    calls: int
+
+
+def cost(services: Services) -> Cost:
+    """What the records show. Unreadable ones are left out. Raises: Unavailable."""
+    from holdfast_app.facts.extraction.lastrun import calls_today
+
+    folder = services.private("heartbeats")
+    since: list[datetime] = []
+    events: list[Event] = []
+    for name in private.names(folder):
+        row = private.table(os.path.join(folder, name))
+        try:
+            since.append(moment(str(row["since"])))
+            for event, (times, seconds, chars) in row["spent"].items():
+                tokens = int(chars) // _CHARS_PER_TOKEN
+                events.append(Event(name.removesuffix(".json"), str(event), int(times), float(seconds), tokens))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue  # of an earlier holdfast, or edited
+    refused: list[Refusal] = []
+    chars = 0
+    for path in journal.session_files(services.state):
+        if session := journal.session_id_of(path):
+            one = journal.Journal(services.state, session)
+            refused += refusals.of(one)
+            chars += sum(len(str(entry.record.get("text", ""))) for entry in one.of_kinds("message"))
+    return Cost(
+        since=min(since, default=None),
+        events=tuple(sorted(events, key=lambda one: -one.seconds)),
+        refusals=tuple(sorted(refused, key=lambda one: one.at)),
+        said=chars // _CHARS_PER_TOKEN,
+        calls=calls_today(services),
+    )

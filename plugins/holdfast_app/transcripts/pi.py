@@ -1,0 +1,74 @@
+"""Sessions of pi: JSONL rows ``{type, id, parentId, timestamp, ...}`` after a row of type ``session``.
+
+Source: the session format page of pi 1.5.2. Its rows form a tree. They are read in the order in which they were
+written, abandoned branches too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from holdfast_app.message_formats.blocks import take_content, text_of
+from holdfast_app.message_formats.excerpts import clean
+from holdfast_app.message_formats.reading import Reading, mapping, row_key
+
+_TYPES: Final = frozenset(
+    {"session", "message", "model_change", "thinking_level_change", "compaction", "branch_summary", "custom",
+     "custom_message", "label", "session_info"}
+)  # fmt: skip
+_ROLES: Final = frozenset({"user", "assistant"})
+
+
+def recognises(row: Mapping[str, object]) -> bool:
+    """Whether only pi writes such a row."""
+    kind = clean(row.get("type"))
+    return (kind == "session" and "cwd" in row) or (kind == "message" and "parentId" in row)
+
+
+def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    """Add the row's content; False when its type is unknown."""
+    kind = clean(row.get("type"))
+    at = reading.at(row.get("timestamp"))
+    if kind == "session":
+        reading.place(session_id=row.get("id"), cwd=row.get("cwd"))
+    elif kind == "message":
+        return _take_message(mapping(row.get("message")), row, position, reading)
+    elif kind == "compaction":
+        reading.boundary()
+        text = clean(row.get("summary"))
+        reading.summary(text, key=row_key(row.get("id"), position, kind, text), at=at)
+    elif kind in ("custom_message", "branch_summary"):  # an extension's words, and what a branch came to that was left
+        text = text_of(row.get("content", row.get("summary")))
+        reading.say("system", text, key=row_key(row.get("id"), position, kind, text), at=at, aside=True)
+    elif kind in _TYPES:
+        reading.leave_out(kind)
+    return kind in _TYPES
+
+
+def _take_message(message: Mapping[str, object], row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    role, content, at = clean(message.get("role")), message.get("content"), reading.at(None)
+    key = row_key(row.get("id"), position, role, text_of(content))
+    if role in _ROLES:
+        _take_said(role, content, key, at, reading)
+    elif role == "toolResult":
+        failed, call_id = message.get("isError") is True, message.get("toolCallId")
+        reading.answer(content, key=key, call_id=call_id, at=at, failed=failed, tool=message.get("toolName"))
+    elif role == "bashExecution":  # a command that the user typed
+        output = f"$ {clean(message.get('command'))}\n{clean(message.get('output'))}"
+        failed = message.get("exitCode") not in (0, None)
+        reading.answer(output, key=key, call_id=None, at=at, failed=failed, tool="bash")
+    elif text := text_of(content) or clean(message.get("summary")):
+        reading.say("system", text, key=key, at=at, aside=True)
+    return bool(role)
+
+
+def _take_said(role: str, content: object, key: str, at: datetime, reading: Reading) -> None:
+    blocks = content if isinstance(content, list) else [content]
+    for number, block in enumerate(blocks):
+        if isinstance(block, dict) and block.get("type") == "toolCall":
+            call_id = block.get("id")
+            reading.call(block.get("name"), block.get("arguments"), key=f"{key}#call{number}", call_id=call_id, at=at)
+        else:
+            take_content(reading, role, [block], key=f"{key}#{number}" if number else key, at=at)

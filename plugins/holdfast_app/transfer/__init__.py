@@ -1,0 +1,1 @@
+"""Everything of a project in another backend, or in one file."""

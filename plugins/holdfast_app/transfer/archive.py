@@ -1,0 +1,179 @@
+"""The archive's format, and its checked reading. docs/export.md describes it.
+
+A zip file of JSON Lines. An archive may come from anyone: member names are fixed, sizes are limited, nothing is
+extracted to disk, and everything is checked before the first row is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, Final, NamedTuple, Self
+
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.fs.records import decode
+from holdfast.journal.journal import file_stem
+from holdfast.storage import check_name
+from holdfast.text import untrusted
+
+#: The format's version. A reader refuses every other one.
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+DOCUMENTS: Final = "documents.jsonl"
+FACTS: Final = "facts.jsonl"
+EVENTS: Final = "fact-log.jsonl"
+JOURNALS: Final = "journals/"
+PRIVATE: Final = "private.jsonl"
+#: Row kinds for the project's settings, a waiting comment, a copy kept by a dream, and an archived message.
+SETTINGS, OUTBOX, BACKUP, MESSAGE = "settings", "outbox", "backup", "message"
+#: Limits against archives that unpack to more than any project holds: bytes of a line, of the manifest, of all members
+#: together, and the number of members.
+MAX_LINE: Final = 64 << 20
+MAX_MANIFEST: Final = 16 << 20
+MAX_TOTAL: Final = 8 << 30
+MAX_MEMBERS: Final = 100_000
+
+_JOURNAL = re.compile(r"journals/[a-z0-9_-]{1,80}(~[0-9a-f]{12})?\.jsonl")
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_FACT = ("id", "content", "category", "createdAt", "source")
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+
+
+class Member(NamedTuple):
+    """A member as the manifest describes it: number of lines, of bytes, and SHA-256 in hex."""
+
+    rows: int
+    size: int
+    sha256: str
+
+
+class Archive:
+    """An opened archive. :meth:`check` it before anything else. Use as a context manager."""
+
+    def __init__(self, path: str) -> None:
+        """Raises: ConfigError when ``path`` is not a readable zip file."""
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except OSError as error:
+            raise ConfigError(
+                f"{path!r} cannot be read: {error.strerror or error}.",
+                next_step="Pass the path to an archive that `holdfast export` wrote.",
+            ) from error
+        except _BROKEN as error:
+            raise _damaged(path, f"it cannot be read as a zip file ({error})") from error
+        self.members: dict[str, Member] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def check(self) -> None:
+        """Read everything once and compare it with the manifest. Raises: ConfigError for any difference."""
+        try:
+            self._check_members()
+            self._read_manifest()
+            for name, member in self.members.items():
+                self._check_member(name, member)
+        except ConfigError:
+            raise
+        except (*_BROKEN, KeyError, TypeError, AttributeError, HoldfastError) as error:
+            raise _damaged(self._path, str(error).rstrip(".") or type(error).__name__) from error
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The objects in a JSON Lines member, in order. Empty when the archive lacks the member."""
+        if name in self.members:
+            with self._zip.open(name) as file:
+                for line in _lines(file):
+                    yield untrusted.from_json(line.decode("utf-8"))
+
+    def journals(self) -> list[str]:
+        """The names of all journals."""
+        return [name for name in self.members if name.startswith(JOURNALS)]
+
+    def data(self, name: str) -> bytes:
+        """A member's bytes."""
+        return self._zip.read(name)
+
+    def _check_members(self) -> None:
+        infos = self._zip.infolist()
+        if len(infos) > MAX_MEMBERS or sum(info.file_size for info in infos) > MAX_TOTAL:
+            raise _damaged(self._path, "it is larger than an archive may be")
+        names = [info.filename for info in infos]
+        if len(set(names)) != len(names):
+            raise _damaged(self._path, "it has two members of one name")
+        for info in infos:
+            known = info.filename in (MANIFEST, DOCUMENTS, FACTS, EVENTS, PRIVATE) or _JOURNAL.fullmatch(info.filename)
+            if not known or info.compress_type not in _METHODS or info.flag_bits & 1:
+                raise _damaged(self._path, f"it has an unknown member {info.filename[:80]!r}")
+        if MANIFEST not in names or self._zip.getinfo(MANIFEST).file_size > MAX_MANIFEST:
+            raise _damaged(self._path, "it has no manifest of a usable size")
+
+    def _read_manifest(self) -> None:
+        manifest = untrusted.from_json(self._zip.read(MANIFEST).decode("utf-8"))
+        if manifest["format"] != FORMAT:
+            raise ConfigError(
+                f"{self._path} has the archive format {str(manifest['format'])[:20]}; this version reads {FORMAT}.",
+                next_step="Update holdfast, or export it again with this version. Nothing was changed.",
+            )
+        for name, given in manifest["members"].items():
+            self.members[str(name)] = Member(int(given["rows"]), int(given["size"]), str(given["sha256"]))
+        if {*self.members, MANIFEST} != set(self._zip.namelist()):
+            raise _damaged(self._path, "its members do not match the manifest")
+
+    def _check_member(self, name: str, member: Member) -> None:
+        digest, size, rows, session = hashlib.sha256(), 0, 0, ""
+        with self._zip.open(name) as file:
+            for line in _lines(file):
+                digest.update(line)
+                size += len(line)
+                if name.startswith(JOURNALS):
+                    session = _journal_line(line, session)
+                else:
+                    _check_row(name, untrusted.from_json(line.decode("utf-8")))
+                rows += 1
+        if Member(rows, size, digest.hexdigest()) != member:
+            raise _damaged(self._path, f"{name} does not match the manifest")
+        if name.startswith(JOURNALS) and name != f"{JOURNALS}{file_stem(session)}.jsonl":
+            raise _damaged(self._path, f"{name} is the journal of another session")
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise ValueError("a line is too long")
+        yield line
+
+
+def _journal_line(line: bytes, session: str) -> str:
+    record = decode(line[:-1]) if line.endswith(b"\n") else None
+    if record is None or (not session and record.get("kind") != "session"):
+        raise ValueError("a journal has a damaged line")
+    return session or str(record["id"])
+
+
+def _check_row(name: str, row: Any) -> None:
+    if name == DOCUMENTS:
+        check_name(row["name"])
+        strings = [row["text"]]
+    elif name == PRIVATE:
+        strings = [row["kind"], row["name"], row["text"]]
+    else:
+        strings = [row[key] for key in (_FACT if name == FACTS else ("at", "event", "id", "why"))]
+    plain = all(value is None or isinstance(value, str | int | float) for value in row.values())
+    if name == EVENTS:
+        strings += [row.get("content") or "", row.get("source") or ""]
+    if not plain or not all(isinstance(text, str) for text in strings):
+        raise ValueError(f"{name} has a row with a value of another type")
+
+
+def _damaged(path: str, why: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is not a complete archive, so nothing was changed: {why}.",
+        next_step="Use a file that `holdfast export` wrote, or copy it again. For facts: `holdfast facts import`.",
+    )

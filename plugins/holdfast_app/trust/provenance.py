@@ -1,0 +1,322 @@
+"""Which passages of the stored memory agents may have: those written here, and those that the user has seen.
+
+A clone, a pull or an unpacked archive can bring documents and facts meant to mislead an agent. So every write of this
+machine is recorded (:mod:`holdfast_app.trust.seen`), and an unrecorded passage is checked once. A passage typed
+or committed in this checkout, or committed by one of the user's ``[trust] authors``, is recorded too; any other is
+*withheld* from agents until ``holdfast trust`` shows it. A store on a server is never withheld, because the user named
+the server.
+
+A second list, ``state/stored``, names the documents created here and read back, and those deleted by a call. A document
+that disappeared from the store without such a call is missing (:mod:`holdfast_app.data_loss.losses`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.fs import durable, private, safeopen
+from holdfast.session import provenance
+from holdfast.session.provenance import Sifted
+from holdfast.text import untrusted
+from holdfast.text.humanize import count
+from holdfast_app.trust import passages
+from holdfast_app.trust.passages import Passage
+from holdfast_app.trust.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact
+    from holdfast.session.provenance import Withheld
+    from holdfast_app.trust.gitlines import Origins
+
+STORED: Final = "stored"
+#: The lists' name for the facts. No document can have this name.
+FACTS: Final = "*facts"
+NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
+#: Limit for comparing two versions of a document. In a longer document with withheld passages nothing counts as new.
+_MOST_COMPARED: Final = 4_000_000
+#: Limit of unknown passages in a document. Above it the document is checked as a whole, so that many short lines cost
+#: no more memory than a few long ones.
+_MOST_UNKNOWN: Final = 10_000
+_DELETED: Final = "*deleted "
+_FENCE: Final = "\n+++"
+
+
+class Provenance(provenance.Provenance):
+    """The provenance of a project whose store is on this machine. Safe for several processes.
+
+    ``folder`` and ``facts`` name the store's folder and facts file relative to ``root`` where documents are files that
+    git and an editor can change; otherwise they are empty.
+    """
+
+    withholds = True
+
+    def __init__(self, root: str, state: str, *, folder: str = "", facts: str = "") -> None:
+        self._root = root
+        self._state = state
+        self._folder = folder
+        self._facts = facts
+        self._stored = LineList(os.path.join(state, STORED))
+        self._made: Seen | None = None
+        self._authors: tuple[str, ...] | None = None
+
+    @property
+    def _seen(self) -> Seen:
+        if self._made is None:
+            self._made = Seen(self._root)
+        return self._made
+
+    # recording
+
+    def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
+        if self._seen.has_begun:
+            return
+        digests = [digest for name, text in documents for digest in self._digests(name, text)]
+        self._seen.begin([*digests, *map(self._fact_digest, facts)])
+
+    def record(self, name: str, before: str, after: str) -> None:
+        """See :meth:`holdfast.session.provenance.Provenance.record`. Before writing, so that a crash in between does
+        not withhold the user's own memory.
+
+        ``before`` is judged first, because git can no longer say where a line came from once this machine changed it.
+        A withheld passage that the write moves or changes stays withheld.
+        """
+        withheld = self._withheld(name, before)
+        old, new = self._digests(name, before) if withheld else {}, self._digests(name, after)
+        foreign = {self._digest(name, one.key) for one in withheld}
+        tainted = foreign | _changed(list(old), list(new), foreign)
+        same = {part for one in withheld for part in (one.text, one.identity) if part}
+        tainted |= {digest for digest, one in new.items() if one.text in same or one.identity in same}
+        self._seen.add(BEFORE, tainted, flush=not self._folder)
+        self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=not self._folder)
+
+    def record_facts(self, facts: Iterable[Fact]) -> None:
+        self._seen.add(OWN, map(self._fact_digest, facts), flush=not self._folder)
+
+    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
+        digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
+        self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts)])
+
+    # judging
+
+    @property
+    def stamp(self) -> str:
+        return f"{self._seen.stamp} {self._trusts_all}"
+
+    def sift(self, name: str, text: str) -> Sifted:
+        shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
+        if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
+            end = text.find(_FENCE, 1) + len(_FENCE)
+            text = text[:end] + _blank(text[end:])
+            shown = [one for one in withheld if one.end <= end]
+        parts, at = [], 0
+        for one in shown:
+            parts += [text[at : one.start], _blank(text[one.start : one.end])]
+            at = one.end
+        return Sifted("".join([*parts, text[at:]]), tuple(withheld))
+
+    def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        allowed = self._seen.listed(OWN, TRUSTED)
+        unknown = [fact for fact in facts if self._fact_digest(fact) not in allowed]
+        if not unknown or self._trusts_all:
+            return []
+        foreign = self._seen.listed(FOREIGN)
+        pending = {f.id: f for f in unknown if self._foreign_digest(self._fact_digest(f)) not in foreign}
+        if not pending or not self._facts or not self._seen.has_begun:
+            return unknown
+        lines = self._file_lines(self._facts)
+        sealed: list[tuple[str, Sequence[int]]] = []
+        typed: list[tuple[str, Sequence[int]]] = []
+        for number, line in enumerate(lines, 1):
+            try:
+                row = untrusted.from_json(line.encode()) if line else None
+            except ValueError:
+                continue
+            if isinstance(row, dict) and row.get("id") in pending:
+                # The store seals each line that it writes, also a remote's, so only an editor leaves an unsealed line.
+                (sealed if "crc" in row else typed).append((self._fact_digest(pending[row["id"]]), [number]))
+        if not typed and not self._trusted_authors:
+            return unknown
+        found = self._origins(self._facts, lines)
+        own = self._settle(typed, found) | self._settle(sealed, found._replace(here=()) if found else None)
+        return [fact for fact in unknown if self._fact_digest(fact) not in own]
+
+    def _withheld(self, name: str, text: str) -> list[Passage]:
+        """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
+        need only lines of their own. More than :data:`_MOST_UNKNOWN` are one passage, the whole document."""
+        allowed, before = self._seen.listed(OWN, TRUSTED), self._seen.listed(BEFORE)
+        known: set[int] = set()
+        unknown: list[tuple[Passage, str]] = []
+        others: list[int] = []  # lines of the passages beyond the limit
+        was_before = False
+        for one in passages.split(text):
+            digest = self._digest(name, one.key)
+            if digest in allowed:
+                known.add(one.line)
+                continue
+            was_before = was_before or digest in before
+            if len(unknown) < _MOST_UNKNOWN:
+                unknown.append((one, digest))
+            else:
+                others += one.lines
+        if others:
+            others += [number for one, _ in unknown for number in one.lines]
+            whole = Passage(0, len(text), 1, text.rstrip(), ())
+            unknown = [(whole, self._digest(name, whole.key))]
+            if unknown[0][1] in allowed:
+                return []
+            if was_before:
+                self._seen.add(BEFORE, [unknown[0][1]], flush=False)
+        foreign = self._seen.listed(FOREIGN)
+        pending = [(one, digest) for one, digest in unknown if self._foreign_digest(digest) not in foreign]
+        if not pending or not self._folder or not self._seen.has_begun:
+            return [one for one, _ in unknown]
+        found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
+        rows = [
+            (digest, others or [*one.lines, *(number for _, number in one.above if number not in known)])
+            for one, digest in pending
+        ]
+        own = self._settle(rows, found)
+        return [one for one, digest in unknown if digest not in own]
+
+    def _settle(self, rows: Iterable[tuple[str, Iterable[int]]], found: Origins | None) -> set[str]:
+        """Record and return the digests whose lines are all the user's own; record the others as foreign."""
+        if found is None:
+            return set()
+        own: set[str] = set()
+        foreign = []
+        authors, before = frozenset(found.authors), self._seen.listed(BEFORE)
+        anyone = authors.union(found.here)
+        for digest, numbers in rows:
+            if (authors if digest in before else anyone).issuperset(numbers):
+                own.add(digest)
+            else:
+                foreign.append(self._foreign_digest(digest))
+        self._seen.add(OWN, own, flush=False)
+        self._seen.add(FOREIGN, foreign, flush=False)
+        return own
+
+    def _origins(self, path: str, lines: Sequence[str]) -> Origins | None:
+        from holdfast_app.trust import gitlines  # only when something is new
+
+        return gitlines.origins(self._root, os.path.normpath(path), lines, self._trusted_authors)
+
+    def _file_lines(self, path: str) -> list[str]:
+        try:
+            data = safeopen.read(os.path.join(self._root, path), private=False)
+        except OSError:
+            return []
+        return [line.rstrip() for line in data.decode("utf-8", "replace").split("\n")]
+
+    @property
+    def _trusted_authors(self) -> tuple[str, ...]:
+        if self._authors is None:
+            self._authors = _trusted_authors()
+        return self._authors
+
+    @property
+    def _trusts_all(self) -> bool:
+        return trusts_all(self._root)
+
+    def _foreign_digest(self, digest: str) -> str:
+        return self._seen.digest("foreign", digest, *self._trusted_authors)
+
+    def _digest(self, name: str, key: str) -> str:
+        return self._seen.digest(name, key)
+
+    def _digests(self, name: str, text: str) -> dict[str, Passage]:
+        """The document's passages by their digests, in order."""
+        return {self._digest(name, one.key): one for one in passages.split(text)}
+
+    def _fact_digest(self, fact: Fact) -> str:
+        return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)
+
+    # documents that must still exist
+
+    def stored(self) -> list[str]:
+        lines = self._stored.read()
+        return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
+
+    def confirm(self, name: str, text: str) -> None:
+        """Record a document that was created here. After a power cut the record can be gone."""
+        lines = self._stored.read()
+        if name in lines and not _is_deleted(name, lines):
+            return
+        first = next(passages.split(text), None)
+        if first is None or self._digest(name, first.key) in self._seen.listed(OWN):
+            private.make(self._state)
+            durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
+
+    def delete(self, name: str) -> None:
+        if name in self._stored.read():
+            durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
+
+
+def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:
+    return lines.get(f"{_DELETED}{name}", -1) > lines[name]
+
+
+def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
+    """The digests in ``new`` that replace a foreign digest of ``old``, as masking or shortening does."""
+    found: set[str] = set()
+    if not foreign:
+        return found
+    from difflib import SequenceMatcher
+
+    if len(old) * len(new) > _MOST_COMPARED:
+        return set(new) - set(old)
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and not foreign.isdisjoint(old[start:end]):
+            found.update(new[first:last])
+    return found
+
+
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n")
+
+
+def trusts_all(root: str) -> bool:
+    """Whether ``HOLDFAST_TRUST`` gives agents all memory of the project at ``root``, as in CI.
+
+    It holds the digest of all project settings that need trust. For a project without such settings, that is the
+    digest of ``{}``. Never raises because of a project's contents.
+    """
+    from holdfast.config import resolved, trust
+
+    named = os.environ.get(trust.VARIABLE, "").strip()
+    try:
+        return bool(named) and named == trust.digest(resolved.portable(root))
+    except HoldfastError:
+        return False
+
+
+def _trusted_authors() -> tuple[str, ...]:
+    """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
+    from holdfast.config import settings
+
+    try:
+        table = settings.user_raw()[0].get("trust")
+    except ConfigError:
+        return ()  # reported by the code that needs the settings
+    authors = table.get("authors") if isinstance(table, dict) else None
+    return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
+
+
+def forget_trust(root: str) -> bool:
+    """Withhold again the passages that the user accepted here. False when nothing was accepted. Raises: Unavailable."""
+    return Seen(root).forget_trust()
+
+
+def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:
+    """A sentence that counts withheld passages. Empty without any. With ``names`` it lists documents: for people,
+    or the layout's own, because a clone can choose other names."""
+    number = sum(withheld.values())
+    parts = [f"{count(number, 'passage')} of {count(len(withheld), 'document')}"] if number else []
+    parts += [f"{facts:,} of the stored facts"] if facts else []
+    if not parts:
+        return ""
+    shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if withheld and names else ""
+    why = "this machine did not write them and they may have come with a clone or a pull"
+    return f"Withheld, because {why}: {' and '.join(parts)}{shown}."

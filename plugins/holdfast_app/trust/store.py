@@ -1,0 +1,77 @@
+"""The store of a project opened with the application: facts recorded as written here, and what agents may not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.session import store
+from holdfast.storage import Add, Change, Remove, get_fact, update_fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.models import AddResult, Fact
+    from holdfast.session.provenance import Provenance
+
+
+class Store(store.Store):
+    """Documents as in the kernel's, and facts."""
+
+    def is_withheld(self, name: str) -> bool:
+        """Whether the document exists and agents may have nothing of it. Raises: Corrupt, Unavailable."""
+        document = self.read(name) if self.provenance.withholds else None
+        if document is None:
+            return False
+        sifted = self.sifted(document)
+        return bool(sifted.withheld) and not sifted.text.strip("+\n")
+
+    def withheld_in(self, name: str) -> int:
+        """The number of passages withheld from agents. Raises: Corrupt, Unavailable."""
+        document = self.read(name) if self.provenance.withholds else None
+        return len(self.sifted(document).withheld) if document else 0
+
+    def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Those of ``facts`` that agents may have, in their order. Raises: Unavailable."""
+        listed = list(facts)
+        hidden = {fact.id for fact in self.provenance.withheld_facts(listed)}
+        return [fact for fact in listed if fact.id not in hidden] if hidden else listed
+
+    def withheld_facts(self) -> list[Fact]:
+        """The stored facts that are withheld from agents, up to a damaged one. Raises: Unavailable."""
+        if not self.provenance.withholds:
+            return []
+        return self.provenance.withheld_facts(self.readable_facts())
+
+    def withheld(self) -> dict[str, int]:
+        """The documents with passages that are withheld from agents, and how many. Reads the whole store.
+        Raises: Corrupt, Unavailable."""
+        if not self.provenance.withholds:
+            return {}
+        return {name: number for name in self.names() if (number := self.withheld_in(name))}
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        """:meth:`StorageBackend.add_fact`, recorded as written here. Raises the same errors."""
+        self.provenance.record_facts([fact])
+        return self.backend.add_fact(fact, limit)
+
+    def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
+        """Add facts as :meth:`add_fact` does, then delete the facts ``older``, all in one step where the backend can.
+        The result is None for a fact whose id is taken. Raises the same errors."""
+        self.provenance.record_facts(facts)
+        changes: list[Change] = [Add(fact, limit) for fact in facts]
+        return self.backend.commit([*changes, *map(Remove, older)]).added
+
+    def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
+        """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states
+        its new content. Raises the same errors."""
+        is_own = is_own or bool(self.known_facts([get_fact(self.backend, fact_id)]))
+        fact = update_fact(self.backend, fact_id, **changed)
+        if is_own:
+            self.provenance.record_facts([fact])
+        return fact
+
+    def record_all(self, provenance: Provenance) -> None:
+        """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
+        for name, text in self.documents():
+            provenance.record(name, "", text)
+        provenance.record_facts(self.readable_facts())

@@ -1,1 +1,0 @@
-"""``holdfast doctor``: whether everything works, and the repair of what does not."""

@@ -1,1 +1,0 @@
-"""``holdfast migrate``: copy the store to another backend, verified."""

@@ -1,0 +1,1 @@
+"""Commands on a whole project: set it up, check, repair, trust and move it."""

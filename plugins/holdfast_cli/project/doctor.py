@@ -1,0 +1,133 @@
+"""``holdfast doctor``: does everything work, and what to do where it does not; ``holdfast plugins``; and ``holdfast
+merge-driver``, which git runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.plugin.discovery import BACKENDS
+from holdfast.text.humanize import count
+from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.terminal import Cell, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.plugin.checks import Check
+
+_STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
+
+
+@Command(
+    "Manage",
+    "check that everything works, and repair what can be repaired",
+    argument(
+        "--fix",
+        "--repair",
+        dest="repair",
+        action="store_true",
+        help="repair damaged and missing files, without losing data",
+    ),
+    examples=("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json"),
+)
+def doctor(call: Call) -> Answer:
+    """Every check. Exit code 1 when one fails."""
+    from holdfast_app.checkup.examine import examine
+
+    checks = examine(call.root, repair=call.args.repair)
+    ok = not any(c.outcome == "fail" for c in checks)
+    return Answer({"checks": checks}, lambda out: _say(out, checks), ok=ok)
+
+
+def _say(out: Term, checks: Sequence[Check]) -> None:
+    width = max(len(c.name) for c in checks)
+    indent = " " * (width + 4)
+    for check in checks:
+        message = f"{check.message} (repaired)" if check.repaired else check.message
+        out.fill(message, f"{out.mark(check.outcome.value)} {check.name.ljust(width)}  ", indent)
+        if check.next_step:
+            out.next_step(check.next_step, indent=indent)
+    failed, warned = (sum(c.outcome == outcome for c in checks) for outcome in ("fail", "warn"))
+    out.say()
+    if failed:
+        out.say(f"{out.red(count(failed, 'problem'), bold=True)} to solve")
+    else:
+        out.say(f"all works; {count(warned, 'warning')}" if warned else "no problems found")
+
+
+@Command(
+    "Manage",
+    "list plugins and backends, each with its state and the reason",
+    examples=("holdfast plugins", "holdfast plugins --json"),
+    notes="A table `[plugins.NAME]` in holdfast.toml enables a plugin. Installing it is not enough.",
+)
+def plugins(call: Call) -> Answer:
+    """Every installed or enabled plugin and backend."""
+    from holdfast_app.checkup.examine import inventory
+
+    found = inventory(call.root)
+
+    def show(out: Term) -> None:
+        rows: list[tuple[Cell, ...]] = []
+        for s in found:
+            kind, origin = "backend" if s.group == BACKENDS else "plugin", f"{s.distribution} {s.version}".strip()
+            state = (s.status, _STYLES.get(s.status, ""))
+            rows.append(((s.name, "bold"), kind, origin or "-", state, ", ".join(s.hooks) or "-"))
+        out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
+        for s in found:
+            if s.status in ("failed", "missing"):
+                out.say()
+                out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
+
+    kinds = ("backend" if s.group == BACKENDS else "plugin" for s in found)
+    keys = ("name", "distribution", "version", "hooks", "status", "reason")
+    rows = [{"kind": kind, **{key: getattr(s, key) for key in keys}} for kind, s in zip(kinds, found, strict=True)]
+    return Answer({"plugins": rows}, show)
+
+
+@Command(
+    "Manage",
+    "merge a memory file for git; `holdfast init --git` sets it up",
+    argument("base", metavar="BASE", help="the common ancestor; git's %%O"),
+    argument("ours", metavar="OURS", help="our version, replaced by the result; git's %%A"),
+    argument("theirs", metavar="THEIRS", help="their version; git's %%B"),
+    argument("name", metavar="NAME", help="the file's name in the repository; git's %%P"),
+    examples=("holdfast merge-driver base ours theirs .holdfast/facts.jsonl",),
+    notes="git runs this, and people rarely do. `holdfast init --git` sets it up.",
+    json=False,
+)
+def merge_driver(call: Call) -> int:
+    """Merge the files. Raises: Corrupt when a version is damaged; UsageError."""
+    import os
+
+    from holdfast.errors import Corrupt
+    from holdfast.fs import durable, safeopen
+    from holdfast_app.checkup import threeway
+    from holdfast_cli.problem import UsageError
+
+    args, name = call.args, call.args.name
+    paths = [os.path.join(os.path.realpath(os.path.dirname(p)), os.path.basename(p)) for p in (
+        args.base, args.ours, args.theirs
+    )]  # fmt: skip
+    try:
+        data = [safeopen.read(path, private=False) for path in paths]
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename!r} cannot be read: {error.strerror or error}.",
+            next_step="Pass the three files that git made; `holdfast init --git` lets git do so.",
+        ) from error
+    base, *sides = [one.decode("utf-8", "replace") for one in data]
+    problems = [
+        threeway.damage(base, text, name)
+        if text.encode() == raw
+        else f"{name} is not UTF-8 text on one side of the merge."
+        for text, raw in zip(sides, data[1:], strict=True)
+    ]
+    if not any(problems):
+        durable.replace(paths[1], threeway.merge(base, sides[0], sides[1], name).encode())
+        return 0
+    if not problems[1]:
+        durable.replace(paths[1], data[2])  # so that even `git commit -am` does not take the damaged version
+    kept = "The intact version is in the file now" if not all(problems) else "Restore the file from an earlier commit"
+    step = f"{kept}. Check it, then run `git add {name}` and `git commit`."
+    raise Corrupt(problems[0] or problems[1], next_step=step)

@@ -1,1 +1,0 @@
-"""Trust for a project's settings and its private state: ``holdfast trust``."""

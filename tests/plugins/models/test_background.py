@@ -1,0 +1,224 @@
+"""Work in the background as clients start it: the real hook, a process of its own, a model on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.hooking import Client
+from tests.support.model_server import ModelServer, Reply
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, FactCandidate
+
+pytest.importorskip("openai")
+
+ANSWER = json.dumps({"facts": [{"content": "Deploys need two reviewers", "category": "knowledge", "confidence": 0.9}]})
+
+
+def settings(project: Path, server: ModelServer, when: str = "turn", calls: int = 50) -> None:
+    (project / "holdfast.toml").write_text(
+        f'[plugins.openai]\nmodel = "small"\nbase_url = "{server.url}/v1"\nmax_retries = 0\n'
+        f'[plugins.offline]\nenabled = false\n[extract]\nwhen = "{when}"\ncalls_a_day = {calls}\n',
+        encoding="utf-8",
+    )
+    trusted(project)
+
+
+def session(project: Path, number: int, *said: str, **env: str) -> Any:
+    """A conversation, and its end under way; ``wait()`` gives the exit code."""
+    client = Client(project, native=f"0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e{number:02d}")
+    for text in said:
+        client.say(text, "Understood.")
+    process = client.start(client.payload("SessionEnd", reason="exit"), **env)
+
+    def wait() -> int:
+        process.communicate(timeout=60)
+        return process.returncode
+
+    return wait
+
+
+def memory_md(project: Path) -> str:
+    path = project / ".holdfast" / "MEMORY.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def status(project: Path) -> str:
+    command = [sys.executable, "-m", "holdfast_memory", "status"]
+    return " ".join(subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60).stdout.split())
+
+
+def facts(project: Path) -> list[str]:
+    with Holdfast.open(project) as memory:
+        return [fact.content for fact in memory.facts.list()]
+
+
+def until(what: Callable[[], object]) -> None:
+    """Wait for another process, far longer than it can take."""
+    end = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_idle(project: Path) -> bool:
+    """Whether nothing waits and no process is at it."""
+    from holdfast.fs import private
+
+    state = project / ".holdfast" / "state"
+    with private.lock(str(state / "extract-work"), timeout_s=60.0):
+        return not (state / "extract.jsonl").exists() and not (state / "extract-wish").exists()
+
+
+@pytest.mark.req("R033", "R034")
+def test_stop__model_takes_its_time__hook_does_not_wait_and_the_fact_comes_once(project: Path) -> None:
+    client = Client(project)
+    with ModelServer().answers(Reply(text=ANSWER, delay_s=4)) as server:
+        settings(project, server)
+        client.say("How do we deploy?", "Deploys need two reviewers.")
+        assert facts(project) == [], "the hook waited for the model"
+        until(lambda: facts(project))
+        until(lambda: is_idle(project))
+        client.compact()
+        client.hook("SessionEnd", reason="exit")
+        until(lambda: is_idle(project))
+        assert len(server.requests) == 1
+    assert facts(project) == ["Deploys need two reviewers"]
+
+
+@pytest.mark.req("R033")
+def test_turns__killed_while_the_model_is_asked__turn_still_waits_and_its_fact_comes_once(project: Path) -> None:
+    client = Client(project)
+    client.say("How do we deploy?", "Deploys need two reviewers.")
+    with ModelServer().answers(Reply(text=ANSWER, delay_s=30), ANSWER) as server:
+        settings(project, server)
+        command = [sys.executable, "-m", "holdfast", "extract"]
+        first = subprocess.Popen([*command, "--turns"], cwd=project)
+        until(lambda: server.requests)
+        first.kill()
+        first.wait(timeout=60)
+        subprocess.run([*command, "--queued"], cwd=project, check=True, timeout=60)
+        subprocess.run([*command, "--turns"], cwd=project, check=True, timeout=60)
+        subprocess.run([*command, "--queued"], cwd=project, check=True, timeout=60)
+        assert len(server.requests) == 2
+    assert facts(project) == ["Deploys need two reviewers"]
+
+
+def test_setting__of_a_project_that_is_not_trusted__starts_nothing(project: Path) -> None:
+    (project / "holdfast.toml").write_text('[extract]\nwhen = "turn"\n', encoding="utf-8")
+    client = Client(project)
+    client.say("How do we deploy?", "Deploys need two reviewers.")
+    assert not (project / ".holdfast" / "state" / "extract-wish").exists()
+    with Holdfast.open(project, lenient=True) as memory:
+        assert memory.config.extract.when == "flush"
+
+
+AUTO = {"HOLDFAST_DREAM__WHEN": "auto"}
+
+
+def test_session_end__defaults__begin_a_dream_that_only_the_setting_prevents(project: Path) -> None:
+    assert session(project, 1, "DECISION: prices are in cents")() == 0  # the tests' own setting: manual
+    time.sleep(1)
+    assert memory_md(project) == ""
+    assert session(project, 2, "DECISION: receipts go by mail", **AUTO)() == 0
+    until(lambda: "receipts go by mail" in memory_md(project))
+    assert "prices are in cents" in memory_md(project)
+    until(lambda: "The last dream was" in status(project))
+
+
+def test_session_end__two_at_once__dream_once_and_lose_nothing(project: Path) -> None:
+    ends = [session(project, n, f"DECISION: the port of service {n} is 80{n}", **AUTO) for n in (1, 2)]
+    assert [end() for end in ends] == [0, 0]
+    until(lambda: memory_md(project))
+    with Holdfast.open(project) as memory:
+        until(lambda: all(run.reason[:20] != "The run has not fini" for run in memory.dreams()))
+        done = [run for run in memory.dreams() if run.status == "done"]
+        assert len(done) == 1
+        memory.deep_dream(force=True)
+    assert all(f"service {n}" in memory_md(project) for n in (1, 2))
+
+
+def test_session_start__dream_is_due_and_a_session_was_killed__is_dreamt_of(project: Path) -> None:
+    client = Client(project)
+    client.hook("SessionStart", source="startup")
+    client.say("DECISION: prices are in cents", "Understood.")  # and no end
+    other = Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e99")
+    process = other.start(other.payload("SessionStart", source="startup"), **AUTO)
+    process.communicate(timeout=60)
+    until(lambda: "prices are in cents" in memory_md(project))
+
+
+@pytest.mark.req("R033", "R034")
+def test_session_end__model_is_enabled__its_queue_is_worked_off_and_shown_in_status(project: Path) -> None:
+    with ModelServer().answers(Reply(text=ANSWER, delay_s=3)) as server:
+        settings(project, server, when="flush")
+        assert session(project, 1, "How do we deploy?")() == 0
+        assert facts(project) == [], "the hook waited for the model"
+        until(lambda: facts(project))
+        until(lambda: "1 fact added" in status(project) and "still works" not in status(project))
+        assert len(server.requests) == 1
+
+
+def test_session_end__killed_while_the_model_is_asked__status_says_so_and_the_next_end_continues(project: Path) -> None:
+    with ModelServer().answers(Reply(text=ANSWER, delay_s=30), ANSWER, ANSWER) as server:
+        settings(project, server, when="flush")
+        session(project, 1, "How do we deploy?")()
+        until(lambda: server.requests)
+        for pid in subprocess.run(
+            ["pgrep", "-f", f"{project} extract --turns"], capture_output=True, text=True
+        ).stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+        assert "still works, or was killed" in status(project)
+        with Holdfast.open(project) as memory:
+            assert memory.extract_queued().added
+    assert facts(project) == ["Deploys need two reviewers"]
+
+
+def test_background__calls_of_the_day_are_used_up__rest_waits_for_another_day(project: Path, clock: Any) -> None:
+    answers = [
+        json.dumps({"facts": [{"content": f"Fact {n}", "category": "context", "confidence": 0.9}]}) for n in "123"
+    ]
+    with ModelServer().answers(*answers) as server:
+        settings(project, server, when="flush", calls=1)
+        for number in (1, 2):
+            session(project, number, f"This is number {number}", HOLDFAST_PLUGINS__OPENAI__ENABLED="false")()
+        for day, count in ((0, 1), (0, 1), (-1, 2), (5, 3)):
+            clock.tick(days=day)
+            with Holdfast.open(project, clock=clock) as memory:
+                memory.session("more").add("user", f"And {day}")
+                memory.session("more").add("assistant", "Understood.")
+                memory.extract_turns()
+            assert len(server.requests) == count
+        assert "1 calls a day" in status(project)
+
+
+def test_queue__of_a_plugin_that_another_process_has__is_left_alone(project: Path) -> None:
+    class Own:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            return Extraction(facts=[FactCandidate(content="Said here", category="context", confidence=0.9)])
+
+    class Other(Own):
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            return Extraction()
+
+    with Holdfast.open(project, plugins=[("own", Own())]) as memory:
+        memory.services.hurried = True
+        memory.session("s").add("user", "hello")
+        memory.session("s").flush()
+    with Holdfast.open(project, plugins=[("other", Other())]) as memory:
+        memory.extract_turns()
+    with Holdfast.open(project, plugins=[("own", Own())]) as memory:
+        assert len(memory.extract_queued().added) == 1

@@ -1,0 +1,151 @@
+"""Commands of holdfast as processes of their own, without starting Python anew for each.
+
+A server, one for each process of the tests, has imported holdfast. For each command it forks a child, which runs
+``python -m holdfast`` from its first line to its last, with a working folder, an environment and streams of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import runpy
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+#: What the server imports, so that its children need not.
+_PACKAGES = ("holdfast", "holdfast_cli", "holdfast_app", "holdfast_agents", "holdfast_file", "holdfast_redaction")
+
+
+def run(
+    *words: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    data: str | bytes = "",
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    """``python -m holdfast words``, run to its end, like ``subprocess.run`` with captured output."""
+    given = data.encode() if isinstance(data, str) else data
+    env = dict(os.environ if env is None else env)
+    if not hasattr(os, "pidfd_open") or "PYTHONPATH" in env:
+        command = [sys.executable, "-m", "holdfast", *words]
+        done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=timeout, check=False)
+        return subprocess.CompletedProcess(words, done.returncode, *(_text(s) for s in (done.stdout, done.stderr)))
+    asked = json.dumps([words, str(cwd or Path.cwd()), env]).encode()
+    with contextlib.ExitStack() as stack:
+        # Files, not pipes: a process that the command leaves behind keeps nobody waiting.
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
+        for file, content in zip(files, (asked, given, b"", b""), strict=True):
+            file.write(content)
+            file.seek(0)
+        client = stack.enter_context(socket.socket(socket.AF_UNIX))
+        client.connect(_server())
+        socket.send_fds(client, [b"?"], [file.fileno() for file in files])
+        pid = int(client.recv(20))
+        client.settimeout(timeout)
+        try:
+            code = int(client.recv(20))
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(words, timeout) from None
+        for file in files:
+            file.seek(0)
+        return subprocess.CompletedProcess(words, code, _text(files[2].read()), _text(files[3].read()))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+@cache
+def _server() -> str:
+    """The address of this process's server."""
+    folder = tempfile.mkdtemp(prefix="holdfast-test-")
+    address = os.path.join(folder, "server")
+    server = subprocess.Popen([sys.executable, __file__, address], stdin=subprocess.PIPE)
+
+    def stop() -> None:
+        server.communicate()  # closes its input
+        shutil.rmtree(folder)
+
+    atexit.register(stop)
+    while not os.path.exists(address):
+        assert server.poll() is None, "the server of commands ended"
+        time.sleep(0.02)
+    return address
+
+
+def _serve(address: str) -> tuple[list[str], str, dict[str, str]]:
+    """Answer requests until the tests end. Returns in each child, with what it is to do."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{address}.new")
+    listener.listen(100)
+    os.rename(f"{address}.new", address)
+    waiting = selectors.DefaultSelector()
+    waiting.register(0, selectors.EVENT_READ)
+    waiting.register(listener, selectors.EVENT_READ)
+    while True:
+        for key, _ in waiting.select():
+            if key.fd == 0:
+                os._exit(0)
+            if key.fileobj is not listener:
+                waiting.unregister(key.fd)
+                os.close(key.fd)
+                pid, client = key.data
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                client.sendall(str(code).encode())
+                client.close()
+                continue
+            client, _ = listener.accept()
+            files = socket.recv_fds(client, 1, 4)[1]
+            pid = os.fork()
+            if not pid:
+                waiting.close()
+                listener.close()
+                client.close()
+                for number, file in enumerate(files[1:]):
+                    os.dup2(file, number)
+                with open(files[0], "rb") as file:
+                    asked = json.load(file)
+                for file in files[1:]:
+                    os.close(file)
+                return asked[0], asked[1], asked[2]
+            for file in files:
+                os.close(file)
+            client.sendall(str(pid).encode())
+            waiting.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, client))
+
+
+def _import_everything() -> None:
+    import gc
+    import importlib
+    import pkgutil
+
+    for package in _PACKAGES:
+        found = importlib.import_module(package)
+        for module in pkgutil.walk_packages(found.__path__, f"{package}."):
+            if ".testing" not in module.name and not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    _import_everything()
+    words, cwd, env = _serve(sys.argv[1])
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    time.tzset()
+    sys.argv[1:] = words
+    sys.path[0] = cwd
+    runpy.run_module("holdfast", run_name="__main__", alter_sys=True)
