@@ -31,9 +31,7 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
-from holdfast_app.brief.shortened import shortened
 from holdfast_app.data_loss import losses
-from holdfast_app.sessions.status import apart
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -175,7 +173,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
             text=memory,
             rank=3,
             share=0.7,
-            shortened=lambda room: shortened(memory, memory_name, room, services.state),
+            shortened=lambda room: _shortened(memory, memory_name, room, services.state),
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
@@ -197,6 +195,12 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         facts=tuple(facts.lines.values()),
         rules=rules,
     )
+
+
+def _shortened(memory: str, name: str, room: int, state: str) -> str:
+    from holdfast_app.brief.shortened import shortened  # most memories fit
+
+    return shortened(memory, name, room, state)
 
 
 def _open_and_closed(
@@ -230,7 +234,7 @@ def _losses(
     """State kept elsewhere, unresolved merges in ``texts``, damaged documents, and what the newest receipts lack."""
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
-        *apart(services.root, services.state),
+        *losses.apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
         *reading.damaged.values(),
         *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),

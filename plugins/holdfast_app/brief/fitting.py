@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text import recall
 from holdfast.text.humanize import count
@@ -23,8 +21,7 @@ _LEAST: Final = 80
 _LEFT_OUT: Final = 160
 
 
-@frozen(kw_only=True)
-class Part:
+class Part(NamedTuple):
     """One part of a brief. Parts are printed in the given order; space goes to the lower ``rank`` first. A part takes
     at most ``share`` of the space left to it, or more if the parts after it do not need theirs. ``newest`` keeps the
     end when it is cut; ``shortened`` returns the text in so many characters. An ``optional`` part takes no space from

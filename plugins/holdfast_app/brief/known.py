@@ -4,9 +4,7 @@ The others are counted."""
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.models import Category
@@ -41,8 +39,7 @@ def ruled(rules: Sequence[str], max_chars: int | None) -> str:
     return "\n".join([*fit, *([_MORE_RULES.format(count=len(lines) - len(fit))] if len(fit) < len(lines) else [])])
 
 
-@frozen(kw_only=True)
-class Known:
+class Known(NamedTuple):
     """The facts that fit: ``lines`` by content, as :func:`holdfast.text.factrules.duplicate_key` writes it, in order.
     ``more`` counts the others."""
 
