@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
@@ -81,16 +81,8 @@ class ExtractResult:
         return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
 
     def __add__(self, other: ExtractResult) -> ExtractResult:
-        return ExtractResult(
-            judged=self.judged + other.judged,
-            failures=self.failures + other.failures,
-            queued=self.queued + other.queued,
-            profile=self.profile or other.profile,
-            retried=self.retried + other.retried,
-            given_up=self.given_up + other.given_up,
-            summaries=self.summaries + other.summaries,
-            stated=self.stated + other.stated,
-        )
+        sums = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(ExtractResult)}
+        return ExtractResult(**{**sums, "profile": self.profile or other.profile})
 
 
 def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tuple[Gathered, ExtractResult]:
