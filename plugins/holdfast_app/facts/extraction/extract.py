@@ -17,7 +17,6 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
-from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON
@@ -83,25 +82,6 @@ class ExtractResult:
     def __add__(self, other: ExtractResult) -> ExtractResult:
         sums = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(ExtractResult)}
         return ExtractResult(**{**sums, "profile": self.profile or other.profile})
-
-
-def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tuple[Gathered, ExtractResult]:
-    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue.
-    Returns the extractors' results, and a result with the turns that wait or were given up."""
-    said = recall.without_recalled(turns)
-    found, troubles = ask(services, said)
-    if not troubles:
-        return found, ExtractResult()
-    queue = queue_of(services)
-    try:
-        item = queue.put(said, found.failed, error=sentences(troubles), source=source, now=services.clock())
-    except HoldfastError as problem:
-        logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
-        failed = {p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()}
-        return found._replace(failed=failed), ExtractResult()
-    if item is not None:
-        found = found._replace(failed=failures_of(troubles, waits=True))
-    return found, ExtractResult(queued=int(item is not None), given_up=tuple(queue.given_up))
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
