@@ -238,6 +238,17 @@ class DreamConfig:
 
 
 @frozen(kw_only=True)
+class TrustConfig:
+    """``[trust]``: whose commits count as seen."""
+
+    authors: tuple[str, ...] = setting(
+        (),
+        "People whose commits count as [seen by you](trust.md#teams): e-mail addresses, or fingerprints of signing "
+        "keys. Read only from your own file.",
+    )
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
@@ -246,3 +257,4 @@ class Config(values.Config):
     prompt: PromptConfig = PromptConfig()
     dream: DreamConfig = DreamConfig()
     retention: RetentionConfig = RetentionConfig()
+    trust: TrustConfig = TrustConfig()

@@ -57,7 +57,7 @@ def has_model(services: Services) -> bool:
 
 def sentence(services: Services) -> str:
     """The last background run and the last dream, for people; empty when there was none."""
-    from holdfast_app.facts.extraction.turnwise import last_run
+    from holdfast_app.facts.extraction.lastrun import last_run
 
     now, run, dreamt = services.now(), last_run(services), when.mark(services.state).at
     parts = []

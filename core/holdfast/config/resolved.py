@@ -9,7 +9,6 @@ the settings' classes are imported only when a project sets one of their keys.
 
 from __future__ import annotations
 
-import os
 from typing import Any, NamedTuple
 
 from holdfast.config import settings, statefolder, trust
@@ -179,21 +178,6 @@ def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, objec
     Raises: ConfigError.
     """
     return part(settings.raw(root, env)[0], {}).asked
-
-
-def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
-    """Whether ``HOLDFAST_TRUST`` gives agents all memory of the project at ``root``, as in CI.
-
-    It holds the digest of all project settings that need trust. For a project without such settings, that is the
-    digest of ``{}``. Never raises because of a project's contents.
-    """
-    named = (os.environ if env is None else env).get(trust.VARIABLE, "").strip()
-    if not named:
-        return False
-    try:
-        return named == trust.digest(portable(root, env))
-    except HoldfastError:
-        return False
 
 
 def require_places(found: Resolved) -> None:

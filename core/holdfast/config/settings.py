@@ -288,16 +288,6 @@ def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]
     return _parsed(data, path), path
 
 
-def trusted_authors(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
-    try:
-        table = user_raw(env)[0].get("trust")
-    except ConfigError:
-        return ()  # reported by the code that needs the settings
-    authors = table.get("authors") if isinstance(table, dict) else None
-    return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
-
-
 def user_file_shown(env: Mapping[str, str] | None = None) -> str:
     """The user's settings file with the home folder as ``~``."""
     from holdfast.fs.paths import rewrite

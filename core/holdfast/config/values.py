@@ -151,17 +151,6 @@ class IdentityConfig:
     machine: str = setting("", "The machine's name. If empty, the host name.")
 
 
-@frozen(kw_only=True)
-class TrustConfig:
-    """``[trust]``: whose commits count as seen."""
-
-    authors: tuple[str, ...] = setting(
-        (),
-        "People whose commits count as [seen by you](trust.md#teams): e-mail addresses, or fingerprints of signing "
-        "keys. Read only from your own file.",
-    )
-
-
 def _check_share(value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
@@ -232,7 +221,6 @@ class Config:
     flush: FlushConfig = FlushConfig()
     session: SessionConfig = SessionConfig()
     identity: IdentityConfig = IdentityConfig()
-    trust: TrustConfig = TrustConfig()
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""

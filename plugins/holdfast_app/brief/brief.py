@@ -8,9 +8,10 @@ because derived text must not become a source for its own sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import evolve, frozen
 
@@ -30,14 +31,14 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
-from holdfast_app.brief.shortened import shortened
 from holdfast_app.data_loss import losses
-from holdfast_app.sessions.status import apart
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Receipt
     from holdfast_app.services import Services
+
+R = TypeVar("R")
 
 #: Note lines that a brief can omit. Rules that still hold are above.
 _SAYS_NOTHING = re.compile(
@@ -172,7 +173,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
             text=memory,
             rank=3,
             share=0.7,
-            shortened=lambda room: shortened(memory, memory_name, room, services.state),
+            shortened=lambda room: _shortened(memory, memory_name, room, services.state),
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
@@ -194,6 +195,12 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         facts=tuple(facts.lines.values()),
         rules=rules,
     )
+
+
+def _shortened(memory: str, name: str, room: int, state: str) -> str:
+    from holdfast_app.brief.shortened import shortened  # most memories fit
+
+    return shortened(memory, name, room, state)
 
 
 def _open_and_closed(
@@ -227,7 +234,7 @@ def _losses(
     """State kept elsewhere, unresolved merges in ``texts``, damaged documents, and what the newest receipts lack."""
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
-        *apart(services.root, services.state),
+        *losses.apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
         *reading.damaged.values(),
         *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
@@ -259,13 +266,8 @@ class _Reading:
             found = store.fetch([*names, *checked], listing=True)
             self._stored, self.facts = dict(found.documents), found.facts
         except Corrupt:  # intact documents are shown all the same
-            self._stored = {}
-            for name in names:
-                self._read(name)
-            try:
-                self.facts = list(store.backend.facts())
-            except Corrupt as error:
-                self._note(losses.facts_name(services), error)
+            self._stored = {name: self._try(name, partial(store.read, name)) for name in names}
+            self.facts = self._try(losses.facts_name(services), lambda: list(store.backend.facts())) or []
         self.facts = store.known_facts(self.facts)
 
     @property
@@ -273,24 +275,19 @@ class _Reading:
         stored = self._stored.items()
         return {name: document.text if document else None for name, document in stored if name not in self.damaged}
 
-    def _read(self, name: str) -> None:
+    def _try(self, name: str, read: Callable[[], R]) -> R | None:
+        """The result, or None when the document ``name`` is damaged."""
         try:
-            self._stored[name] = self._services.store.read(name)
+            return read()
         except Corrupt as error:
-            self._note(name, error)
-            self._stored[name] = None
-
-    def _note(self, name: str, error: Corrupt) -> None:
-        self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+            self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+            return None
 
     def work(self, text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
         """The entries, open and closed, and the handoff text if a git merge left both sides in it. Of a damaged
         handoff, the whole entries and the open work of the last receipts."""
-        if name not in self.damaged:
-            try:
-                return _work(text, name)
-            except Corrupt as error:
-                self._note(name, error)
+        if name not in self.damaged and (read := self._try(name, lambda: _work(text, name))) is not None:
+            return read
         from holdfast_app.data_loss import audit
 
         found = (*audit.open_work(self._services), *handoff.salvaged(text))
@@ -299,7 +296,7 @@ class _Reading:
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
         if name not in self._stored:
-            self._read(name)
+            self._stored[name] = self._try(name, partial(self._services.store.read, name))
         document = self._stored[name]
         if document is None:
             return ""

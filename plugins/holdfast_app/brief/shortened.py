@@ -9,9 +9,7 @@ _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `
 
 
 def shortened(text: str, name: str, chars: int, state: str) -> str:
-    """``text`` in at most ``chars`` characters; unchanged when it fits, or when not even one item fits."""
-    if len(text) <= chars:
-        return text
+    """``text``, which is longer, in at most ``chars`` characters; unchanged when not even one item fits."""
     parts = list(memorytext.parts(text, prose_is_item=True))
     title = next((part for part in parts if isinstance(part, memorytext.Title)), "")
     items = [part for part in parts if isinstance(part, Item)]

@@ -18,7 +18,6 @@ from attrs import frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.fs import durable, private
-from holdfast_app.dream.dreamlog import Status, entries
 from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ class Dreams:
         self._state = services.state
 
     def gone_since(self, at: datetime) -> Iterator[str]:
+        from holdfast_app.dream.dreamlog import Status, entries  # agents' hooks make briefs without
+
         runs = (r for r in entries(self._state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
         return (line.text for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
 

@@ -1,7 +1,7 @@
-"""Automation output for the operator: heartbeat or briefing entries with their severity.
+"""Automation output for the operator: heartbeat or briefing entries, and which of them report a failure.
 
-Reads JSON, JSON lines, Markdown lists and tables, and plain lines. An entry is bad or doubtful when its words say so.
-An unclear entry counts as good, since most entries only state something.
+Reads JSON, JSON lines, Markdown lists and tables, and plain lines. An unclear entry counts as good, since most entries
+only state something.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from holdfast.text import untrusted
@@ -24,9 +23,6 @@ _BAD: Final = re.compile(
     r"|\"(?:ok|healthy|success)\": false|\"(?:exit_status|exit_code|returncode)\": -?[1-9]",
     re.IGNORECASE,
 )
-_DOUBTFUL: Final = re.compile(
-    r"\b(?:warn(?:ings?)?|degraded|slow|stale|late|retry(?:ing)?|skipped|unknown|not JSON)\b", re.IGNORECASE
-)
 #: Negations: "no errors", "0 failed", "errors: 0".
 _NONE: Final = re.compile(
     r"\b(?:no|0|zero|without|never|not)\s+(?:\w+\s+)?(?:fail\w*|errors?|warnings?|alerts?|down|crash\w*)\b"
@@ -37,36 +33,28 @@ _NONE: Final = re.compile(
 _RULE: Final = " \t|:=-"
 
 
-class Level(IntEnum):
-    """An entry's severity. Greater is worse."""
-
-    GOOD = 0
-    DOUBTFUL = 1
-    BAD = 2
-
-
 class Entry(NamedTuple):
-    """One entry on one line."""
+    """One entry on one line. ``is_bad``: it reports a failure."""
 
     text: str
-    level: Level
+    is_bad: bool
 
 
 def entries(name: str, text: str) -> list[Entry]:
     """Entries from the document ``name``, in its order."""
     shown = _of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text)
-    return [Entry(cut(one_line(one), MAX_CHARS), _level(one)) for one in shown]
+    return [Entry(cut(one_line(one), MAX_CHARS), _is_bad(one)) for one in shown]
 
 
 def summary(found: Sequence[Entry]) -> list[str]:
-    """Lines that report ``found``: the last entry, preceded by the worst entry when that is worse."""
+    """Lines that report ``found``: the last entry, preceded by the last bad one when that is another."""
     if not found:
         return []
     last = found[-1]
-    worst = max(reversed(found), key=lambda entry: entry.level)  # the last among the worst
-    if worst.level <= last.level:
+    bad = next((one for one in reversed(found) if one.is_bad), last)
+    if bad is last or last.is_bad:
         return [last.text]
-    return [f"{worst.text} (the worst of {len(found)})", f"{last.text} (the last of {len(found)})"]
+    return [f"{bad.text} (the worst of {len(found)})", f"{last.text} (the last of {len(found)})"]
 
 
 def _of_json(text: str) -> Iterator[str]:
@@ -97,12 +85,9 @@ def _of_lines(text: str) -> Iterator[str]:
     # Line by line, because an unclosed fence in a log would hide the lines after it.
     read = (read_line(line) for line in text.splitlines())
     lines = [line for line in read if line.kind in (HEADING, ITEM, TEXT) and line.text.strip(_RULE)]
-    for line in [line for line in lines if line.kind != HEADING or _level(line.text)] or lines:
+    for line in [line for line in lines if line.kind != HEADING or _is_bad(line.text)] or lines:
         yield without_boxes(line.text).strip("|> ")
 
 
-def _level(text: str) -> Level:
-    text = _NONE.sub("", text)
-    if _BAD.search(text):
-        return Level.BAD
-    return Level.DOUBTFUL if _DOUBTFUL.search(text) else Level.GOOD
+def _is_bad(text: str) -> bool:
+    return bool(_BAD.search(_NONE.sub("", text)))

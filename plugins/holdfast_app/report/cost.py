@@ -48,7 +48,7 @@ class Cost:
 
 def cost(services: Services) -> Cost:
     """What the records show. Unreadable ones are left out. Raises: Unavailable."""
-    from holdfast_app.facts.extraction.turnwise import calls_today
+    from holdfast_app.facts.extraction.lastrun import calls_today
 
     folder = services.private("heartbeats")
     since: list[datetime] = []

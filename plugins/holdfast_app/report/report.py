@@ -157,7 +157,7 @@ class _Making:
                 document = self._services.recalled(name)
                 told = automation.entries(name, document.text if document else "")
                 self.add(HAPPENED, (f"{surface}: {text}" for text in automation.summary(told)), self._where(name))
-                if told and told[-1].level is automation.Level.BAD:
+                if told and told[-1].is_bad:
                     self.add(NEEDED, [f"Check the {surface}: {told[-1].text}"], self._where(name))
 
     def add_outbox(self) -> None:

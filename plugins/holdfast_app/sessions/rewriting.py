@@ -52,18 +52,12 @@ def rewrite(journal: Journal, change: Change, keep: Callable[[bytes], bool], *, 
 
 def erase(journal: Journal) -> None:
     """Remove the journal and its companion files. Raises: Unavailable."""
+    damaged = os.path.basename(journal.path) + ".damaged-"  # put aside by a repair
     with durable.lock(journal.lock_path):
-        for path in beside(journal):
+        aside = [name for name in private.names(journal.folder) if name.startswith(damaged)]
+        for path in (*(os.path.join(journal.folder, name) for name in aside), journal.hint_path, journal.path):
             durable.remove(path)
-        durable.remove(journal.path)
         durable.retire(journal.lock_path)
-
-
-def beside(journal: Journal) -> list[str]:
-    """Paths of the hint and of damaged journals put aside by a repair. Raises: Unavailable."""
-    damaged = os.path.basename(journal.path) + ".damaged-"
-    names = [name for name in private.names(journal.folder) if name.startswith(damaged)]
-    return [*(os.path.join(journal.folder, name) for name in names), journal.hint_path]
 
 
 def _replace(journal: Journal, data: bytes) -> None:

@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.session import provenance
 from holdfast.session.provenance import Sifted
@@ -212,16 +213,12 @@ class Provenance(provenance.Provenance):
     @property
     def _trusted_authors(self) -> tuple[str, ...]:
         if self._authors is None:
-            from holdfast.config import settings
-
-            self._authors = settings.trusted_authors()
+            self._authors = _trusted_authors()
         return self._authors
 
     @property
     def _trusts_all(self) -> bool:
-        from holdfast.config import resolved
-
-        return resolved.is_memory_trusted(self._root)
+        return trusts_all(self._root)
 
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
@@ -278,6 +275,33 @@ def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
 
 def _blank(text: str) -> str:
     return "\n" * text.count("\n")
+
+
+def trusts_all(root: str) -> bool:
+    """Whether ``HOLDFAST_TRUST`` gives agents all memory of the project at ``root``, as in CI.
+
+    It holds the digest of all project settings that need trust. For a project without such settings, that is the
+    digest of ``{}``. Never raises because of a project's contents.
+    """
+    from holdfast.config import resolved, trust
+
+    named = os.environ.get(trust.VARIABLE, "").strip()
+    try:
+        return bool(named) and named == trust.digest(resolved.portable(root))
+    except HoldfastError:
+        return False
+
+
+def _trusted_authors() -> tuple[str, ...]:
+    """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
+    from holdfast.config import settings
+
+    try:
+        table = settings.user_raw()[0].get("trust")
+    except ConfigError:
+        return ()  # reported by the code that needs the settings
+    authors = table.get("authors") if isinstance(table, dict) else None
+    return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
 
 
 def forget_trust(root: str) -> bool:

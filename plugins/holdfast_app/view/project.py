@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.sessions.status import Status
-
-
-class Flushed(NamedTuple):
-    """One flush block of a daily note."""
-
-    id: str
-    at: datetime
-    session: str
-    reason: str
 
 
 @frozen(kw_only=True)
@@ -134,18 +125,14 @@ class Project:
         days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
         return sorted(((day, name) for day, name in days if day), reverse=True)
 
-    def flushes(self, name: str) -> list[Flushed]:
+    def flushes(self, name: str) -> list[notes.Block]:
         """A daily note's flush blocks, oldest first. An unreadable note has none; its page shows the error."""
         try:
             found = self.services.store.read(name)
         except HoldfastError:
             found = None
         text = self.services.store.sifted(found).text if found else ""
-        return [
-            Flushed(block.id, block.at, block.session, block.reason)
-            for block in notes.blocks(text)
-            if block.at is not None and block.id.startswith("flush_") and block.reason != "summary"
-        ]
+        return [one for one in notes.blocks(text) if one.at and one.id.startswith("flush_") and one.reason != "summary"]
 
     # facts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast_app.report.automation import Level, entries, summary
+from holdfast_app.report.automation import entries, summary
 
 OK, FAILED = '{"at": "2026-11-21T01:00:00Z", "status": "ok"}', '{"at": "2026-11-21T09:00:00Z", "status": "FAILED"}'
 
@@ -23,7 +23,7 @@ OK, FAILED = '{"at": "2026-11-21T01:00:00Z", "status": "ok"}', '{"at": "2026-11-
 )
 def test_entries__good_first_and_bad_later__the_last_is_the_bad_one(name, text):
     found = entries(name, text)
-    assert found[-1].level is Level.BAD
+    assert found[-1].is_bad
     assert summary(found) == [found[-1].text]
 
 
@@ -48,4 +48,4 @@ def test_summary__bad_and_then_good__tells_both():
 )
 def test_entries__good_ones_in_any_words__are_good(text):
     name = "d.json" if text.startswith("{") else "d.md"
-    assert [entry.level for entry in entries(name, text)] == [Level.GOOD]
+    assert [entry.is_bad for entry in entries(name, text)] == [False]

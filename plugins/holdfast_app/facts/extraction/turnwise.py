@@ -6,23 +6,19 @@ in time and in calls a day. Its record is ``state/upkeep.json``.
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import ExitStack
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from holdfast import Session
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
-from holdfast.fs import durable, private
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.fs import private
 from holdfast.journal import journal
-from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app import background
-from holdfast_app.facts.extraction import backlog, extract
+from holdfast_app.facts.extraction import backlog, extract, lastrun
 from holdfast_app.facts.extraction.queue import FILE, MAX_ITEMS
 
 if TYPE_CHECKING:
@@ -34,24 +30,10 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 _WORK: Final = "extract-work"
-_RECORD: Final = "upkeep.json"
 #: Maximum wait for another process that may be about to end, in seconds.
 _PATIENCE_S: Final = 3.0
 #: Maximum duration of a run, in seconds. The next one continues.
 _LIMIT_S: Final = 600.0
-
-
-@frozen(kw_only=True)
-class Run:
-    """The last process's extraction. ``calls`` were made on the day of ``at``, by all processes; ``pieces`` of
-    conversation were read by this one. ``ended`` is None while it works, or when it was killed."""
-
-    at: datetime
-    ended: datetime | None = None
-    calls: int = 0
-    pieces: int = 0
-    facts: int = 0
-    problem: str = ""
 
 
 def run(services: Services) -> extract.ExtractResult:
@@ -71,7 +53,7 @@ def run(services: Services) -> extract.ExtractResult:
 
 
 def _worked(services: Services) -> extract.ExtractResult:
-    result, record = extract.ExtractResult(), _begun(services)
+    result, record = extract.ExtractResult(), lastrun.begun(services)
     most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
     while True:
         collect(services)
@@ -80,7 +62,7 @@ def _worked(services: Services) -> extract.ExtractResult:
         if record.calls >= most or time.monotonic() > until:
             record = evolve(record, problem=f"The rest waits: at most {most} calls a day, in at most 10 minutes each.")
             break
-        _save(services, record)
+        lastrun.save(services, record)
         step = backlog.work_off(services)
         result += step
         calls, pieces = record.calls + step.retried, record.pieces + step.retried
@@ -88,34 +70,8 @@ def _worked(services: Services) -> extract.ExtractResult:
         if step.failures or not step.retried:
             break
     if record.pieces or record.problem:
-        _save(services, evolve(record, ended=services.now()))
+        lastrun.save(services, evolve(record, ended=services.now()))
     return result
-
-
-def last_run(services: Services) -> Run | None:
-    """The record. None without one, or when it is unreadable, because it only informs."""
-    try:
-        data = private.read(services.private(_RECORD))
-        return structure(untrusted.from_json(data), Run, what=_RECORD, error=Corrupt) if data else None
-    except (HoldfastError, ValueError):
-        return None
-
-
-def _save(services: Services, run: Run) -> None:
-    """Store the record. Raises: Unavailable."""
-    durable.replace(services.private(_RECORD), json.dumps(unstructure(run)).encode())
-
-
-def _begun(services: Services) -> Run:
-    """The record of a run that begins now, with the calls that earlier ones made today."""
-    return Run(at=services.now(), calls=calls_today(services))
-
-
-def calls_today(services: Services) -> int:
-    """The calls to a model that extraction made today."""
-    last = last_run(services)
-    is_today = last is not None and last.at.astimezone(services.config.tz).date() == services.now().date()
-    return last.calls if last is not None and is_today else 0
 
 
 def everything(services: Services) -> extract.ExtractResult:
