@@ -50,7 +50,6 @@ _DATE = (
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?"
 _ZONE = r"(?: (?:UTC|GMT|Z|CES?T|[ECMP][SD]T))?"
 _NAMED = r"(?:a|an|one|two|three|four|five|six|\d+|a few|a couple of|several)"
-_THIS_DAY = r"(?:today|tonight|this session)"
 _STAMP_END = r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)"
 _PAST = rf"(?:(?!(?:{w.NOT_PAST})\b)\w{{2,}}ed|{w.ACTIONS}|{w.LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
 _WE = r"(?:I|we|he|she|they|(?:the )?(?:user|team|operator|agent|assistant))"
@@ -66,10 +65,6 @@ _CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
 _SCHEDULE = _re(rf"\b(?:{w.SCHEDULE})\b")
 _NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
-_THIS_DAY_FIRST = _re(
-    rf"as of (?:today|now)\b|(?:(?:in|during|earlier in)\s+)?{_THIS_DAY}\b(?!['’-])(?:\s*[:–—]|\s+-\s|,?\s*(?:I|we)\b"
-    rf"|,?\s*{_SOMETHING_DID}|,?\s+(?:was|started|working|fixing|debugging)\b)"
-)
 _WEEKDAY_FIRST = _re(
     rf"(?:on\s+)?(?:last\s+|this\s+)?{w.WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
 )
@@ -102,7 +97,7 @@ def chronology(text: Text) -> str:
         and not _SCHEDULE.search(line, end.end())
     ):
         return "is stamped with a time like a diary entry"
-    if any(rule.match(line) for rule in (_THIS_DAY_FIRST, _WEEKDAY_FIRST, _DID_THEN)):
+    if _WEEKDAY_FIRST.match(line) or _DID_THEN.match(line):
         return _ONE_DAY
     return "describes the work of one session" if _SESSION_FIRST.match(line) else ""
 
