@@ -77,10 +77,11 @@ _LABEL: Final = Lazy(
     re.IGNORECASE,
 )
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|note that)\b[,:]?\s+){0,2}[*_]{0,3}"
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|note that|(?:quick )?update)\b[,:]?\s+)"
+    r"{0,2}[*_]{0,3}"
 )
 #: A sentence that does not point to what only the moment explains, of at least three words.
-_LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|here|now|yet|today|them|again)\b)"
+_LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|here|now(?! on)|yet|today|them|again)\b)"
 _MORE: Final = r"(?=\W*\w+\W+\w+)"
 #: Words that make an order a rule.
 _GENERAL: Final = (
@@ -216,7 +217,8 @@ def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] 
 def is_statement(sentence: str) -> bool:
     """Whether the user's ``sentence`` tells something to keep and requests nothing."""
     found = match(sentence, user=True)
-    return found is not None and (not found[0].whole or _HABIT.match(sentence) is not None)
+    told = found is not None and (not found[0].whole or found[0].kind in (Kind.FACT, Kind.REJECTED))
+    return told or (found is not None and _HABIT.match(sentence) is not None)
 
 
 def _labelled(sentence: str) -> tuple[Cue, int] | None:
