@@ -77,7 +77,7 @@ _LABEL: Final = Lazy(
     re.IGNORECASE,
 )
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|note that|(?:quick )?update)\b[,:]?\s+)"
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update)\b[,:]?\s+)"
     r"{0,2}[*_]{0,3}"
 )
 #: A sentence that does not point to what only the moment explains, of at least three words.
@@ -88,6 +88,7 @@ _GENERAL: Final = (
     r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no"
     r"|please|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
 )
+_ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
 #: Subjects that say what the sentence is about.
 _SUBJECT: Final = (
     r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
@@ -136,7 +137,7 @@ _FORMS: Final = (
         rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
         rf"(?:ask|tell|call|warn|address) (?:me|us) {_LASTING}",
         rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
-        rf"(?:use|write|answer|reply|report) (?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}",
+        rf"(?:write|answer|reply|report) {_ANY_IN}",
         rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
         rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
         rf"i want (?:no|only|all|every|each|short|\w+ answers|.* before)\b{_LASTING}",
@@ -148,7 +149,6 @@ _FORMS: Final = (
         rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
         r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
         r"it(?:['’]s| is) (?:important|crucial|essential|critical|mandatory|forbidden)\b.* (?:that|to|for)\b",
-        rf"(?-i:[A-Z])\w+(?: \w+)? (?:alone )?(?:approves|signs off)\b{_MORE}",
         rf"{_SUBJECT}(?:is|are) (?:not allowed|forbidden|banned|prohibited|off[- ]limits|capped at|limited to)\b",
         rf"{_SUBJECT}(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review|to be (?:reviewed|approved))\b",
         r"(?:the |our |my )?(?:[\w-]+ )?(?:budget|cap|limit|ceiling|maximum|quota|spend\w*)\b[^?]*\d",
@@ -158,7 +158,7 @@ _FORMS: Final = (
         rf"{_WE}(?:decided|agreed|settled|chose)\b(?! (?:that )?(?:last|yesterday|already|in|at|before|when)\b){_MORE}",
         r"(?:let['’]s|we['’]ll|we will|we['’]re|we are|i['’]m|i am) (?:going|go) with (?!(?:it|this|that)\b)\w+",
         rf"(?:let['’]s|we['’]ll|we will) (?:not|keep|stay|stick|use|leave|support|drop) {_LASTING}",
-        r"(?:the team|everyone|management) (?:agreed|decided)\b",
+        rf"(?:the team|everyone|management) (?:agreed|decided)\b|use {_ANY_IN}",
         r"(?:we|i)(?:['’]re| are|['’]m| am) (?:switching|moving|migrating|standardi[sz]ing) (?:to|on|from)\b",
     ),
     (
