@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -195,13 +195,10 @@ class _Job:
         return filter(is_temporary, {*text_search.files(self.services.state), *walk.store_files()})
 
     def _is_old(self, path: str, days: int) -> bool:
-        try:
+        with durable.reporting(path, "check"), suppress(FileNotFoundError):
             written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise durable.unavailable(error, path, "check") from error
-        return self.services.clock() - written > timedelta(days=days)
+            return self.services.clock() - written > timedelta(days=days)
+        return False
 
     def _remove(self, path: str) -> None:
         if not self.dry_run:
