@@ -1,4 +1,4 @@
-"""Events that drop context, with the gate before a compaction, the audit after it, and the last flush at the end."""
+"""Events that drop context, with the gate before a compaction, the summary after it, and the last flush at the end."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused
-from holdfast.flush import handoff, notes
+from holdfast.flush import notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.storage import block_marker
-from holdfast_agents import audit, bypass, turns
+from holdfast_agents import bypass, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
@@ -24,7 +24,6 @@ from holdfast_app.message_formats import summaries
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.flush.handoff import Work
     from holdfast_app.base import Services
 
 #: Source of an instruction in the client's summary, if no message has it.
@@ -62,18 +61,13 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
-    """Drop the context that the client dropped, and find the summary's losses. Raises: HoldfastError."""
+    """Drop the context that the client dropped. Its own summary goes into the note. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
     bypass.drop(services, session, event)
     summary = event.text or last_summary(event)
     if summary:
         _keep(services, session, summary, event.client)
-    work = work_of(services, session.id)
-    if summary and work is not None:
-        names = audit.lost(work, summary)
-        if names:
-            audit.keep(services.state, session.id, names)
 
 
 def _keep(services: Services, session: Session, summary: str, client: str) -> None:
@@ -112,14 +106,6 @@ def ending(memory: Holdfast, event: Event) -> None:
         follow(memory.services, session, event, patience_s=0.1)
     finally:
         session.end()
-
-
-def work_of(services: Services, session: str) -> Work | None:
-    """The session's open entry in the handoff. Raises: Corrupt, Unavailable."""
-    name = services.layout.name(Surface.HANDOFF)
-    document = services.recalled(name)
-    entries = handoff.parse(document.text, name) if document else ()
-    return next((w for w in entries if w.session == session and w.is_open), None)
 
 
 def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:

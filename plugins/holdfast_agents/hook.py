@@ -245,15 +245,7 @@ class _Call:
 
             background.after_turn(root)
             return Reply(block=asking.question(event, root, self.state), notice=self._held_back(event))
-        if turns.has_lost(self.state, event.session):
-            from holdfast import Holdfast
-            from holdfast_agents import restore
-
-            with Holdfast.open(root, lenient=True) as memory:
-                context = restore.remind(memory, event)
-        else:
-            context = asking.question(event, root, self.state)
-        return Reply(context=context, notice=self._held_back(event))
+        return Reply(context=asking.question(event, root, self.state), notice=self._held_back(event))
 
     def _with_store(self, event: Event, root: str) -> Reply:
         from holdfast import Holdfast

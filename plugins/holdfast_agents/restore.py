@@ -1,4 +1,4 @@
-"""Events that bring memory back at a session's start, and at a prompt after a summary that lost something."""
+"""The event that brings memory back at a session's start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.journal import journal, safety
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
-from holdfast_agents import audit, guard
+from holdfast_agents import guard
 from holdfast_agents.events import COMPACTING, Event, Reply
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.hooklog import log
@@ -78,7 +78,6 @@ def _started(memory: Holdfast, event: Event) -> Reply:
             keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
             warnings = [f"holdfast: {one}" for one in backend.check().warnings]
             reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
-    audit.forget(services.state, event.session)
     return reply
 
 
@@ -87,8 +86,7 @@ def opening(memory: Holdfast, event: Event) -> Reply:
     when memory cannot be read."""
     unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
     session = _session_line(event, _has_past(memory, event))
-    head = [unsafe.partition("\n")[0], session, _lost(memory.services, event.session)]
-    text = "\n\n".join(filter(None, head))
+    text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], session]))
     whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
     return Reply(context=whole, notice=unsafe)
 
@@ -149,13 +147,6 @@ def _fitted(memory: Holdfast, head: str, session: str, *, in_bytes: bool) -> str
         if size <= MAX_CHARS or room <= 1:
             return whole
         room = room * MAX_CHARS // size - 16
-
-
-def remind(memory: Holdfast, event: Event) -> str:
-    """The items that the last summary lost, returned once. Raises: HoldfastError."""
-    told = _lost(memory.services, event.session)
-    audit.forget(memory.services.state, event.session)
-    return told
 
 
 def reconcile(memory: Holdfast, event: Event) -> None:
@@ -233,15 +224,3 @@ def _has_past(memory: Holdfast, event: Event) -> bool:
         return True
     notes = services.store.backend.names(services.layout.prefix(Surface.DAILY))
     return any(not services.store.is_withheld(name) for name in notes)
-
-
-def _lost(services: Services, session: str) -> str:
-    names = audit.kept(services.state, session)
-    if not names:
-        return ""
-    from holdfast_agents.gated import work_of
-
-    work = work_of(services, session)
-    lost = audit.describe(work, names) if work else ""
-    told = f"The last compaction's summary left out these items, which holdfast saved:\n{recall.fence(lost)}"
-    return told if lost else ""

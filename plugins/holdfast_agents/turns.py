@@ -107,11 +107,6 @@ def is_unsafe(state: str, session: str) -> bool:
         return False
 
 
-def has_lost(state: str, session: str) -> bool:
-    """Whether the audit found losses in the last summary. Does not read them."""
-    return os.path.exists(os.path.join(state, "agents", f"{file_stem(session)}.lost"))
-
-
 def _said(event: Event) -> list[tuple[str, str, str]]:
     """Role, text and id of each message to journal. The id is empty where the client has none."""
     if event.kind == events.TOOL:

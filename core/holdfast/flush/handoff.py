@@ -236,8 +236,10 @@ def _still_hold(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     if not (rules and new):
         return tuple(rules)
     from holdfast.facts.relation import Relation, relation
+    from holdfast.facts.updates import updated
 
-    return tuple(rule for rule in rules if all(relation(one, rule) is Relation.DIFFERENT for one in new))
+    gone = {old for one in new for old in updated(one, rules)}
+    return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
 
 
 def without_rule(entries: Iterable[Work], rule: str) -> tuple[Work, ...]:

@@ -28,7 +28,6 @@ const TOAST_LIMIT_MS = 2_000
 // After an event that got no answer in time, the ones that are no gate are left out for a while.
 const PAUSE_MS = 60_000
 const MAX_CHARS = 200_000
-const ASKS = "holdfast: about "
 // Share of the context window up to which nothing is asked, so that no tool waits for an answer.
 const ROOM = 0.3
 // A longer conversation is handed over in a file of this user's, which is removed again.
@@ -42,7 +41,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
 
   const sessionOf = (id) => {
     if (!sessions.has(id)) {
-      const unknown = { id, parent: undefined, started: false, compacting: false, full: false, brief: "", lost: "", ask: "" }
+      const unknown = { id, parent: undefined, started: false, compacting: false, full: false, brief: "", ask: "" }
       sessions.set(id, { ...unknown, queue: Promise.resolve() })
     }
     return sessions.get(id)
@@ -143,7 +142,6 @@ export const Holdfast = async ({ client, directory, worktree }) => {
     session.started = true
     session.compacting = false
     session.brief = await note("start", session, { source })
-    session.lost = ""
     session.ask = ""
   }
 
@@ -162,10 +160,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
         }
         const messageID = output.message?.id ?? input.messageID
         const use = await useOf(session, input.model ?? output.message?.model)
-        const told = await note("message", session, { messageID, parts: texts(output.parts), ...use })
-        // A request to flush is for this turn; what a summary lost stays in the prompt until the next compaction.
-        session.ask = told.startsWith(ASKS) ? told : ""
-        if (told && !session.ask) session.lost = told
+        session.ask = await note("message", session, { messageID, parts: texts(output.parts), ...use }) // for this turn
       }).catch(() => {}),
 
     "tool.execute.after": async (input, output) => {
@@ -174,9 +169,10 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       const failed = Number.isInteger(exit) && exit !== 0
       const told = { tool, callID, args, output: head(String(output.output ?? "")), failed }
       const asked = queued(sessionID, async (session) => note("tool", session, { ...told, ...(await useOf(session)) }))
-      asked.catch(() => {})
+      const session = sessions.get(sessionID)
       // Mostly not waited for: the agent goes on, and compaction waits for the queue.
-      const ask = sessions.get(sessionID).full && (await asked.catch(() => ""))
+      if (!session.full) return void asked.then((ask) => (session.ask = ask || session.ask)).catch(() => {})
+      const ask = await asked.catch(() => "")
       if (ask) output.output = `${output.output ?? ""}\n\n<system-reminder>\n${ask}\n</system-reminder>`
     },
 
@@ -185,7 +181,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       if (!session) return
       await session.queue
       if (session.compacting) return // what was recalled is not to be summarised
-      for (const text of [session.brief, session.lost, session.ask]) if (text) output.system.push(text)
+      for (const text of [session.brief, session.ask]) if (text) output.system.push(text)
     },
 
     "experimental.session.compacting": async (input, output) => {

@@ -11,6 +11,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.models import Category
 from holdfast.text.factrules import duplicate_key
+from holdfast.text.lazy import Lazy
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast_app.base import Services
 
-#: The facts' share of the total space.
+#: The facts' and the rules' shares of the total space. In a small brief each may have up to so many characters.
 SHARE: Final = 0.2
-#: The same for the rules. A small brief has a larger share for them, up to so many characters.
 RULES_SHARE: Final = 1 / 3
 _SMALL_SHARE: Final = 1 / 2
+_FEW_FACTS: Final = 700
 _FEW_RULES: Final = 900
+#: The category and the confidence, by which the facts are in order.
+_KIND: Final = Lazy(r"^- \[[^\[\]]*\] ")
 _MORE: Final = "… {count:,} more: `holdfast facts`"
 _MORE_RULES: Final = "… {count} more: `holdfast work`"
 
@@ -32,13 +35,15 @@ _MORE_RULES: Final = "… {count} more: `holdfast work`"
 def ruled(rules: Sequence[str], max_chars: int | None) -> str:
     """The newest rules that fit into their share of ``max_chars``, as list items, and the number of the others."""
     lines = [f"- {one_line(rule)}" for rule in rules]
-    room = sys.maxsize
-    if max_chars is not None:
-        room = int(max(max_chars * RULES_SHARE, min(max_chars * _SMALL_SHARE, _FEW_RULES)))
+    room = sys.maxsize if max_chars is None else _share(max_chars, RULES_SHARE, _FEW_RULES)
     if sum(map(len, lines)) + len(lines) > room:
         room -= len(_MORE_RULES) + 2
     fit = [line for line in lines if (room := room - len(line) - 1) >= 0]
     return "\n".join([*fit, *([_MORE_RULES.format(count=len(lines) - len(fit))] if len(fit) < len(lines) else [])])
+
+
+def _share(max_chars: int, share: float, few: int) -> int:
+    return int(max(max_chars * share, min(max_chars * _SMALL_SHARE, few)))
 
 
 @frozen(kw_only=True)
@@ -63,16 +68,16 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
         return Known(lines={}, more=0)
     from holdfast_app.facts import factlines
 
-    room = sys.maxsize if max_chars is None else int(max_chars * SHARE) - len(_MORE)
+    room = sys.maxsize if max_chars is None else _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE)
     fit: list[Fact] = []
     newest_first = list(stored)[::-1]
     for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):
-        size = len(factlines.fact_line(fact)) + 1
+        size = len(_KIND.sub("- ", factlines.fact_line(fact))) + 1
         if size <= room:
             room -= size
             fit.append(fact)
     lines = services.gate.outgoing_all(factlines.stated(fit), surface=Surface.FACT) if fit else []
     return Known(
-        lines={duplicate_key(fact.content): line for fact, line in zip(fit, lines, strict=True) if line},
+        lines={duplicate_key(f.content): _KIND.sub("- ", line) for f, line in zip(fit, lines, strict=True) if line},
         more=len(stored) - len(fit),
     )

@@ -1,4 +1,4 @@
-"""Changes in the session: files written by edit tools, and commits reported by git."""
+"""Changes in the session: files written by edit tools, commits reported by git, and packages taken out again."""
 
 from __future__ import annotations
 
@@ -33,16 +33,22 @@ _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
 _NOT_THE_PROJECT: Final = Lazy(
     r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
 )
+_REMOVED: Final = Lazy(
+    r"\b(?:npm|pnpm|yarn|bun|pip3?|uv(?: pip)?|poetry|cargo|gem|composer|conda)(?: -\S+)* (?:uninstall|remove|rm)"
+    r"(?: (?!\||&)[\w@/.-]+){1,6}"
+)
+_VERSION: Final = Lazy(r"\b(?:install|add|i)\b[^\n;|]{0,200}?(?<= )([@\w][\w./-]*?)(==|@)(\d[\w.]*)")
 _COMPONENTS: Final = 3
 _MAX_PATH: Final = 300
 
 
 class Changes(NamedTuple):
-    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls`` is a
-    count."""
+    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``removed``
+    the commands that took packages out, and replaced versions; ``calls`` is a count."""
 
     files: list[str]
     commits: list[str]
+    removed: list[str]
     calls: int
 
 
@@ -51,6 +57,8 @@ def changes(messages: Iterable[Message]) -> Changes:
     waiting: dict[str, deque[list[str]]] = {}
     edits: list[list[str]] = []
     commits: dict[str, str] = {}
+    removed: dict[str, None] = {}
+    versions: dict[str, str] = {}
     calls = 0
     for message in messages:
         tool = message.tool.lower().rpartition("__")[2]
@@ -59,6 +67,11 @@ def changes(messages: Iterable[Message]) -> Changes:
             paths = list(_edited(tool, message.text))
             waiting.setdefault(tool, deque()).append(paths)
             edits.append(paths)
+            removed.update(dict.fromkeys(" ".join(found[0].split()) for found in _REMOVED.finditer(message.text)))
+            for name, sign, version in _VERSION.findall(message.text):
+                if versions.setdefault(name, version) != version:
+                    removed[f"{name}{sign}{versions[name]}"] = None
+                    versions[name] = version
         elif message.role == "user":
             waiting.clear()  # calls without a result by now were interrupted
         elif message.role == "tool":
@@ -73,7 +86,7 @@ def changes(messages: Iterable[Message]) -> Changes:
     for path in (shown for paths in edits for one in paths if (shown := _shown(one))):
         files.pop(path, None)
         files[path] = None
-    return Changes(files=list(files), commits=list(commits.values()), calls=calls)
+    return Changes(files=list(files), commits=list(commits.values()), removed=list(removed), calls=calls)
 
 
 def _edited(tool: str, text: str) -> Iterator[str]:

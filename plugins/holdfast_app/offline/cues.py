@@ -1,7 +1,7 @@
-"""Phrases that mark a statement as worth keeping. English only, at the start of a sentence.
+"""The forms by which a sentence of the user is a statement worth keeping: a label in front, or the words of a rule, a
+decision, a fact or a failure. English only, and only at the beginning of a sentence.
 
-The label "Decision:" counts in the agent's answers, too; all others ("blocked:", "we decided to") only in the user's
-own words. Other text that may matter is quoted in the summary, where nothing depends on a guess.
+Of the agent, only the labels "Decision:" and "Rejected:" count.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from holdfast.text.lazy import Lazy
 class Kind(Enum):
     """Statement kinds."""
 
+    RULE = "rule"
     FACT = "fact"
     DECISION = "decision"
+    REJECTED = "rejected"
     NEXT = "next"
     FOLLOW_UP = "follow-up"
     BLOCKER = "blocker"
@@ -28,108 +30,207 @@ class Kind(Enum):
 class Cue(NamedTuple):
     """``confidence`` and ``category`` of the resulting fact. Without a category no fact results.
 
-    ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in messages of the agent.
+    ``whole`` is a form without a label: the statement keeps its words. ``line`` takes all sentences of the line.
     """
 
     kind: Kind
-    pattern: str
-    whole: bool = False
-    user_only: bool = True
     category: Category | None = None
     confidence: float = 0.0
+    whole: bool = False
+    line: bool = False
+
+    @property
+    def is_agents(self) -> bool:
+        """Whether it counts in the agent's answers, too."""
+        return self.kind in (Kind.DECISION, Kind.REJECTED) and not self.whole
 
 
+#: Longer sentences have no form without a label.
+MAX_CHARS: Final = 500
 EXPLICIT: Final = 0.9
 DECIDED: Final = 0.8
-HABIT: Final = 0.7
+STATED: Final = 0.7
 
-_WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now)?"
-#: Code, a path, a number or a capital. Without a name, "remember that ..." is more often a hint for the request.
-_NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|(?-i:\b[A-Z]\w)))"
-_LABEL_END: Final = r"[*_]*\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
-
-CUES: Final = (
-    Cue(Kind.FACT, rf"correction{_LABEL_END}", category=Category.CORRECTION, confidence=EXPLICIT),
-    Cue(
-        Kind.FACT,
-        rf"(?:please )?remember(?:{_LABEL_END}|(?:,? that|(?=,)){_NAMED},?\s*)|for the record\b[,:]?\s*",
-        category=Category.KNOWLEDGE,
-        confidence=EXPLICIT,
-    ),
-    Cue(Kind.DECISION, rf"(?:{_WE} )?decided (?:against|not)\b", whole=True),
-    Cue(
-        Kind.DECISION,
-        rf"(?:decisions?(?: made| taken)?|decided){_LABEL_END}|agreed[*_]*\s*:[*_]*\s*",
-        user_only=False,
-        category=Category.CONTEXT,
-        confidence=DECIDED,
-    ),
-    Cue(
-        Kind.DECISION,
-        # "We decided that last week" only points back.
-        rf"{_WE} decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*",
-        category=Category.CONTEXT,
-        confidence=DECIDED,
-    ),
-    Cue(
-        Kind.FACT,
-        # A comparison expresses a habit. "I'd prefer a smaller button" is a request.
-        r"(?:we|i) (?:really |strongly |much |always )?prefer\b(?=.*\b(?:over|rather than|instead of)\b)",
-        whole=True,
-        category=Category.PREFERENCE,
-        confidence=HABIT,
-    ),
-    Cue(
-        Kind.FACT,
-        # Not "always" and "never" alone: most are of a pasted prompt, and others hold for the request only.
-        r"from now on\b,?(?! (?:i|we) am\b)(?=(?:\W+\w+){3})"
-        r"|(?!(?:this|that|it|they|there|these|those|which|you|he|she|so|if|like)\b)(?:[\w'’/.-]+ ){1,7}(?<!\bthere )"
-        r"(?:must|should) (?:always|never)\b(?=(?:\W+\w+){2})",
-        whole=True,
-        category=Category.BEHAVIOR,
-        confidence=HABIT,
-    ),
-    Cue(Kind.NEXT, rf"next(?: steps?| actions?| up)?{_LABEL_END}"),
-    Cue(Kind.FOLLOW_UP, rf"(?:to-?dos?|follow[- ]?ups?){_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*"),
+RULE: Final = Cue(Kind.RULE, whole=True, line=True)
+STATED_FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, STATED, whole=True)
+_RULE: Final = RULE._replace(whole=False)
+_FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, EXPLICIT, line=True)
+_DECISION: Final = Cue(Kind.DECISION, Category.CONTEXT, DECIDED)
+_FOLLOW_UP: Final = Cue(Kind.FOLLOW_UP)
+#: The first or last word of a label -> its cue.
+_LABELS: Final = {
+    **dict.fromkeys(("rule", "constraint", "policy", "requirement", "limit", "preference", "convention"), _RULE),
+    **dict.fromkeys(("fact", "remember"), _FACT),
+    **dict.fromkeys(("note", "fyi"), _FACT._replace(confidence=STATED)),
+    "goal": _FACT._replace(category=Category.GOAL),
+    "correction": _FACT._replace(category=Category.CORRECTION),
+    **dict.fromkeys(("decision", "decided", "agreed"), _DECISION),
+    "rejected": Cue(Kind.REJECTED),
+    "next": Cue(Kind.NEXT),
+    **dict.fromkeys(("todo", "to-do", "follow", "follow-up", "followup"), _FOLLOW_UP),
     # The agent's "Blocker:" is mostly a review finding's severity, and its questions are read at the end.
-    Cue(Kind.BLOCKER, rf"(?:blocked(?: by| on)?|blockers?|waiting for|(?:open|unresolved) questions?){_LABEL_END}"),
+    **dict.fromkeys(("blocked", "blocker", "waiting", "open question", "unresolved question"), Cue(Kind.BLOCKER)),
+}
+_LABEL: Final = Lazy(
+    r"[*_ ]*(?!(?:the|an?|this|that|these|those|no|and|or|he|she|they)\b)(?P<words>[a-z][\w-]*(?: [\w-]+){0,2})"
+    r"[*_]*\s*(?:[:—–]|\s-(?=\s))[*_]*\s*",
+    re.IGNORECASE,
+)
+_LEAD: Final = (
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|note that)\b[,:]?\s+){0,2}[*_]{0,3}"
+)
+#: A sentence that does not point to what only the moment explains, of at least three words.
+_LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|here|now|yet|today|them|again)\b)"
+_MORE: Final = r"(?=\W*\w+\W+\w+)"
+#: Words that make an order a rule.
+_GENERAL: Final = (
+    r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no"
+    r"|please|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
+)
+#: Subjects that say what the sentence is about.
+_SUBJECT: Final = (
+    r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
+    r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)(?:[\w'’$/.,-]+ ){1,8}?"
+)
+_MUST: Final = r"(?:must|ha(?:s|ve) to|shall|(?:should|may|can) (?:always|never|not|only))"
+#: Code, a path, a number, an address or a name.
+_VALUE: Final = r"(?=.*(?:`|\w[./_@-]\w|\d|(?-i:\w[A-Z]|[a-z,] [A-Z])))"
+#: Without a name, "remember that ..." is more often a hint for the request.
+_NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|(?-i:\b[A-Z]\w)))"
+_WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now| just| all| already)? "
+#: Neither a report of trouble, which the next answer changes, nor a request.
+_CALM: Final = (
+    r"(?!.*\b(?:fail\w*|errors?|broken?|crash\w*|wrong|bugs?|flaky|missing|empty|doesn['’]t|isn['’]t|should|can['’]t"
+    r"|please|need to|i['’]d|i['’]ll|make)\b)"
+)
+_TOPIC: Final = r"(?=(?:the|our|my|all)\b|(?-i:[A-Z]))"
+_BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
+_WE_DO: Final = (
+    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|are on)"
+)
+_STATES: Final = (
+    r"(?:is|are|runs?|lives?|uses?|owns?|maintains?|belongs?|hosts?|points?|listens?|handles?|expires?|sits?|deploys?|goes"
+    r"|ships?|starts?|ends?|call(?:ed|ing)|needs?|wants?|requires?|targets?|supports?|stores?|switched|rebased"
+    r"|(?:has |have )?(?:moved|changed))"
 )
 
-_LEAD: Final = r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes)\b[,:]?\s+){0,2}[*_]{0,3}"
-
-#: Every line with a cue contains at least one word from here.
-_HINTS: Final = (
-    "remember", "for the record", "deci", "agreed", "prefer", "always", "never", "from now on", "correct", "next",
-    "todo", "to-do", "follow", "remind", "block", "waiting", "question",
-)  # fmt: skip
-_HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
+#: Forms without a label. The first that matches counts.
+_FORMS: Final = (
+    (
+        Cue(Kind.REJECTED, whole=True),
+        rf"{_WE}(?:tried(?! to\b)|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
+        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too \w+)\b{_BECAUSE}",
+        r".*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
+    ),
+    (
+        RULE,
+        rf"(?:from now on|going forward|in (?:the )?future|as a rule|under no circumstances)\b,?(?! i am\b){_MORE}",
+        # Not a report: "never worked", "always fails".
+        r"(?:(?:we|i(?= always)) )?(?:always|never) (?!(?:mind|ha[ds]|was|is|the|an?|\w+(?:(?<!e)ed|(?<!s)s))\b)\w+ \w",
+        rf"(?:do not|don['’]?t) (?!worry|forget|know|think|see|need|want|care|get|have|remember|mind|you\b){_LASTING}",
+        rf"no (?!one\b|idea|problem|need|longer|way\b|doubt){_LASTING}(?!.*\b(?:was|were|is|are|\w+(?<!allow)ed\W*$))",
+        rf"only (?!the\b|one\b|when|if\b|an?\b|thing|problem|because|then){_LASTING}",
+        rf"(?:whenever|every time|each time|(?:before|after) (?:each|every|any|you|\w+ing)\b)(?=.*, ){_LASTING}",
+        r"if .{4,120}, (?:then )?(?:stop|ask|do not|don['’]t|never|always|use|run|tell|escalate|say|skip)\b",
+        rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
+        rf"(?:ask|tell|call|warn|address) (?:me|us) {_LASTING}",
+        rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
+        rf"(?:use|write|answer|reply|report) (?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}",
+        rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
+        rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
+        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* before)\b{_LASTING}",
+        rf"(?:(?:we|i)(?:['’]d| would) (?:rather|prefer)|(?:the )?users? (?:wants?|prefers?))\b{_MORE}",
+        rf"{_SUBJECT}{_MUST} (?!have\b|be (?:an?|the|some\w*|wrong)\b){_MORE}",
+        rf"(?:every|each|all|any|everything|nothing|nobody)\b.* (?:needs?|goes|gets|may|can|is|are) {_LASTING}",
+        rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b|you (?:can|may) .*\b(?:except|but not|only)\b",
+        r"(?:max(?:imum)?|min(?:imum)?|at most|at least|no more than|we can(?:not|['’]t)? (?:spend|exceed))\b.*\w",
+        rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
+        r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
+        r"it(?:['’]s| is) (?:important|crucial|essential|critical|mandatory|forbidden)\b.* (?:that|to|for)\b",
+        rf"(?-i:[A-Z])\w+(?: \w+)? (?:alone )?(?:approves|signs off)\b{_MORE}",
+        rf"{_SUBJECT}(?:is|are) (?:not allowed|forbidden|banned|prohibited|off[- ]limits|capped at|limited to)\b",
+        rf"{_SUBJECT}(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review|to be (?:reviewed|approved))\b",
+        r"(?:the |our |my )?(?:[\w-]+ )?(?:budget|cap|limit|ceiling|maximum|quota|spend\w*)\b[^?]*\d",
+    ),
+    (
+        Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
+        rf"{_WE}(?:decided|agreed|settled|chose)\b(?! (?:that )?(?:last|yesterday|already|in|at|before|when)\b){_MORE}",
+        r"(?:let['’]s|we['’]ll|we will|we['’]re|we are|i['’]m|i am) (?:going|go) with (?!(?:it|this|that)\b)\w+",
+        rf"(?:let['’]s|we['’]ll|we will) (?:not|keep|stay|stick|use|leave|support|drop) {_LASTING}",
+        r"(?:the team|everyone|management) (?:agreed|decided)\b",
+        r"(?:we|i)(?:['’]re| are|['’]m| am) (?:switching|moving|migrating|standardi[sz]ing) (?:to|on|from)\b",
+    ),
+    (
+        Cue(Kind.FACT, Category.CORRECTION, STATED, whole=True),
+        rf"(?:that['’]s|that is|this is) (?:wrong|not right|incorrect)\b(?=.*\b(?:use|is|it['’]s|are)\b){_MORE}",
+        rf"(?:it['’]s|it is) (?=.*, not\b)|use (?=.*\binstead\b){_VALUE}|(?:sorry, |scratch that|i meant)\b.*\w",
+    ),
+    (
+        STATED_FACT,
+        rf"{_TOPIC}{_CALM}{_VALUE}{_SUBJECT}{_STATES} \S",
+        rf"{_TOPIC}{_CALM}{_SUBJECT}(?:owns|is called|is named) \S",
+        rf"we (?:now |only |do not |don['’]t )?{_WE_DO}\b{_LASTING}",
+        rf"(?:the goal is|we want) to {_LASTING}",
+    ),
+)
+#: A sentence that only says what is so, which is worth keeping when the message has no other.
+_TOLD: Final = Lazy(
+    rf"{_LEAD}{_TOPIC}{_CALM}{_LASTING}(?!.*\b(?:not|still|too|slow\w*|would|could|weird|looks?|seems?"
+    rf"|shows?|when i|if i)\b)(?:i (?:work|live)|(?:the|our|my|all) {_SUBJECT}(?:are|is|has|have|\w{{3,}}(?<!s)s)"
+    r"|\w+ (?:\w+ )?(?:are|is|has|have|go|comes?)) \w",
+    re.IGNORECASE,
+)
+#: Beginnings that are left out of the statement.
+_BEGINS: Final = (
+    (_FACT._replace(line=False), rf"remember(?:,? that|(?=,)){_NAMED},?\s*|for the record\b[,:]?\s*"),
+    (_FOLLOW_UP, r"remind (?:me|us) to\b\s*"),
+    # "We decided that last week" only points back.
+    (_DECISION, rf"{_WE}decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*"),
+)
+_HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE)
 _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
 
-def possible(text: str) -> bool:
-    """Whether ``text`` may hold a cue at all; much faster than searching for one."""
-    text = text.lower()
-    return any(hint in text for hint in _HINTS)
-
-
 @cache
-def _compiled() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
-    return tuple((cue, re.compile(f"{_LEAD}(?P<cue>{cue.pattern})", re.IGNORECASE)) for cue in CUES)
+def _forms() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
+    forms = (*_BEGINS, *((cue, "|".join(any_of)) for cue, *any_of in _FORMS))
+    return tuple((cue, re.compile(f"{_LEAD}(?:{form})", re.IGNORECASE)) for cue, form in forms)
 
 
-def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
-    """The cue that opens ``sentence``, and the offset after it, or None."""
-    for cue, pattern in _compiled():
-        if (user or not cue.user_only) and (found := pattern.match(sentence)):
-            if any(found[0].count(mark) % 2 for mark in '`"'):
-                return None  # inside code or a quotation
-            return cue, found.start("cue") if cue.whole else found.end()
-    return None
+def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] | None:
+    """The cue that opens ``sentence``, and the offset of the statement's text, or None. ``alone`` is the user's only
+    sentence."""
+    found = _labelled(sentence)
+    if found is None and user and len(sentence) <= MAX_CHARS and not sentence.rstrip("\"')* ").endswith("?"):
+        matches = ((cue, pattern.match(sentence)) for cue, pattern in _forms())
+        found = next(((cue, 0 if cue.whole else hit.end()) for cue, hit in matches if hit), None)
+        if found is None and alone and _TOLD.match(sentence):
+            found = (STATED_FACT, 0)
+    if found is None or not (user or found[0].is_agents):
+        return None
+    if any(sentence[: max(found[1], 16)].count(mark) % 2 for mark in '`"'):
+        return None  # inside code or a quotation
+    return found
+
+
+def is_statement(sentence: str) -> bool:
+    """Whether the user's ``sentence`` tells something to keep and requests nothing."""
+    found = match(sentence, user=True)
+    return found is not None and (not found[0].whole or _HABIT.match(sentence) is not None)
+
+
+def _labelled(sentence: str) -> tuple[Cue, int] | None:
+    label = _LABEL.match(sentence)
+    words = [word.removesuffix("s") for word in label["words"].lower().split()] if label else []
+    named = (" ".join(words[:2]), *words[:1], *(word for word in words[-1:] if word != "note"))
+    cues = (_LABELS.get(one) for one in named)
+    cue = next(filter(None, cues), None)
+    return (cue, label.end()) if cue and label else None
 
 
 def category(cue: Cue, text: str) -> Category | None:
     """The category for the fact ``text``: "remember: I prefer tabs" is a preference."""
-    if cue.category is Category.KNOWLEDGE:
+    if cue.category is Category.KNOWLEDGE and not cue.whole:
         if _HABIT.match(text):
             return Category.BEHAVIOR
         if _PREFERENCE.match(text):

@@ -65,12 +65,14 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
+        rejected=[*found.rejected.strings(), *done.removed][-MAX_ITEMS:] or None,
+        rules=found.rules.strings() or None,
         blockers=found.blockers.strings() or None,
         next_step=found.next_step or None,
         artifacts=[*done.files[-MAX_FILES:], *found.pointers.strings()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
-    summary = _summary(messages, said, draft, done, listed)
+    summary = _summary(messages, said, draft, done, listed, set(found.told))
     return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
 
 
@@ -95,10 +97,15 @@ def _follow_ups(found: Statements, listed: Sequence[tasks.Task]) -> list[str]:
 
 
 def _summary(
-    messages: Sequence[Message], said: Sequence[Message], draft: Payload, done: Changes, listed: Sequence[tasks.Task]
+    messages: Sequence[Message],
+    said: Sequence[Message],
+    draft: Payload,
+    done: Changes,
+    listed: Sequence[tasks.Task],
+    known: set[str],
 ) -> str:
-    """The quotations, the newest first, and the client's own summary."""
-    known = {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
+    """The quotations, the newest first, without the lines that are ``known``, and the client's own summary."""
+    known |= {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
     room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)

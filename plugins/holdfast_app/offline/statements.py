@@ -1,4 +1,4 @@
-"""Explicit statements: facts, decisions, blockers, promises and pointers, in the speaker's words.
+"""Explicit statements: rules, facts, decisions, failures, blockers, promises and pointers, in the speaker's words.
 
 A user's statements come only from the user's own words. A message as long as a pasted document yields no statements.
 """
@@ -10,7 +10,8 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from holdfast.facts.relation import same_key
+from holdfast.facts.relation import Relation, relation, same_key
+from holdfast.facts.updates import updated
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.ownwords import own_words
@@ -26,7 +27,7 @@ MAX_ITEMS: Final = 20
 MAX_ITEM_CHARS: Final = 500
 #: Maximum length of a user message to search for statements, in characters. Longer messages were pasted.
 MAX_STATED_CHARS: Final = 1_500
-#: Limits per message: number of lines that may hold a statement, and characters read per line.
+#: Limits per message: number of lines to read, and characters read per line.
 MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
@@ -37,9 +38,13 @@ _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECAS
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
 _NO_FACT: Final = Lazy(
     r"(?:for|you(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
-    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were))\b"
+    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)(?! (?:wrong|not right|incorrect)))\b"
     r"|.*\b(?:it|this|that|them|these|those|here|there|and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
     re.IGNORECASE,
+)
+#: A sentence that goes on with the rule before it.
+_GOES_ON: Final = Lazy(
+    r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
 )
 #: A pasted prompt for an agent, or a document: a person's role, or a tag on a separate line.
 _PROMPT: Final = Lazy(
@@ -78,14 +83,18 @@ class Newest:
 @define(eq=False, repr=False)
 class Statements:
     """The statements in the messages read so far. ``next_step`` is the next task named in the user's newest message
-    with a request or a statement; empty when it names none."""
+    with a request or a statement; empty when it names none. ``told`` has the keys of the user's sentences that are
+    statements, also of those that newer ones replaced."""
 
     next_step: str = ""
+    rules: Newest = field(factory=Newest)
     decisions: Newest = field(factory=Newest)
+    rejected: Newest = field(factory=Newest)
     blockers: Newest = field(factory=Newest)
     follow_ups: Newest = field(factory=Newest)
     pointers: Newest = field(factory=Newest)
     facts: dict[str, FactCandidate] = field(factory=dict)
+    told: set[str] = field(factory=set)
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
@@ -99,58 +108,84 @@ class Statements:
         text = own_words(message.text) if user else message.text
         if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
             self.next_step = ""
-        cued = cues.possible(text) and not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
+        stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
         pointing = point and may_point(text)
         announced: Cue | None = None  # a cue with its text on the next line or in a list
-        taken = looked = 0
-        for line in own_lines(text) if cued or pointing else ():
+        taken = 0
+        for number, line in enumerate(own_lines(text) if stating or pointing else ()):
+            if number > MAX_LINES:
+                return
             if user and line.startswith(_INDENTED):
                 continue
             line = line[:MAX_LINE_CHARS]
-            hinted = cued and cues.possible(line)
-            looked += hinted or (pointing and may_point(line))
-            if looked > MAX_LINES:
-                return
             for pointer in pointers(line) if pointing else ():
                 self.pointers.add(pointer)
             item = listed(line)
-            if hinted and (introduced := self._sentences(_as_label(line), message, is_item=item is not None)):
-                announced, taken = introduced, 0
-            elif announced and not hinted and (item is not None or not taken):
+            found = self._sentences(_as_label(line), message, is_item=item is not None) if stating else []
+            if found and not found[-1][1].strip(" .!*_"):
+                announced, taken = found[-1][0], 0
+            elif announced and not found and (item is not None or not taken):
                 self._take(announced, line if item is None else item, message)
                 announced, taken = announced if item is not None else None, taken + 1
-            else:
-                announced = announced if hinted and item is not None else None
+            elif not found or item is None:
+                announced = None
 
-    def _sentences(self, line: str, message: Message, *, is_item: bool) -> Cue | None:
-        """Collect statements from a line's sentences. Returns a cue at the line's end, which introduces the
-        next."""
-        announced: Cue | None = None
-        user = message.role == "user"
+    def _sentences(self, line: str, message: Message, *, is_item: bool) -> list[tuple[Cue, str]]:
+        """Collect statements from a line's sentences; returns each with its cue. The last one may be a label without
+        text, which introduces the next lines."""
+        found: list[tuple[Cue, str]] = []
+        last: Cue | None = None  # of the sentence before
+        spoken: list[str] = []
         for sentence in sentences(line):
-            hit = cues.match(sentence, user=user)
-            if hit and user and is_item and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
-                hit = None  # depends on the line above, or defines a word
-            cue, text = (hit[0], sentence[hit[1] :]) if hit else (announced, sentence)
-            announced = cue if hit and not text.strip(" .!*_") else None
-            if cue and not announced:
+            hit = self._cue(sentence, message, is_item=is_item)
+            if last and _goes_on(last, hit, sentence):
+                found[-1] = (last, f"{found[-1][1]} {sentence}")
+                spoken.append(sentence)
+                continue
+            last = hit[0] if hit else None
+            if hit:
+                found.append((hit[0], sentence[hit[1] :]))
+                spoken.append(sentence)
+        for cue, text in found:
+            if text.strip(" .!*_"):
                 self._take(cue, text, message)
-        return announced
+        if found and message.role == "user":
+            self.told |= {same_key((listed(text) or text).strip(" *_")) for text in spoken}
+        return found
+
+    def _cue(self, sentence: str, message: Message, *, is_item: bool) -> tuple[Cue, int] | None:
+        user = message.role == "user"
+        alone = user and sentence == message.text.strip()
+        hit = cues.match(sentence, user=user, alone=alone)
+        if user and is_item and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
+            return None  # depends on the line above, or defines a word
+        if hit is None and user and not is_item and (old := updated(sentence, self._known())):
+            return (cues.RULE if old[0] in self.rules.strings() else cues.STATED_FACT), 0
+        return hit
+
+    def _known(self) -> list[str]:
+        return [*self.rules.strings(), *(fact.content for fact in self.facts.values())]
 
     def _take(self, cue: Cue, text: str, message: Message) -> None:
         if box := _BOX.match(text.strip()):
             if box[1] != " ":
                 return  # done
             text = text.strip()[box.end() :]
-        text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS).rstrip(".;, *_")
+        text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS)
+        text = text if cue.kind is Kind.RULE else text.rstrip(".;, *_")
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
         match cue.kind:
+            case Kind.RULE:
+                self._retire(text)
+                self.rules.add(text)
             case Kind.DECISION:
                 if len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text)):
                     return
                 self.decisions.add(text)
+            case Kind.REJECTED:
+                self.rejected.add(text)
             case Kind.NEXT:
                 self.next_step = text
             case Kind.FOLLOW_UP:
@@ -164,11 +199,27 @@ class Statements:
             self._fact(FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id))
 
     def _fact(self, fact: FactCandidate) -> None:
-        key = same_key(fact.content)
-        before = self.facts.pop(key, None)
-        self.facts[key] = before if before and before.confidence > fact.confidence else fact
+        before = self.facts.get(same_key(fact.content))
+        self._retire(fact.content)
+        self.facts[same_key(fact.content)] = before if before and before.confidence > fact.confidence else fact
         if len(self.facts) > MAX_ITEMS:
             del self.facts[next(iter(self.facts))]
+
+    def _retire(self, text: str) -> None:
+        """Remove the rules and facts that ``text`` repeats or replaces."""
+        known = self._known()
+        old = [one for one in known if relation(text, one) is not Relation.DIFFERENT]
+        for one in old or updated(text, known):
+            self.rules.discard(one)
+            self.facts.pop(same_key(one), None)
+
+
+def _goes_on(before: Cue, hit: tuple[Cue, int] | None, sentence: str) -> bool:
+    """Whether a sentence belongs to the statement before: under a label any one without a label, after a rule another
+    rule or one that refers to it."""
+    if not before.line or (hit and not hit[0].whole):
+        return False
+    return not before.whole or (hit[0].kind is Kind.RULE if hit else _GOES_ON.match(sentence) is not None)
 
 
 def _is_document(text: str) -> bool:

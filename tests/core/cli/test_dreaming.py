@@ -183,17 +183,6 @@ def test_schedule__systemd__writes_a_timer_into_the_users_folder(run, project, p
     assert list(units.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", ["systemd", "cron", "launchd", "windows"])
-def test_schedule__print__shows_everything_and_does_nothing(run, project, programs, kind):
-    table, calls = programs
-    shown = run("schedule", "install", "--print", "--with", kind)
-    assert shown.code == 0
-    assert "--if-due" in shown.out
-    assert not table.exists()
-    assert not calls.exists()
-    assert list(Path(os.environ["HOME"]).rglob("*")) == []
-
-
 def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
     from holdfast_app.settings import schedulers

@@ -1,4 +1,4 @@
-"""What comes back into the model's sight: at a session's start, and after a summary that lost something."""
+"""What comes back into the model's sight at a session's start."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ GOOD = (
     "We move the billing service to PostgreSQL 17. Blocked: staging database has no replica. Next: run "
     "migrations/0042_invoices.sql on staging. See owner/repo#312 and docs/billing.md; tell Ana when done."
 )
-BAD = "We talked about databases and made good progress; PostgreSQL was mentioned."
 
 
 def stated(client: Client) -> None:
@@ -151,37 +150,17 @@ def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event: str, 
 
 
 @pytest.mark.req("R127", "R170")
-@pytest.mark.parametrize("name", ["claude-code", "opencode"])
-def test_summary__lost_what_was_flushed__is_put_back_once_with_the_next_prompt(name: str, project: Path) -> None:
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+def test_summary__lost_what_was_flushed__the_brief_after_it_has_it(name: str, project: Path) -> None:
     client = Client(project, name)
     stated(client)
-    assert client.compact() == NOTHING
-    client.hook("SessionStart", source="compact")  # before PostCompact, as Claude Code does it
-
-    assert client.hook("PostCompact", trigger="auto", compact_summary=BAD) == NOTHING
-
-    back = client.hook("UserPromptSubmit", prompt="Where were we?", prompt_id="2").context
-    for lost in ("PostgreSQL 17", "migrations/0042_invoices.sql", "no replica", "owner/repo#312", "Tell Ana"):
-        assert lost in back
-    assert "<recalled-memory>" in back
-    assert client.hook("UserPromptSubmit", prompt="And now?", prompt_id="3") == NOTHING
-
-
-@pytest.mark.req("R127", "R170")
-def test_summary__lost_what_was_flushed__is_put_back_at_the_next_start(project: Path) -> None:
-    client = Client(project, "codex")
-    stated(client)
     client.compact()
-    client.transcript.write_text(
-        json.dumps({"timestamp": "2026-11-21T21:02:40Z", "type": "compacted", "payload": {"message": BAD}}) + "\n"
-    )
-    client.hook("PostCompact", trigger="auto")
+    client.hook("PostCompact", trigger="auto", compact_summary="We talked.")
 
     back = client.hook("SessionStart", source="compact").context
 
-    head, _, brief = back.partition("left out")
-    assert "no replica" in brief
-    assert "holdfast" in head
+    for lost in ("PostgreSQL 17", "migrations/0042_invoices.sql", "no replica", "owner/repo#312", "Tell Ana"):
+        assert lost in back
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
@@ -190,7 +169,7 @@ def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name
     stated(client)
     client.compact()
     client.hook("PostCompact", trigger="manual", compact_summary=GOOD)
-    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2") == NOTHING, "it lost nothing"
+    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2") == NOTHING
     with Holdfast.open(project) as memory:
         assert [m.text for m in memory.session(client.session).messages] == ["Go on"]
     client.compact()

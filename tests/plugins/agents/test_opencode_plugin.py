@@ -195,6 +195,24 @@ def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: 
     assert played.started[0][1]["source"] == "resume"
 
 
+def test_tool__context_is_rather_full__the_question_is_put_to_its_result(play: Play) -> None:
+    def tool() -> list[Any]:
+        told = {"tool": "bash", "sessionID": ID, "callID": "c", "args": {"command": "ls"}}
+        return ["tool.execute.after", told, {"output": "ok", "metadata": {"exit": 0}}]
+
+    info = {"role": "assistant", "providerID": "p", "modelID": "m", "tokens": {"input": 50, "output": 1}}
+    messages = [{"info": info, "parts": []}]
+    providers = [{"id": "p", "models": {"m": {"limit": {"context": 100}}}}]
+    script = '[ "$3" = tool ] && echo "Flush now"'
+    played = play(tool(), SYSTEM, tool(), script=script, messages=messages, providers=providers)
+    assert [r["output"].get("output") for r in played.results] == [
+        "ok",
+        None,
+        "ok\n\n<system-reminder>\nFlush now\n</system-reminder>",
+    ]
+    assert played.results[1]["output"]["system"] == ["Flush now"], "the first one was not waited for"
+
+
 # what is journalled
 
 

@@ -546,9 +546,9 @@ def test_load__remembered_and_stated_facts__are_a_section_corrections_first(open
     brief = opened().load(max_chars=9000)
     section = str(brief).partition("<!-- facts -->\n")[2].partition("\n\n")[0].splitlines()
     assert section == [
-        "- [correction | 0.50] The staging host is stage-2, not stage-1",
-        "- [context | 0.90] The port is 8080",
-        "- [preference | 0.90] Prefers tabs",
+        "- The staging host is stage-2, not stage-1",
+        "- The port is 8080",
+        "- Prefers tabs",
     ]
     assert brief.facts == tuple(section)
     assert str(brief).count("The port is 8080") == 1  # neither in the entry nor in the note again
@@ -561,7 +561,7 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
     memory.facts.remember("Rack 3 is empty", category="correction", confidence=0.1)
     text = str(memory.load(max_chars=9000))
     section = text.partition("<!-- facts -->\n")[2].partition("\n</recalled")[0].splitlines()
-    assert section[0] == "- [correction | 0.10] Rack 3 is empty"
+    assert section[0] == "- Rack 3 is empty"
     assert section[1].endswith("Rack 199 holds 1393 servers")
     assert section[-1] == f"… {201 - len(section) + 1} more: `holdfast facts`"
     assert 1_200 < len("\n".join(section)) <= 1_800

@@ -57,10 +57,6 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
         ("For the record, Maya does the refunds", "Maya does the refunds", "knowledge", 0.9),
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
         ("remember: I prefer tabs", "I prefer tabs", "preference", 0.9),
-        ("I prefer tabs over spaces. Do it.", "I prefer tabs over spaces", "preference", 0.7),
-        ("We always prefer tabs over spaces", "We always prefer tabs over spaces", "preference", 0.7),
-        ("Public functions must never raise errors", "Public functions must never raise errors", "behavior", 0.7),
-        ("From now on, run the linter before a push", "From now on, run the linter before a push", "behavior", 0.7),
         ("Correction: the limit is 50", "the limit is 50", "correction", 0.9),
         ("Decision: use SQLite only", "use SQLite only", "context", 0.8),
     ],
@@ -109,6 +105,79 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
 )
 def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> None:
     assert extract(("user", text)).draft.decisions == (decision,)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "kept"),
+    [
+        ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
+        ("Budget cap is $500 total. Never exceed it.", "rules", "Budget cap is $500 total. Never exceed it."),
+        ("Always run pytest -q first.", "rules", "Always run pytest -q first."),
+        ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
+        ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
+        ("All dates must be in UTC, unless a user chose a zone.", "rules", None),
+        ("If a test fails, stop and tell me.", "rules", None),
+        ("Production deploys need approval from Jana.", "rules", None),
+        ("rules:\n- no emojis\n- short answers", "rules", ("no emojis", "short answers")),
+        ("FACT: The database is Postgres 15.", "facts", "The database is Postgres 15"),
+        ("GOAL STATE: Phase 2 of 5. Next is the load test.", "facts", "Phase 2 of 5. Next is the load test"),
+        ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
+        ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
+        ("I decided to use Decimal for money", "decisions", "use Decimal for money"),
+        ("We agreed: one parser for both", "decisions", "one parser for both"),
+        ("Let's go with SQLite", "decisions", "Let's go with SQLite"),
+        ("We tried Celery but it lost jobs.", "rejected", "We tried Celery but it lost jobs"),
+        ("Rejected: pandas, too slow", "rejected", "pandas, too slow"),
+    ],
+)
+def test_extract__words_of_the_user__are_kept_whole(text: str, field: str, kept: str | tuple[str, ...] | None) -> None:
+    found = getattr(extract(("user", text), ("assistant", "Noted.")).draft, field)
+    assert found == (kept if isinstance(kept, tuple) else (kept or text,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never mind",
+        "It never worked for me",
+        "No rows returned",
+        "Add a test for every endpoint",
+        "The login page is broken",
+        "Why should tests never hit the network?",
+        "Write a Dockerfile for the worker, as small as possible",
+        "> Never push to main.",
+        "```\nNever push to main.\n```",
+    ],
+)
+def test_extract__request_report_or_quotation__is_no_statement(text: str) -> None:
+    draft = extract(("user", text), ("assistant", "Never push to main. Rule: always use tabs.")).draft
+    assert (draft.rules, draft.facts, draft.rejected) == (None, None, None)
+
+
+def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too() -> None:
+    got = extract(
+        ("user", "HARD CONSTRAINT: Project budget cap is $800 total. Never exceed without approval."),
+        ("user", "FACT: Launch deadline is 2027-03-01.\nRule: travel costs stay below $300."),
+        ("user", "Quick update: keep project spend under five hundred dollars from now on."),
+        ("user", "The launch date moved to March 5."),
+        ("user", "Now write the report"),
+    )
+    assert got.draft.rules == (
+        "travel costs stay below $300.",
+        "Quick update: keep project spend under five hundred dollars from now on.",
+    )
+    assert got.draft.facts == ("The launch date moved to March 5",)
+    assert "$800" not in got.summary
+
+
+def test_extract__package_taken_out_or_version_replaced__was_given_up() -> None:
+    got = extract(
+        ("user", "Use dates"),
+        ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
+        ("assistant", "Bash: npm uninstall moment && npm install date-fns@2.0", "Bash"),
+        ("assistant", "Bash: npm install date-fns@3.1", "Bash"),
+    )
+    assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
 
 
 def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:
@@ -340,9 +409,9 @@ def test_extract__line_that_says_nothing__is_not_quoted(line: str) -> None:
 
 
 def test_extract__agent_repeats_the_user__only_the_user_is_quoted() -> None:
-    said = "The API of the shop caps at 100 requests a minute, and we never retry more than twice."
+    said = "It should answer 429 above 100 requests a minute in `api.py`, and retry no more than twice."
     got = extract(("user", said), ("assistant", f"Got it, {said}"), ("user", "Now write the client for it"))
-    assert got.summary.count("caps at 100") == 1
+    assert got.summary.count("answer 429") == 1
 
 
 # --- laws -----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.offline import cues
 from holdfast_app.offline.conversation import courtesy
 
 if TYPE_CHECKING:
@@ -58,12 +59,6 @@ class Kind(Enum):
 
 
 _PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
-_LABELLED: Final = Lazy(
-    r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
-    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
-    r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
-    re.IGNORECASE,
-)
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
 
@@ -91,7 +86,7 @@ def _part_kind(part: str) -> Kind:
     first = _WORD.search(part)
     if first is None:
         return Kind.NOTHING
-    if _LABELLED.match(part):
+    if cues.is_statement(part):
         return Kind.STATEMENT
     if first[0].lower() not in courtesy.SAYS_NOTHING:
         return Kind.REQUEST

@@ -133,12 +133,13 @@ def of(messages: Sequence[Message]) -> Ending:
         task = tasks.current(listed, tasks.DOING, *([] if is_working else [tasks.PENDING]))
         if not (is_working or task or (not courtesy and waits(last.text))):
             return Ending(open=False, next_step=NONE)
-    if task and task not in step:
-        step = f"{task}: {step}" if step and len(task) + len(step) + 2 <= MAX_NEXT else task
-    elif request and not step:
+    if task and step and task not in step:
+        step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
+    elif request and not (task or step):
         step = _asked(said, *request)
-    elif request and is_working and len(step) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
-        step = f"{step}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
+    elif request and is_working and len(step or task) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
+        step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
+    step = step or task
     return Ending(open=True, next_step=cut(step, MAX_NEXT), goes_on=last.role == "user" and not step)
 
 
