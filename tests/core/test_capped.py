@@ -61,7 +61,7 @@ def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_c
 def test_flush__line_was_archived_since__is_not_written_again(full, payload):
     memory = full(199)
     memory.session("old").flush(decided(payload, "The first decision names the queue 12"))
-    for n in range(30):
+    for n in range(12):
         lines = (f"The later decision {n}.{m} names the queue {n}-{m}" for m in range(20))
         memory.session(f"s{n}").flush(decided(payload, *lines))
     document = memory.store.read("MEMORY.md")

@@ -30,12 +30,6 @@ def test_sides__any_text__are_what_went_in(before, ours, theirs, after):
         assert line in conflicts.both(text)
 
 
-@pytest.mark.parametrize("text", ["", "a\n=======\nb\n", "<<<<<<< HEAD\na\n", ">>>>>>> x\n", "Title\n=======\n"])
-def test_find__markers_that_are_no_whole_conflict__are_text(text):
-    assert conflicts.find(text) == []
-    assert conflicts.both(text) == text
-
-
 @pytest.fixture
 def conflicted(opened, payload, project: Path) -> Path:
     """Two branches with a session and a fact each, merged as git leaves them."""

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is
 SETTINGS = 'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take half a minute; they were all seen to pass.
-EVERY = 5
+EVERY = 7
 
 PAYLOAD: dict[str, object] = {
     "objective": "Fix the login test",

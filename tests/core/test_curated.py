@@ -79,13 +79,6 @@ def test_compact__standing_facts_are_decided__are_in_their_files_on_other_days_a
     assert (memory_file.read_bytes(), (project / ".holdfast" / "USER.md").read_bytes()) == before
 
 
-@pytest.mark.req("R101")
-def test_compact__same_entry_again_in_other_case__is_not_added_twice(session, payload, memory_file):
-    for n, entry in enumerate(["Never force-push to main", "never FORCE-push to main"]):
-        session.flush(payload(objective=str(n), curated={"memory": [entry]}))
-    assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
-
-
 @pytest.mark.req("R140", "R182")
 def test_compact__decision_is_none__files_stay_and_the_line_is_in_the_note(session, payload, note, memory_file):
     memory_file.write_text("# Memory\n\n- Never force-push to main\n")

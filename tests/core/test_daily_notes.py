@@ -17,15 +17,6 @@ def flush(memory: Holdfast, payload, text: str = "Fix the login test", reason: s
     return memory.session(f"s-{text[:20].lower().replace(' ', '-')}").flush(payload(objective=text), reason=reason)
 
 
-@pytest.mark.req("R007", "R014", "R015")
-def test_flush__first_of_a_day__makes_the_note_named_after_the_local_date(opened, payload, note, summarizer):
-    session = opened(summarizer).session("s")
-    session.add("user", "hello")
-    session.flush(payload())
-    assert note("2026-11-21").splitlines()[0] == "# Daily Memory: 2026-11-21"
-    assert "### Summary\n\nThey said hello" in note()
-
-
 @pytest.mark.req("R007", "R014")
 @pytest.mark.parametrize(
     ("zone", "day", "time"),
@@ -107,15 +98,6 @@ def test_flush__many_with_edits_by_hand__earlier_bytes_are_a_strict_prefix(opene
         assert after.startswith(before)
         assert len(after) > len(before)
     assert note().count("by hand") == 4
-
-
-@pytest.mark.req("R016")
-def test_flush__note_was_begun_by_hand__is_kept_and_appended_to(opened, payload, project, note):
-    path = project / ".holdfast" / "memory" / "2026-11-21.md"
-    path.parent.mkdir(parents=True)
-    path.write_text("my own title")
-    flush(opened(), payload)
-    assert note().startswith("my own title\n\n## Session Notes (14:30)\n")
 
 
 @pytest.mark.req("R091", "R097")

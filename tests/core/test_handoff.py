@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
-from holdfast.errors import Corrupt, FlushRefused
+from holdfast.errors import FlushRefused
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, parse, put, render, shortened
 from holdfast.plugin import discovery
 from holdfast.text.plain import clean, first_line
@@ -113,12 +113,6 @@ def test_flush__a_value_with_many_dots__the_handoff_can_be_read_again(opened, pa
     session.add("assistant", "I will run the tests next.")
     session.flush()
     assert said[:50] in str(memory.load())
-
-
-@pytest.mark.parametrize("work", ['"none"', "3", "[1]", "{}"])
-def test_parse__work_is_not_a_list_of_tables__is_corrupt_and_never_empty(work):
-    with pytest.raises(Corrupt):
-        parse(f"+++\nversion = 1\nwork = {work}\n+++\n")
 
 
 @pytest.mark.parametrize("extra", [0, 1])

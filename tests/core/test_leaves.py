@@ -15,7 +15,7 @@ from tests.support.rows import FORMS, kept, messages, strings, values
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
 from holdfast_app.loops.mirror import parse
-from holdfast_app.message_formats.leaves import call_text, leaves, readable, result_text
+from holdfast_app.message_formats.leaves import leaves
 from holdfast_app.message_formats.reading import Reading
 from holdfast_app.transcripts import claude_code, codex, opencode, read
 
@@ -86,12 +86,6 @@ def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(
         entries = memory.session("s").journal.entries()
         journal = "\n".join(e.record["text"] for e in entries if e.record["kind"] == "message")
     assert lost(dropped, journal) == []
-
-
-@given(values())
-def test_readable__any_value__holds_each_string(value: Any) -> None:
-    for text in (readable(value), result_text(value), call_text("edit", value)):
-        assert lost([value], text) == []
 
 
 def test_leaves__nested_as_deep_as_json_can_be__are_all_found() -> None:
@@ -175,23 +169,6 @@ def test_import__content_of_any_form__is_in_the_session(
     rows = [{"role": "user", "content": "first"}, {"role": "assistant", **CASES[case]}]
     with Holdfast.open(tmp_path) as memory:
         assert lost(rows, way(memory, rows, tmp_path / "t.jsonl")) == []
-
-
-ITEMS: dict[str, dict[str, Any]] = {
-    "a summary": {"type": "compaction_summary", "summary": [{"text": "the only text"}]},
-    "a success": {
-        "type": "function_call_output",
-        "call_id": "c",
-        "output": {"content": "x", "success": "the only text"},
-    },
-    "a name": {"type": "function_call", "call_id": "c", "name": ["the only text"], "arguments": ""},
-    "an encrypted part": {"type": "reasoning", "encrypted_content": "the only text", "summary": []},
-}
-
-
-@pytest.mark.parametrize("case", sorted(ITEMS))
-def test_parse__item_of_the_responses_interface__keeps_its_text(case: str) -> None:
-    assert lost([ITEMS[case]], text_of(parse([ITEMS[case]]))) == []
 
 
 @pytest.mark.parametrize(

@@ -155,18 +155,6 @@ def test_session__blank_or_unwritable_id__is_refused(opened, session_id):
 # the ways out
 
 
-@pytest.mark.req("R005")
-def test_end__unflushed_messages__writes_exactly_one_block(opened, note):
-    session = opened().session("s")
-    talk(session, "hello", "hi")
-    session.end()
-    session.end()
-    assert note().count("<!-- holdfast:block id=") == 1
-    assert session.messages == []
-    assert session.ended
-    assert session.state is State.SAFE
-
-
 @pytest.mark.req("R006")
 def test_trim__over_budget__block_tells_the_discarded_and_context_keeps_the_rest(opened, note, summarizer):
     session = opened(summarizer).session("s")
@@ -264,14 +252,6 @@ def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, projec
 
 
 # leaving
-
-
-@pytest.mark.req("R005", "R084")
-def test_with__block_ends__session_is_flushed(opened, note):
-    with opened().session("s") as session:
-        session.add("user", "hello")
-    assert session.ended
-    assert "hello" in note()
 
 
 @pytest.mark.req("R084", "R184")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -94,44 +91,6 @@ def test_an_archive__damaged_in_any_way__is_imported_or_refused(made: Project) -
             made.run("import", str(archive), "--replace", "--settings")
 
     fuzz()
-
-
-def test_a_member_of_an_archive__damaged_in_any_way__is_imported_or_refused(made: Project) -> None:
-    archive = made.root.parent / "archive"
-    assert made.run("export", str(archive))[0] == 0
-    members = _members(archive)
-
-    @FEW
-    @given(data=st.data())
-    def fuzz(data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(sorted(members)))
-        body = data.draw(st.one_of(mutated(members[name]), deep()))
-        with made.example():
-            _write(archive, {**members, name: body})
-            made.run("import", str(archive), "--replace", "--settings")
-
-    fuzz()
-
-
-def _members(archive: Path) -> dict[str, bytes]:
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as opened:
-            return {name: opened.read(name) for name in opened.namelist()}
-    with tarfile.open(archive) as packed:
-        return {one.name: packed.extractfile(one).read() for one in packed if one.isfile()}  # type: ignore[union-attr]
-
-
-def _write(archive: Path, members: dict[str, bytes]) -> None:
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive, "w") as made:
-            for name, body in members.items():
-                made.writestr(name, body)
-        return
-    with tarfile.open(archive, "w:gz") as packed:
-        for name, body in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(body)
-            packed.addfile(entry, io.BytesIO(body))
 
 
 def test_an_address_of_the_page__of_any_kind__is_answered_without_a_fault(made: Project) -> None:

@@ -147,18 +147,6 @@ memory.close()
     assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
 
 
-def test_readme__what_the_demo_prints__is_what_it_prints(root: Path, tmp_path: Path) -> None:
-    def shape(text: str) -> str:
-        return re.sub(r"[0-9a-f]{12,}|\d[\d.:-]*( k?B)?|\s+", " ", text)
-
-    shown = blocks((root / "README.md").read_text(encoding="utf-8"))[1]
-    env = {**os.environ, "PYTHONUTF8": "1", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "holdfast", "demo", "--dir", str(tmp_path / "demo")]
-    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=True, timeout=60)
-    printed = " ".join(shape(done.stdout).split())
-    assert [part for part in shown.text.split("\n\n") if " ".join(shape(part).split()) not in printed] == []
-
-
 def test_tutorial__from_top_to_bottom__runs(
     root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:

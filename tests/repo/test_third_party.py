@@ -103,17 +103,6 @@ def test_acme__enabled__its_on_validate_refuses_and_nothing_is_stored(installed:
     assert stored == [project / "holdfast.toml"]
 
 
-def test_acme__enabled__its_on_extract_drafts_from_the_turns_and_the_state_before(
-    installed: Environment, project: Path
-) -> None:
-    configure(project, "acme")
-    for text in ("Fix ACME-12", "Look at the logs, too"):
-        assert installed.run("holdfast", "add", "user", text, cwd=project).returncode == 0
-        done = installed.run("holdfast", "flush", cwd=project)
-        assert done.returncode == 0, done.stderr
-        assert "- Objective: ACME-12\n" in installed.run("holdfast", "load", cwd=project).stdout
-
-
 @pytest.mark.req("R166")
 @pytest.mark.parametrize(
     ("plugin", "status", "reason"),

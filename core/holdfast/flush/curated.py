@@ -83,7 +83,7 @@ def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedE
 
 def _out_of_date(new: str, there: Iterable[str]) -> str:
     """The first item that ``new`` replaces. Empty if there is none, or if ``new`` is among them."""
-    if not read(new).frames:
+    if not read(new).words:
         return ""
     found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
     return "" if Relation.SAME in found.values() else next(iter(found), "")

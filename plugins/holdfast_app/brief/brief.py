@@ -32,7 +32,6 @@ from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
-from holdfast_app.sessions.status import apart
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -199,9 +198,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
 
 
 def _shortened(memory: str, name: str, room: int, state: str) -> str:
-    if len(memory) <= room:
-        return memory
-    from holdfast_app.brief.shortened import shortened  # few memories are so long
+    from holdfast_app.brief.shortened import shortened  # most memories fit
 
     return shortened(memory, name, room, state)
 
@@ -237,7 +234,7 @@ def _losses(
     """State kept elsewhere, unresolved merges in ``texts``, damaged documents, and what the newest receipts lack."""
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
-        *apart(services.root, services.state),
+        *losses.apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
         *reading.damaged.values(),
         *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),

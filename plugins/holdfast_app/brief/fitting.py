@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text import recall
+from holdfast.text.humanize import count
 from holdfast_app.authorship import hostile
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ _LEAST: Final = 80
 _LEFT_OUT: Final = 160
 
 
-@frozen(kw_only=True)
-class Part:
+class Part(NamedTuple):
     """One part of a brief. Parts are printed in the given order; space goes to the lower ``rank`` first. A part takes
     at most ``share`` of the space left to it, or more if the parts after it do not need theirs. ``newest`` keeps the
     end when it is cut; ``shortened`` returns the text in so many characters. An ``optional`` part takes no space from
@@ -100,14 +98,11 @@ def _framed(parts: Sequence[str]) -> str:
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
     named = ", ".join(
-        "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({_lines(count)})" for name, count in out[:3]
+        "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({count(number, 'line')})"
+        for name, number in out[:3]
     )
     more = f" and {len(out) - 3} more" if len(out) > 3 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 def _cut(body: str, part: Part, room: int) -> str:
@@ -121,13 +116,13 @@ def _cut(body: str, part: Part, room: int) -> str:
     }
     where = places.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:
-        room -= len(f"… {_lines(total)} not shown: {where}") + 1
+        room -= len(f"… {count(total, 'line')} not shown: {where}") + 1
     if room <= (_LEAST if part.name else 0):
         return ""
     kept = _newest(body, room) if part.newest else _oldest(body, room)
     if part.optional:
         return kept
-    note = f"… {_lines(max(1, total - kept.count(chr(10)) - 1))} not shown: {where}"
+    note = f"… {count(max(1, total - kept.count(chr(10)) - 1), 'line')} not shown: {where}"
     return f"{note}\n{kept}" if part.newest else f"{kept}\n{note}"
 
 

@@ -27,9 +27,10 @@ from holdfast_app import upkeep
 from holdfast_app.checkup import documents, mending
 from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import audit
+from holdfast_app.data_loss.losses import apart
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.sessions import rewriting
-from holdfast_app.sessions.status import apart, owner
+from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
 from holdfast_memory import DISTRIBUTION, REPAIR
 

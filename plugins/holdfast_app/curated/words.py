@@ -78,8 +78,6 @@ TOPICS: Final = (
     "feature|feat|fix|bugfix|hotfix|chore|refactor|wip|topic|spike|experiment|perf|docs|test|task|issue|dependabot"
     "|renovate|codex|claude|agent|users?"
 )
-#: The prefixes that are rarely folder names.
-PLAIN_TOPICS: Final = "feature|feat|fix|bugfix|hotfix|chore|wip|spike"
 #: Long-lived branches.
 LONG_LIVED: Final = (
     "main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\\d.*"

@@ -148,23 +148,6 @@ def test_store__of_a_newer_form__unsupported(
     assert len(gitea.titles(REPO)) == 1
 
 
-@pytest.mark.parametrize(
-    "spoilt", [b"", b"{", b"[]", b'{"format": 4}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
-)
-def test_index__file_of_no_use__made_anew(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
-) -> None:
-    three_blocks(store)
-    path = tmp_path / "machine0" / ".holdfast" / "state" / "gitea-index.json"
-    assert b"step" not in path.read_bytes()
-    path.write_bytes(spoilt)
-    again = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository=REPO, token=gitea.token)
-    assert text_of(again, DAY) == text_of(store, DAY)
-    again.append(DAY, make_block("four"), HEADER, "four")
-    again.close()
-    assert json.loads(path.read_bytes())["format"] == 4
-
-
 def test_doctor__store_that_people_edited__says_what_and_where(
     gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

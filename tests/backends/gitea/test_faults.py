@@ -19,7 +19,7 @@ from attrs import frozen
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
-from holdfast.errors import NotFound, Unavailable
+from holdfast.errors import NotFound
 from holdfast.storage import StorageBackend, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
@@ -196,26 +196,6 @@ def test_write__given_up_and_done_again_by_a_new_process__is_there_once(
         write.act(opened())
     proxy.heal()
     assert everything(opened()) == everything(opened("other", direct=True)) == everything(model)
-
-
-def test_write__server_dies_before_it_answers_and_comes_back__is_there_once(
-    opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy, model: FileBackend
-) -> None:
-    store = opened(direct=True, patience_s=0.0)
-    append("a")(store)
-    append("a")(model)
-    proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
-    with pytest.raises(Passing):
-        append("b")(opened(patience_s=0.0))
-    gitea.down()
-    for what in (append("b"), append("c"), lambda s: s.read(DAY), lambda s: s.names(), lambda s: list(s.facts())):
-        with pytest.raises(Unavailable):
-            what(store)
-    gitea.up()
-    for block_id in "bc":
-        append(block_id)(store)
-        append(block_id)(model)
-    assert everything(opened("other", direct=True)) == everything(model)
 
 
 CHILD = """

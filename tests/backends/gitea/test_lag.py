@@ -9,9 +9,7 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.fake_server.state import Issue
 
-from holdfast.errors import Corrupt, Unavailable
-from holdfast.testing.base import make_fact
-from holdfast_gitea import replay
+from holdfast.errors import Corrupt
 from holdfast_gitea.backend import GiteaBackend
 
 REPO = "agent/memory"
@@ -95,26 +93,3 @@ def block(number: int) -> str:
     from holdfast.testing.base import make_block
 
     return make_block(f"b{number}") + f"said {number}\n"
-
-
-@pytest.mark.parametrize("how", ["for a moment", "for longer"])
-def test_facts__the_list_of_issues_lacks_theirs__nothing_suggests_to_accept(
-    gitea: FakeServer, machine: Machine, how: str
-) -> None:
-    machine().add_fact(make_fact(1), 10)
-    number = number_of(gitea, "holdfast:facts")
-    hidden = issues(gitea).pop(number)
-    reader = machine()
-
-    def show() -> None:
-        issues(gitea)[number] = hidden
-
-    if how == "for a moment":
-        after(reader, "issues", 1, show)
-        assert len(list(reader.facts())) == 1
-    else:
-        # the list lags and a single issue does not
-        after(reader, "comments", 1, show)
-        with pytest.raises(Unavailable, match="lacks") as caught:
-            len(list(reader.facts()))
-        assert replay.ACCEPT not in caught.value.next_step

@@ -11,7 +11,7 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Conflict
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Add, sha256
+from holdfast.storage import ABSENT, Add
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.facttable import line_of
@@ -162,24 +162,3 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
         ids = [line[-5:-4] for line in text_of(view, DAY).split("\n") if "block id" in line]
         assert ids == ["a", "b", "c", "r", "d"]
         assert [int(fact.id[5:], 16) for fact in view.facts()] == [0, 1, 2, 7, 8]
-
-
-@pytest.mark.parametrize("write", ["write", "append"])
-def test_write__the_document_was_read_and_another_machine_removed_its_issue__goes_to_the_new_one(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend], write: str
-) -> None:
-    """A write that follows a read does not list the log again."""
-    gitea.world.user("agent").admin = True
-    store, other = machine(), machine()
-    store.write("MEMORY.md", "one\n")
-    store.write("MEMORY.md", "two\n")
-    assert store.read("MEMORY.md") is not None
-    other.compact()
-    if write == "write":
-        store.write("MEMORY.md", "three\n", sha256("two\n"))
-    else:
-        store.append("MEMORY.md", make_block("three"), "", "three")
-    for view in (store, other, machine()):
-        document = view.read("MEMORY.md")
-        assert document is not None
-        assert "three" in document.text

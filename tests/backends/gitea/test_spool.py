@@ -147,21 +147,6 @@ def test_compaction__server_answers_in_four_seconds__is_refused_in_time_by_name_
     assert len(away.waiting()) == 1
 
 
-def test_load__a_flush_waits__it_is_in_the_brief_until_and_after_it_is_stored(away: Away) -> None:
-    away.flush("early", "Old words")
-    away.take_away()
-    away.flush("before", "The port is 8443")
-    away.give_back()
-    brief = json.loads(away.command("load", "--json").stdout)
-    assert "The port is 8443" in brief["text"]
-    assert "not yet on" in brief["text"]
-    assert brief["objective"] == STATED.objective
-    assert away.ship() == 0
-    brief = json.loads(away.command("load", "--json").stdout)
-    assert "The port is 8443" in brief["text"]
-    assert "not yet on" not in brief["text"]
-
-
 def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away: Away) -> None:
     away.take_away()
     away.flush("one", "Words")

@@ -134,29 +134,6 @@ def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memor
     assert [name for name, _ in brief.notes] == ["memory/2020-01-02.md"]
 
 
-def test_flushes__four_machines_at_once__every_handoff_entry_and_block_is_there_once(memory: Memory) -> None:
-    machines = [memory(f"m{number}") for number in range(4)]
-
-    def work(number: int) -> None:
-        for turn in range(3):
-            session = machines[number].session(f"s{number}-{turn}")
-            session.add("user", f"Please do task {number}-{turn}.")
-            session.flush()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    (name,) = machines[0].services.store.backend.names("memory/")
-    notes = machines[0].services.store.backend.read(name)
-    assert notes is not None
-    assert notes.text.count("<!-- holdfast:block id=") == 12
-    assert len(machines[0].load().work) == 12
-    for machine in machines:
-        machine.close()
-
-
 def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> None:
     store = PostgresBackend(".", server=cluster.url(), namespace="pooled", connections=3)
     assert Capability.TRANSACTIONS in store.capabilities

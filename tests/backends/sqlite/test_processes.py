@@ -82,27 +82,6 @@ def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_fork__store_open_in_both__each_its_own_connection(project: Path) -> None:
-    with contextlib.closing(SqliteBackend(project)) as store:
-        store.add_fact(make_fact(1), 100)
-        child = os.fork()
-        if child == 0:
-            failed = 1
-            try:
-                for number in range(100, 120):
-                    store.add_fact(make_fact(number), 100)
-                failed = 0 if len(list(store.facts())) >= 21 else 1
-                store.close()
-            finally:
-                os._exit(failed)
-        for number in range(200, 220):
-            store.add_fact(make_fact(number), 100)
-        assert os.waitpid(child, 0)[1] == 0
-        assert len(list(store.facts())) == 41
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and_its_log(project: Path) -> None:
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(1), 100)

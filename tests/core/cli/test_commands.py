@@ -65,14 +65,6 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
         assert all(len(line) <= 100 for line in result.out.splitlines() if str(project) not in line)
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("flsh", "flush"), ("stauts", "status"), ("doctr", "doctor")])
-def test_unknown_command__near_a_known_one__exit_2_and_names_it(run, typed, meant):
-    result = run(typed)
-    assert result.code == 2
-    assert result.err == f"holdfast: There is no command {typed!r}.\n  next: Did you mean `holdfast {meant}`?\n"
-    assert result.out == ""
-
-
 @pytest.mark.parametrize("words", [["status"], ["flush"], ["add", "user", "x"], ["doctor"], ["config"]])
 @pytest.mark.parametrize(
     ("text", "named"),
@@ -110,14 +102,6 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
     assert "--debug" in result.err
     assert "Traceback" not in result.err
     assert "Traceback" in run("layers", "--debug").err
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_completion__names_every_command_and_their_options(run, shell):
-    result = run("completion", shell)
-    assert result.code == 0
-    assert all(command in result.out for command in COMMANDS)
-    assert ("-l max-chars" if shell == "fish" else "--max-chars") in result.out
 
 
 @pytest.mark.req("R088")

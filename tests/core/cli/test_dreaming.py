@@ -183,23 +183,14 @@ def test_schedule__systemd__writes_a_timer_into_the_users_folder(run, project, p
     assert list(units.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", ["systemd", "cron", "launchd", "windows"])
-def test_schedule__print__shows_everything_and_does_nothing(run, project, programs, kind):
-    table, calls = programs
-    shown = run("schedule", "install", "--print", "--with", kind)
-    assert shown.code == 0
-    assert "--if-due" in shown.out
-    assert not table.exists()
-    assert not calls.exists()
-    assert list(Path(os.environ["HOME"]).rglob("*")) == []
-
-
 def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
     from holdfast_app.settings import schedulers
 
-    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
-    assert cron.line.startswith("7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # ")
+    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07")
+    assert cron.line.startswith(
+        f"7 3 * * * {sys.executable} -P -m holdfast_memory --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # "
+    )
     unit = next(iter(schedulers.plan(schedulers.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
     assert '"/tmp/50%% of $$it"' in unit
     with pytest.raises(Refused):

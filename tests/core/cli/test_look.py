@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast_app.authorship.sources import short_id
-
 LOOKING = [
     ["status"],
     ["sessions"],
@@ -106,15 +104,3 @@ def test_report__answers_the_five_questions(flushed):
     names = ["what_happened", "what_changed", "what_is_blocked", "what_is_needed_from_you", "where_the_proof_lives"]
     assert all(table[name] for name in names)
     assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
-
-
-@pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])
-def test_sessions_show__short_ids_of_each_client__differ_and_find_their_message(run, client):
-    transcript = Path(__file__).parents[2] / "data" / "clients" / f"{client}.transcript.jsonl"
-    assert run("flush", "--transcript", str(transcript)).code == 0
-    (session,) = run("sessions", "--json").json["sessions"]
-    ids = [one["id"] for one in run("sessions", "show", session["id"], "--json").json["messages"]]
-    short = [short_id(one) for one in ids]
-    assert len(set(short)) == len(ids) > 5
-    around = run("sessions", "show", session["id"], "--around", short[0], "--json").json["messages"]
-    assert around[0]["id"] == ids[0]

@@ -95,22 +95,3 @@ def heeded() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def interrupt(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out.decode(), err.decode()
-
-
-@pytest.mark.parametrize("words", [["remember", "-"], ["add", "user", "-"], ["flush", "--payload", "-"], ["flush"]])
-def test_interrupt__while_stdin_is_read__says_that_nothing_was_done(project, words):
-    process = subprocess.Popen(
-        [*COMMAND, *words], cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdin is not None
-    process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: once it is written, somebody reads
-    code, out, err = interrupt(process)
-    assert (code, out) == (130, "")
-    assert err.startswith("holdfast: Interrupted; standard input had not ended, and nothing was done.\n  next: ")
-    assert list(project.iterdir()) == []

@@ -95,18 +95,6 @@ def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path)
     assert marks(client) == []
 
 
-def test_compaction__that_asked_but_did_not_happen__does_not_cover_a_later_one(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test", "Done.")
-    assert client.compact() == NOTHING
-    client.say("And the logout test", "Done too.")
-
-    compacted(client)
-
-    assert [one.unsaved for one in marks(client)] == [2]
-    assert "logout test" in client.notes()
-
-
 @pytest.mark.parametrize(
     "spoken",
     [

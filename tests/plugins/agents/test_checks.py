@@ -197,16 +197,6 @@ def test_checks__settings_were_changed__told(
     assert outcome(lines(guarded, client), told) == result
 
 
-@pytest.mark.parametrize("name", [CLAUDE, ".claude/settings.local.json", "HOME"])
-def test_checks__hooks_are_switched_off__fails(guarded: Command, project: Path, home: Path, name: str) -> None:
-    path = home / ".claude/settings.json" if name == "HOME" else project / name
-    path.parent.mkdir(exist_ok=True)
-    if not path.exists():
-        path.write_text("{}")
-    edit(path, lambda settings: settings.update(disableAllHooks=True))
-    assert outcome(lines(guarded, "claude-code"), "disableAllHooks` in") == "fail"
-
-
 # Codex: trust
 
 

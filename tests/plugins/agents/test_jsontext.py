@@ -46,15 +46,3 @@ def test_put__any_object__is_what_it_was_and_the_new_member(
     assert json.loads(new) == {**old, key: value}
     if key not in old:
         assert jsontext.remove(new, (key,), "x") == text
-
-
-@LAW
-@given(texts(), VALUES, VALUES)
-def test_append__to_a_list_that_holds_something__taken_out_again_leaves_the_same_bytes(
-    written: tuple[dict[str, Any], str], first: object, value: object
-) -> None:
-    _, text = written
-    text = jsontext.put(text, ("a list", "of it"), [first], "x")
-    new = jsontext.append(text, ("a list", "of it"), value, "x")
-    assert json.loads(new)["a list"]["of it"] == [first, value]
-    assert jsontext.remove(new, ("a list", "of it", 1), "x") == text

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from holdfast import Holdfast
 from holdfast.flush import handoff
-from holdfast.models import Message, Payload
-from holdfast_app.authorship import sources
 from holdfast_app.config import Config
-
-AT = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def say(session, rows):
@@ -67,13 +61,3 @@ def test_flush__killed_and_completed_by_another_process__writes_the_same_block(m
 
 def _dies(*_):
     raise KeyboardInterrupt
-
-
-def test_of__text_that_no_message_holds__has_no_source():
-    said = [Message(role="user", text="Fix the parser of src/a.py", at=AT, id="abcdefghij")]
-    payload = Payload(
-        objective="Fix the parser of src/a.py", next_step="not stated", decisions=["made up by a model"],
-        derived=("objective", "next_step", "decisions"),
-    )  # fmt: skip
-    assert sources.of(payload, said) == ("objective abcdefgh",)
-    assert sources.of(payload.evolve(derived=()), said) == ()

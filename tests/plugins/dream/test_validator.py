@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping
 
 import pytest
@@ -73,14 +71,3 @@ def test_on_validate__no_sources_or_another_surface__says_nothing(
 def test_plugin__a_setting_it_does_not_know__is_an_error(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"plugins\.grounding\."):
         Grounding(context=Context(settings))
-
-
-def test_plugin__no_sources__imports_nothing_heavy() -> None:
-    code = (
-        "import sys; from holdfast_app.dream import Grounding; from holdfast.validation import ValidationRequest\n"
-        "class Context: settings = {}\n"
-        "assert Grounding(context=Context()).on_validate(ValidationRequest('memory', 'MEMORY.md', '- a')) == ()\n"
-        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_app.dream.grounding') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

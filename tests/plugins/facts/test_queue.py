@@ -109,14 +109,6 @@ def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(q
     assert path.read_bytes() == damaged + b"\n"
 
 
-def test_log__very_long__older_half_goes(tmp_path: Path) -> None:
-    queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
-    for number in range(4):
-        put(queue, str(number), error=f"{number}" * 400_000)
-    assert [gone.error[0] for gone in queue.log()] == ["1", "2", "3"]
-    assert len(queue.given_up) == 4
-
-
 # --- taking
 
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 from tests.plugins.mcp.conftest import WHOLE
-from tests.support.trusting import seen
 
 from holdfast import FlushRefused, Holdfast, Payload
 from holdfast.errors import BadValue, HoldfastError, NotFound
-from holdfast_agents.records import heartbeat
-from holdfast_mcp import documents, tools
+from holdfast_mcp import tools
 
 Call = Callable[..., str]
 
@@ -30,10 +28,6 @@ def call(project: Path) -> Call:
         return tools.call(str(project), tool, arguments, caller)
 
     return run
-
-
-def beat(project: Path, session: str, client: str = "claude-code") -> None:
-    heartbeat.beat(str(project / ".holdfast" / "state"), client, "UserPromptSubmit", session)
 
 
 def say(project: Path, session: str, text: str) -> None:
@@ -164,20 +158,6 @@ def test_session__that_does_not_exist__is_refused_and_the_real_one_stays_unsaved
     with Holdfast.open(project) as memory:
         assert memory.sessions() == ["s-1"]
         assert memory.session("s-1").unflushed
-
-
-# documents
-
-
-def test_document__written_before_a_rule_knew_its_secret__is_masked_when_read(project: Path) -> None:
-    folder = project / ".holdfast"
-    folder.mkdir()
-    (folder / "MEMORY.md").write_text(f"- the token is {SECRET}\n")
-    seen(project)
-    assert documents.names(str(project)) == ["MEMORY.md"]
-    text = documents.read(str(project), documents.uri_of("MEMORY.md"))
-    assert "REDACTED" in text
-    assert SECRET not in text
 
 
 # search and open

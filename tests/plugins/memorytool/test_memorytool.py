@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.forget import BACKENDS, storage
 
-from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast_app.memorytool import MemoryTool
@@ -85,23 +83,6 @@ def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
 
 
 # str_replace
-
-
-def test_str_replace__not_there_or_more_than_once__changes_nothing(do: Do, refused: Do) -> None:
-    do("create", path="/memories/a.md", file_text="aXa\nb\naXa\n")
-    before = do("view", path="/memories/a.md")
-    assert refused("str_replace", path="/memories/a.md", old_str="nope", new_str="") == (
-        "No replacement was performed, old_str `nope` did not appear verbatim in /memories/a.md."
-    )
-    assert refused("str_replace", path="/memories/a.md", old_str="aXa", new_str="") == (
-        "No replacement was performed. Multiple occurrences of old_str `aXa` in lines: 1, 3. Please ensure it is unique"
-    )
-    assert "did not appear" in refused("str_replace", path="/memories/a.md", old_str="", new_str="x")
-    assert refused("str_replace", path="/memories/b.md", old_str="a", new_str="b") == (
-        "Error: The path /memories/b.md does not exist. Please provide a valid path."
-    )
-    assert "does not exist" in refused("str_replace", path="/memories", old_str="a", new_str="b")
-    assert do("view", path="/memories/a.md") == before
 
 
 def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
@@ -210,16 +191,3 @@ def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], proje
         assert answer.failed
         assert "says what is forbidden" in answer.text
     assert not (project / ".holdfast" / "memories" / "b.md").exists()
-
-
-@pytest.mark.parametrize(
-    ("preset", "where"), [("default", ".holdfast/memories/a.md"), ("timmy", "timmy-home/memories/a.md")]
-)
-def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, preset: str, where: str) -> None:
-    (project / "holdfast.toml").write_text(f'[layout]\npreset = "{preset}"\n')
-    with Holdfast.open(project) as memory:
-        MemoryTool(memory).run({"command": "create", "path": "/memories/a.md", "file_text": "Zebulon likes tea\n"})
-        assert "Zebulon" in (project / where).read_text()
-        report = memory.purge(subject="Zebulon")
-    assert not report.left
-    assert "Zebulon" not in (project / where).read_text()

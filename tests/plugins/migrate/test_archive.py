@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -21,7 +19,6 @@ from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
 from holdfast_app.transfer.exporting import export
 from holdfast_app.transfer.importing import Imported, import_archive
-from holdfast_cli import main
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
@@ -192,23 +189,6 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
         assert done.returncode == -signal.SIGKILL
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
-
-
-@pytest.mark.parametrize("name", [".gitignore", "a/.git/config", "facts.jsonl"])
-def test_import__document_with_a_name_of_the_stores_own_files__is_left_out(
-    tmp_path: Path, packed: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    with zipfile.ZipFile(packed) as file:
-        manifest = json.loads(file.read("manifest.json"))
-    row = json.dumps({"name": name, "text": "x"}).encode() + b"\n"
-    digest = hashlib.sha256(row).hexdigest()
-    manifest["members"]["documents.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
-    repacked(packed, {"documents.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
-    two = project(tmp_path / "two")
-    assert [one.name for one in imported(two, packed).refused] == [name]
-    assert main(["import", str(packed), "--root", str(two), "--json"]) == 1
-    table = json.loads(capsys.readouterr().out)
-    assert (table["ok"], table["error"]["exit_code"], table["refused"][0]["name"]) == (False, 1, name)
 
 
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:

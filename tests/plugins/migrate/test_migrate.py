@@ -15,13 +15,12 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast import Holdfast
-from holdfast.errors import ConfigError, Conflict, PluginNotFound
+from holdfast.errors import Conflict
 from holdfast.models import Fact
 from holdfast.storage import Add, StorageBackend
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.progress import watched
-from holdfast_app.transfer.migrate import Migration, migrate, migrate_project
+from holdfast_app.transfer.migrate import Migration, migrate
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -157,21 +156,3 @@ def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other
         assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
-
-
-def test_migrate_project__to_sqlite__next_to_the_files_and_usable(project: Path) -> None:
-    with Holdfast.open(project) as memory:
-        fill(memory.store.backend)
-        done = migrate_project(memory.services, "sqlite")
-        assert (done.source, done.target, done.documents, done.facts) == ("file", "sqlite", 3, 5)
-        assert memory.store.names() == ["MEMORY.md", "empty.md", DAY], "the database is no document"
-        assert migrate_project(memory.services, "sqlite").unchanged
-        with pytest.raises(ConfigError):
-            migrate_project(memory.services, "file")
-        with pytest.raises(PluginNotFound):
-            migrate_project(memory.services, "nonsense")
-        before = contents(memory.store.backend)
-    (project / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
-    with Holdfast.open(project) as memory:
-        assert isinstance(memory.store.backend, SqliteBackend)
-        assert contents(memory.store.backend) == before

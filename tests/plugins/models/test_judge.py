@@ -155,21 +155,6 @@ def test_judge__question__holds_the_lines_in_words_of_their_own_with_their_passa
     assert "never follow them" in system
 
 
-@pytest.mark.parametrize(("judge", "calls"), [("", 2), ("none", 1)])
-def test_judge__a_model_dreams__judges_its_own_lines_unless_there_shall_be_no_judge(
-    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, provider: str, judge: str, calls: int
-) -> None:
-    server.answers(
-        Reply(text=f"[MEMORY]\n- {FREE}\n- {SLY}\n[DREAM]\nI read it.\n"),
-        answering(**{"with Jana": "Jana keeps the keys of the depot"}),
-    )
-    result = dreamt(judge=judge, dreamer=provider)
-    assert len(server.requests) == calls
-    assert (FREE in memory_of(files)) is (judge == "")
-    assert SLY not in memory_of(files)
-    assert result.warnings == ()
-
-
 def denying(line: str) -> Reply:
     """A judge that denies one line and finds the others unclear."""
 

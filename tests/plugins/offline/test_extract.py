@@ -354,6 +354,13 @@ def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None
     ]
 
 
+def test_extract__long_plan_in_the_last_request__its_first_steps_are_quoted() -> None:
+    steps = [f"Step {number} changes the module `billing/part_{number}.py` and its tests" for number in range(60)]
+    got = extract(("user", "\n- ".join(["Implement the plan below, in order.", *steps])), ("assistant", "Reading it."))
+    assert f"- {steps[4]}\n- {steps[5]}\n" in got.summary
+    assert steps[-1] not in got.summary
+
+
 def test_extract__no_answer_since_the_last_request__the_older_one_is_labelled_so() -> None:
     got = extract(("user", "Fix it"), ("assistant", "Fixed in `api/hook.py` today."), ("user", "Now fix the uploader"))
     assert "said last" not in got.summary

@@ -7,13 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +21,6 @@ from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unav
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
 from holdfast.plugin.discovery import PluginContext
-from holdfast_app.outbox import forge
 from holdfast_app.outbox.forge import Activity, Forge, Post
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_cli import main
@@ -187,31 +183,6 @@ def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened,
     assert (memory.outbox.items(), board.bodies()) == ([], ["in review"])
 
 
-def test_forge__example_in_its_docstring__is_complete(opened, project, mutating):
-    class Server:
-        def __init__(self) -> None:
-            self.all: dict[str, SimpleNamespace] = {}
-            self.comment_of = self.all.get
-
-        def add_comment(self, target: str, body: str, item_id: str) -> SimpleNamespace:
-            self.all[item_id] = SimpleNamespace(url="https://t.test/1", body=body, target=target, at=NOW)
-            return self.all[item_id]
-
-        def comments(self, since: datetime, until: datetime) -> list[SimpleNamespace]:
-            return list(self.all.values())
-
-    code = textwrap.dedent((forge.__doc__ or "").split("::\n", 1)[1].rsplit("\n\n", 1)[0])
-    names = {"Forge": Forge, "Post": Post, "Activity": Activity, "Evidence": Evidence, "hookimpl": hookimpl}
-    exec(code, names)
-    tracker: Any = names["Tracker"]
-    plugin = tracker(PluginContext("test0", {}, str(project), str(project / ".holdfast" / "state")))
-    plugin.server = Server()
-    memory = opened(plugin)
-    [proof] = said(memory).flush(mutating("in review")).evidence
-    assert (proof.pointer, proof.read_back) == ("https://t.test/1", "in review")
-    assert "comment: in review  (https://t.test/1)" in str(memory.morning())
-
-
 # trying again
 
 
@@ -298,20 +269,6 @@ def test_process__killed_before_each_call_that_changes_the_disk__nothing_lost_no
 @pytest.fixture
 def outbox(tmp_path: Path) -> Outbox:
     return Outbox(str(tmp_path / "state"))
-
-
-def test_send__forge_down__is_asked_once_and_its_others_wait_as_long(outbox):
-    asked: list[str] = []
-
-    def trouble(one: Item) -> None:
-        asked.append(one.id)
-        raise DOWN
-
-    outbox.put([item(1), item(2, "o/r#2"), item(3, plugin="other")])
-    published: list[str] = []
-    outbox.send({"p": sender([], trouble), "other": sender(published)}, now=NOW, limit_s=5)
-    assert (asked, published) == (["000001"], ["000003"])
-    assert [(i.attempts, i.due) for i in outbox.items()] == [(n, NOW + timedelta(minutes=1)) for n in (1, 0)]
 
 
 @pytest.mark.parametrize("damage", [b"{torn", b"not json\n", b'{"id":"x"}\n'])

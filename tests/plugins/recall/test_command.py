@@ -63,27 +63,6 @@ def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> 
     assert ("the one after" in after) == match.endswith(text[-20:])
 
 
-_FIRST = "5b7e1c2d-ffff-4aaa-8bbb-123456789abc"
-_SECOND = "5b7e9999-ffff-4aaa-8bbb-123456789abc"
-
-
-@pytest.fixture
-def unnamed(search, project: Path):
-    """Two sessions named by UUIDs that share four digits."""
-    with Holdfast.open(project) as memory:
-        memory.session(_FIRST).add("user", "Please repair\nthe gazebo roof", message_id="0123456789abcdef")
-        memory.session(_FIRST).add("assistant", "The gazebo has new shingles", message_id="02")
-        memory.session(_SECOND).add("user", "Paint the pergola", message_id="p1")
-    return search
-
-
-def test_search__session_named_by_uuid__short_id_and_first_words_once(unnamed) -> None:
-    lines = unnamed("gazebo").splitlines()
-    assert [line.split(" ")[1] for line in lines if line.startswith("session")] == ["5b7e1c2d,", "5b7e1c2d,"]
-    assert lines.count("  began with: Please repair the gazebo roof") == 1
-    assert lines[1] == "  began with: Please repair the gazebo roof"
-
-
 def test_search__damaged_journal__named_once(project: Path) -> None:
     with Holdfast.open(project) as memory:
         for number in range(3):

@@ -113,21 +113,3 @@ def test_rule__that_runs_past_its_budget__refuses_the_write(project: Path) -> No
     with pytest.raises(HookFailed) as failed:
         gate(of).admit(TEXT, surface="daily")
     assert SECRET not in str(failed.value)
-
-
-def test_import_and_clean_text__load_nothing_heavy() -> None:
-    """A process starts at every agent event: no attrs, no typing, no TOML, no hashing for a clean text."""
-    code = (
-        "import sys, re; from holdfast_redaction import redact\n"
-        "text = 'Next: flush the session, see src/auth/token.py and commit 3f2a9c1; the budget is 4000 tokens. ' * 20\n"
-        "assert redact(text) == text\n"
-        "print([m for m in ('attrs', 'attr', 'typing', 'tomllib', 'hashlib', 'pluggy', 're2', 'ipaddress', 'holdfast.models') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"

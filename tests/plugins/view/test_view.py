@@ -24,7 +24,6 @@ __all__ = ["run"]
 
 ALL = ("timeline", "diff", "explain", "why outbox")
 EVER = ("--days", "3660")
-RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture(scope="session")
@@ -182,33 +181,6 @@ def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(
     text = shown((*command.split(), *(EVER if command == "timeline" else ())), encoding, monkeypatch)
     assert "\x1b" not in text
     assert not re.search(r"^\s*\?", text, re.MULTILINE)
-
-
-def test_hostile_text__of_memory_facts_and_sessions__is_printed_as_text(run: Run, project: Path):
-    hostile = "alert \x1b[31mred\x1b]52;c;aGk=\x07 \u202eright\u2066 <script>"
-    with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        memory.facts.create(hostile)
-        session = memory.session("s1")
-        session.add("user", f"Decision: {hostile}")
-        session.flush()
-        memory.deep_dream()
-    (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n- {hostile}\n")
-    for command in (*ALL, "why alert", "why MEMORY.md:3"):
-        done = run(*command.split())
-        assert not RAW.search(done.out + done.err), command
-
-
-def test_secret__stored_before_a_rule_knew_it__is_masked_on_the_way_out(run: Run, project: Path):
-    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    folder = project / ".holdfast"
-    with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        memory.session("s1").add("user", "Use the token")
-    (folder / "MEMORY.md").write_text(f"# Memory\n\n- The token is {secret}\n")
-    for command in ("explain", "why MEMORY.md:3", "why token", "explain --json", "why token --json"):
-        done = run(*command.split())
-        assert done.code == 0, done.err
-        assert secret not in done.out
-        assert "REDACTED" in done.out, command
 
 
 def test_clone__with_memory_of_another_machine__is_withheld(run: Run, project: Path):

@@ -9,11 +9,10 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
 
-from holdfast import FlushRefused, Holdfast
+from holdfast import Holdfast
 from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_app.view.memory_lines import lines_of
@@ -157,20 +156,3 @@ def test_clone__with_memory_of_another_machine__withholds_its_content(
     assert "Withheld" in client.get("documents/MEMORY.md").text
     assert "Withheld" in client.get("facts").text
     assert client.get("facts/fact_12345678").status == 404
-
-
-def test_unsafe__session__is_a_banner_with_the_next_step(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
-    memory = opened()
-    session = memory.session("s1")
-    session.add("user", "Fix the login test")
-    (project / ".holdfast" / "memory").write_text("A file where a folder should be.\n")
-    with pytest.raises(FlushRefused):
-        session.compact(0)
-    client = serve(memory)
-    text = plain(client.get().text)
-    assert "UNSAFE 1 session must not drop context." in text
-    assert "holdfast flush --session s1" in text
-    assert "compaction blocked , because the daily note could not be saved" in plain(client.get("sessions/s1").text)
-    assert "1 UNSAFE" in plain(client.get("facts").text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -120,18 +119,6 @@ def test_path__that_names_no_page__is_an_error_page(serve: Callable[..., Client]
     assert "Traceback" not in answer.text
 
 
-def test_request__that_is_not_http__does_not_stop_the_server(serve: Callable[..., Client]) -> None:
-    client = serve()
-    for junk in (
-        "\x16\x03\x01\r\n\r\n",
-        "GET\r\n\r\n",
-        "GET / HTTP/9.9\r\n\r\n",
-        f"GET /{'a' * 70_000} HTTP/1.1\r\n\r\n",
-    ):
-        assert "Traceback" not in _send(client, junk)
-    assert client.get().status == 200
-
-
 def test_reading__every_view__changes_no_file_of_the_project(
     serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
 ) -> None:
@@ -186,16 +173,6 @@ def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -
     assert (process.returncode, err) == (0, "")
     assert "token=" not in out
     assert "Stopped." in out
-
-
-def _send(client: Client, text: str) -> str:
-    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
-        try:
-            connection.sendall(text.encode("latin-1"))
-            connection.shutdown(socket.SHUT_WR)
-            return b"".join(iter(lambda: connection.recv(65536), b"")).decode("utf-8", "replace")
-        except ConnectionError:
-            return ""
 
 
 def _digests(project: Path) -> dict[str, str]:

@@ -58,7 +58,7 @@ def store(
             results[at] = value
             continue
         value = value._replace(at=value.at.astimezone(UTC))
-        if read(value.content).frames:
+        if read(value.content).words:
             if _rivals(said, value):
                 add_waiting()
             older = list(_older((by_id[key] for key in _rivals(known, value)), value))
@@ -80,7 +80,7 @@ def store(
 
 def _stored(facts: FactWriter, values: Sequence[Value | AddResult]) -> Sequence[Fact]:
     """All stored facts; none when no value can replace one."""
-    replaces = any(isinstance(value, Value) and read(value.content).frames for value in values)
+    replaces = any(isinstance(value, Value) and read(value.content).words for value in values)
     return list(facts.services.store.backend.facts()) if replaces else ()
 
 
