@@ -112,7 +112,7 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
     [
         ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
         ("Budget cap is $500 total. Never exceed it.", "rules", "Budget cap is $500 total. Never exceed it."),
-        ("Always run pytest -q first.", "rules", "Always run pytest -q first."),
+        ("Never push to main. Budget cap is $5.", "rules", ("Never push to main.", "Budget cap is $5.")),
         ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
         ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
         ("All dates must be in UTC, unless a user chose a zone.", "rules", None),
