@@ -134,8 +134,8 @@ def _summary(
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
-        rest = [quote for quote in _user_lines(last[0]) if quote.text not in shown]
-        add(ownlines.REQUEST, quotes.newest([rest], room, _USER_CHARS, known))
+        rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in shown]
+        add(ownlines.REQUEST, quotes.newest(rest, min(_USER_CHARS, room), room, known))
     others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
     add(ownlines.USER_SAID, quotes.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
     if compacted and overview:
@@ -177,7 +177,7 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
     if message.role != "user":
         return []
     own = own_words(message.text)
-    if len(own) > _MAX_QUOTED_CHARS:
+    if len(own) > _MAX_QUOTED_CHARS and not is_last:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
     found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []
     return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]

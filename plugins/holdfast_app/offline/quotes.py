@@ -69,7 +69,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     keys are ``echoed``."""
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
-        plain = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_")
+        plain = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_").removeprefix("- ")
         if _says_little(plain) or _NOISE.search(plain) or (user and asked.is_pasted(plain)):
             continue
         if not user and (_TALK.match(plain) or same_key(_ECHO.sub("", plain, count=1)) in echoed):

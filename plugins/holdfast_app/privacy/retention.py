@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -179,13 +179,10 @@ class _Job(Walk):
         self.changed += [evolve(one, kind="log lines", removed=True) for one in walk.changed]
 
     def _is_old(self, path: str, days: int) -> bool:
-        try:
+        with durable.reporting(path, "check"), suppress(FileNotFoundError):
             written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise durable.unavailable(error, path, "check") from error
-        return self.services.clock() - written > timedelta(days=days)
+            return self.services.clock() - written > timedelta(days=days)
+        return False
 
     def _remove(self, path: str) -> None:
         if not self.dry_run:

@@ -112,7 +112,7 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
     [
         ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
         ("Budget cap is $500 total. Never exceed it.", "rules", "Budget cap is $500 total. Never exceed it."),
-        ("Always run pytest -q first.", "rules", "Always run pytest -q first."),
+        ("Never push to main. Budget cap is $5.", "rules", ("Never push to main.", "Budget cap is $5.")),
         ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
         ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
         ("All dates must be in UTC, unless a user chose a zone.", "rules", None),
@@ -352,6 +352,13 @@ def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None
         "The agent said earlier, newest first (m1):",
         "- The uploader retries 3 times, see `upload.py`.",
     ]
+
+
+def test_extract__long_plan_in_the_last_request__its_first_steps_are_quoted() -> None:
+    steps = [f"Step {number} changes the module `billing/part_{number}.py` and its tests" for number in range(60)]
+    got = extract(("user", "\n- ".join(["Implement the plan below, in order.", *steps])), ("assistant", "Reading it."))
+    assert f"- {steps[4]}\n- {steps[5]}\n" in got.summary
+    assert steps[-1] not in got.summary
 
 
 def test_extract__no_answer_since_the_last_request__the_older_one_is_labelled_so() -> None:
