@@ -217,7 +217,7 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
     resume, user, memory, facts, today, yesterday, turns = texts
     known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
     parts = [
-        Part(name="rules of the user", text=user, rank=0),
+        Part(name="rules", text=user, rank=0),
         Part(name="", text=resume, rank=0, share=0.6),
         Part(name="facts", text=known.text(), rank=1),
         Part(name="USER.md", text=user, rank=4),
