@@ -187,8 +187,10 @@ def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
     from holdfast_app.settings import schedulers
 
-    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
-    assert cron.line.startswith("7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # ")
+    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07")
+    assert cron.line.startswith(
+        f"7 3 * * * {sys.executable} -P -m holdfast_memory --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # "
+    )
     unit = next(iter(schedulers.plan(schedulers.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
     assert '"/tmp/50%% of $$it"' in unit
     with pytest.raises(Refused):
