@@ -36,9 +36,6 @@ _SAID_EARLIER_CHARS: Final = 1_200
 _USER_CHARS: Final = 1_000
 _CLIENT_CHARS: Final = 8_000
 _HEADLINE_CHARS: Final = 300
-#: Minimum length of an earlier message of the user, in bytes because scripts differ. A shorter one is mostly a request
-#: that is done.
-_TELLING_BYTES: Final = 72
 _MAX_LISTED: Final = 8
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
@@ -171,16 +168,19 @@ def _part(title: str, found: Sequence[Quote]) -> str:
 
 
 def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
-    """The user's lines in a message; of a request before the last one, those that may still hold."""
+    """The user's lines in a message. Before the last request, a single sentence is mostly a request that is done, and
+    pasted text says what was true then."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
         return []
+    found = quotes.lines(message, user=True)
     own = own_words(message.text)
-    if len(own) > _MAX_QUOTED_CHARS and not is_last:
-        return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
-    found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []
-    return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]
+    if is_last or len(found) < 2 or 2 * sum(map(len, asked.paragraphs(own))) < len(own):
+        return found if is_last else []
+    if len(own) > _MAX_QUOTED_CHARS:
+        return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
+    return [quote for quote in found if not quote.text.endswith(("?", "？"))]
 
 
 def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:
