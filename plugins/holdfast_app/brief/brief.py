@@ -174,6 +174,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
             rank=3,
             share=0.7,
             shortened=lambda room: _shortened(memory, memory_name, room, services.state),
+            dated=lambda body: _dated(body, services),
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
@@ -201,6 +202,20 @@ def _shortened(memory: str, name: str, room: int, state: str) -> str:
     from holdfast_app.brief.shortened import shortened  # most memories fit
 
     return shortened(memory, name, room, state)
+
+
+def _dated(body: str, services: Services) -> str:
+    """Curated memory with the day on which each line was last said."""
+    from holdfast_app.dream import confirmed
+    from holdfast_app.facts.rejected import key_of
+
+    record = confirmed.load(services.state)
+    lines = body.split("\n")
+    for at, line in enumerate(lines if record else ()):
+        said = record.get(key_of(line.removeprefix("- ")))
+        if said is not None and said.is_said:
+            lines[at] = f"{line} ({said.last.astimezone(services.config.tz):%Y-%m-%d})"
+    return "\n".join(lines)
 
 
 def _open_and_closed(

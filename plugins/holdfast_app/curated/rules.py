@@ -50,11 +50,6 @@ _DATE = (
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?"
 _ZONE = r"(?: (?:UTC|GMT|Z|CES?T|[ECMP][SD]T))?"
 _NAMED = r"(?:a|an|one|two|three|four|five|six|\d+|a few|a couple of|several)"
-_PAST_DAY = (
-    rf"(?:yesterday|last (?:night|evening|session|{w.WEEKDAYS})|earlier (?:today|this \w+)|just now"
-    rf"|this (?:morning|afternoon|evening)|{_NAMED} (?:minute|hour|day|week)s? ago)"
-)
-_THIS_DAY = r"(?:today|tonight|this session)"
 _STAMP_END = r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)"
 _PAST = rf"(?:(?!(?:{w.NOT_PAST})\b)\w{{2,}}ed|{w.ACTIONS}|{w.LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
 _WE = r"(?:I|we|he|she|they|(?:the )?(?:user|team|operator|agent|assistant))"
@@ -69,12 +64,7 @@ _NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
 _CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
 _SCHEDULE = _re(rf"\b(?:{w.SCHEDULE})\b")
-_PAST_DAY_FIRST = _re(rf"{_PAST_DAY}\b(?!['’-])")
 _NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
-_THIS_DAY_FIRST = _re(
-    rf"as of (?:today|now)\b|(?:(?:in|during|earlier in)\s+)?{_THIS_DAY}\b(?!['’-])(?:\s*[:–—]|\s+-\s|,?\s*(?:I|we)\b"
-    rf"|,?\s*{_SOMETHING_DID}|,?\s+(?:was|started|working|fixing|debugging)\b)"
-)
 _WEEKDAY_FIRST = _re(
     rf"(?:on\s+)?(?:last\s+|this\s+)?{w.WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
 )
@@ -88,9 +78,6 @@ _SESSION_FIRST = _re(
 _DID_THEN = _re(
     rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b(?:\s+{_DATE}|.*?\b(?:on|at)\s+(?:{w.WEEKDAYS}\b|{_DATE}|{_CLOCK}))"
 )
-_DID_FIRST = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS}|{w.LOOSE_ACTIONS})\b")
-_SOME_DAY = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\b(?!['’-])")
-_DESCRIBED = _re(rf"\b(?:{w.CONDITIONS}|{w.RELATIVES}|lists?|shows?|counts?|many)\b")
 _ONE_DAY = "describes the work of one day"
 
 
@@ -110,15 +97,9 @@ def chronology(text: Text) -> str:
         and not _SCHEDULE.search(line, end.end())
     ):
         return "is stamped with a time like a diary entry"
-    if (first := _PAST_DAY_FIRST.match(line)) and not _NOT_NARRATED.match(line, first.end()):
+    if _WEEKDAY_FIRST.match(line) or _DID_THEN.match(line):
         return _ONE_DAY
-    if any(rule.match(line) for rule in (_THIS_DAY_FIRST, _WEEKDAY_FIRST, _DID_THEN)):
-        return _ONE_DAY
-    if _SESSION_FIRST.match(line):
-        return "describes the work of one session"
-    # "Deployed v2 today", but not "Lists the jobs that failed last night"
-    day = _SOME_DAY.search(line) if _DID_FIRST.match(line) else None
-    return _ONE_DAY if day and not _DESCRIBED.search(line, 0, day.start()) else ""
+    return "describes the work of one session" if _SESSION_FIRST.match(line) else ""
 
 
 _DIARY_HEADING = _re(

@@ -89,7 +89,7 @@ STATES: Final = (
     "|responds|runs|speaks|trusts|uses|values|wants|works|writes"
 )
 #: Spans of time that depend on the reader's day, after "this", "last" or "next".
-SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint"
+SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint|session"
 UNITS: Final = "(?:second|minute|hour|day|week|month)s?"
 #: Words for the present hour.
 NOW: Final = (

@@ -84,14 +84,12 @@ def _add_by_choice(services: Services, fact: Fact, rules: FactsConfig) -> AddRes
         if len(stored) < rules.max_facts:
             return _add_by_store(services, fact, rules)
         leaving = choose(stored, fact, rules)
-        stays_out = fact in leaving
-        key = duplicate_key(fact.content)
-        if stays_out and key not in map(duplicate_key, (one.content for one in stored)):
-            reason = "the store is full of facts that are at least as strong"
-            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        if stays_out:
+        if fact not in leaving:
+            return _swap(services, fact, leaving, rules)
+        if duplicate_key(fact.content) in [duplicate_key(one.content) for one in stored]:
             return _add_by_store(services, fact, rules)  # reports the duplicate
-        return _swap(services, fact, leaving, rules)
+        reason = "the store is full of facts that are at least as strong"
+        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
 
 
 def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
