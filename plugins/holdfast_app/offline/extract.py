@@ -117,9 +117,9 @@ def _summary(
             parts.append(_part(title, found))
             room -= len(parts[-1]) + 2
 
-    def agents(among: Iterable[Message], limit: int, each: int) -> list[Quote]:
+    def agents(among: Iterable[Message], limit: int, each: int, *, asks: bool = False) -> list[Quote]:
         texts = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = (quotes.lines(m, echoed=repeated) for m in reversed(texts))
+        groups = ([q for q in quotes.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(texts))
         return quotes.newest(groups, min(limit, room), each, known)
 
     overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
@@ -127,7 +127,7 @@ def _summary(
     if not any(m.role == "assistant" and not m.tool for m in said[start:]):
         start = 0
     at = max(_place(said, said, last[0] if last else None), start)
-    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS))
+    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS, asks=True))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
@@ -180,7 +180,12 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
         return found if is_last else []
     if len(own) > _MAX_QUOTED_CHARS:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
-    return [quote for quote in found if not quote.text.endswith(("?", "？"))]
+    return [quote for quote in found if not _asks(quote)]
+
+
+def _asks(quote: Quote) -> bool:
+    """Whether it is a question, which was answered since when it is of an earlier request."""
+    return quote.text.endswith(("?", "？"))
 
 
 def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:

@@ -162,7 +162,8 @@ def objective(messages: Sequence[Message], limit: int) -> str:
         return text
     began = ""
     for _, began in found:
-        if len(began.encode()) > _SHORT and not (_REPLIES.match(began) or _QUESTION.search(began)):
+        is_reply = _REPLIES.match(began) or _QUESTION.search(began)
+        if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
             break
     return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})" if began else text
 
