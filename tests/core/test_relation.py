@@ -47,6 +47,15 @@ PREDICATES = st.sampled_from([
         ("The database is hosted on db-1", "The database moved from db-1 to db-2"),
         ("Dark mode is disabled", "Dark mode is enabled"),
         ("The cache is not persistent", "The cache is persistent"),
+        ("Ada owns billing", "Bob owns billing"),
+        ("The core is written in C", "The core is written in C++"),
+        ("Uploads are capped at 2 MB", "The cap for uploads went up to 8 MB"),
+        ("Python 3.11 is the minimum version", "The minimum version is Python 3.12"),
+        ("CI runs on Jenkins", "CI moved from Jenkins to Actions"),
+        ("Production runs Node 18", "Production was bumped to Node 22"),
+        ("The login page crashes in Safari 17", "The crash of the login page in Safari is fixed"),
+        ("We deploy with Ansible", "Ansible is no longer used to deploy"),
+        ("The API listens on port 9090", "The API is now listening on port 9090"),
     ],
 )
 def test_relation__another_value_of_one_attribute__replaces(old: str, new: str) -> None:
@@ -58,9 +67,7 @@ def test_relation__another_value_of_one_attribute__replaces(old: str, new: str) 
     [
         ("Elif reviews what Jonas writes", "Jonas reviews what Elif writes"),
         ("The API calls the worker", "The worker calls the API"),
-        ("Ada owns billing", "Bob owns billing"),
         ("Port 80 is open", "Port 81 is open"),
-        ("The core is written in C", "The core is written in C++"),
         ("Python 3.11 is supported", "Python 3.12 is supported"),
         ("The library supports Python 3.11", "The library supports Python 3.12"),
         ("The service uses Redis", "The service uses Postgres"),
@@ -73,6 +80,12 @@ def test_relation__another_value_of_one_attribute__replaces(old: str, new: str) 
         ("Unit tests with mocks fail nightly", "Unit tests without mocks fail nightly"),
         ("Jobs that run before noon are paid", "Jobs that run after noon are paid"),
         ("It is 3", "It is 4"),
+        ("Access logs are kept for 90 days", "Log files are kept for 14 days"),
+        ("Admin sessions last 8 hours", "Checkout sessions last 20 minutes"),
+        ("The frame rate is 30 fps on Switch", "The frame rate is 120 fps on PC"),
+        ("The cap for photos went up to 8 MB", "Product videos are capped at 40 MB"),
+        ("Billing backups go to Heroku", "Billing moved from Heroku to Fly"),
+        ("The API is slow", "The API was moved to Fly"),
         ("Do we use Redis?", "We use Redis"),
     ],
 )
