@@ -281,9 +281,8 @@ class Codex(Real):
         self._session = ("resume", started["thread_id"])
 
     def compact(self) -> None:
-        if self.model.tokens < 90_000:
-            self.model.tokens = 95_000
-            self.say("Go on with the test.")
+        self.model.tokens = 95_000
+        self.say("Go on with the test.")
         self.say("Next step, please.")
 
 
