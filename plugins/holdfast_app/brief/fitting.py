@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80
 #: Characters reserved for the sentence about parts left out.
-_LEFT_OUT: Final = 160
+_LEFT_OUT: Final = 88
 
 
 class Part(NamedTuple):
@@ -103,11 +103,9 @@ def _framed(parts: Sequence[str]) -> str:
 
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
-    named = ", ".join(
-        "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({count(number, 'line')})"
-        for name, number in out[:3]
-    )
-    more = f" and {len(out) - 3} more" if len(out) > 3 else ""
+    name, number = out[0]
+    named = "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({count(number, 'line')})"
+    more = f" and {len(out) - 1} more" if len(out) > 1 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
 
 
@@ -125,7 +123,10 @@ def _cut(body: str, part: Part, room: int) -> str:
         room -= len(f"… {count(total, 'line')} not shown: {where}") + 1
     if room <= (_LEAST if part.name else 0):
         return ""
-    kept = _newest(body, room) if part.newest else _oldest(body, room)
+    if part.name == recall.FACTS:  # a long one is left out, not those after it
+        kept = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
+    else:
+        kept = _newest(body, room) if part.newest else _oldest(body, room)
     if part.optional:
         return kept
     note = f"… {count(max(1, total - kept.count(chr(10)) - 1), 'line')} not shown: {where}"

@@ -36,9 +36,6 @@ _SAID_EARLIER_CHARS: Final = 1_200
 _USER_CHARS: Final = 1_000
 _CLIENT_CHARS: Final = 8_000
 _HEADLINE_CHARS: Final = 300
-#: Minimum length of an earlier message of the user, in bytes because scripts differ. A shorter one is mostly a request
-#: that is done.
-_TELLING_BYTES: Final = 72
 _MAX_LISTED: Final = 8
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
@@ -120,9 +117,9 @@ def _summary(
             parts.append(_part(title, found))
             room -= len(parts[-1]) + 2
 
-    def agents(among: Iterable[Message], limit: int, each: int) -> list[Quote]:
+    def agents(among: Iterable[Message], limit: int, each: int, *, asks: bool = False) -> list[Quote]:
         texts = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = (quotes.lines(m, echoed=repeated) for m in reversed(texts))
+        groups = ([q for q in quotes.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(texts))
         return quotes.newest(groups, min(limit, room), each, known)
 
     overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
@@ -130,7 +127,7 @@ def _summary(
     if not any(m.role == "assistant" and not m.tool for m in said[start:]):
         start = 0
     at = max(_place(said, said, last[0] if last else None), start)
-    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS))
+    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS, asks=True))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
@@ -171,16 +168,24 @@ def _part(title: str, found: Sequence[Quote]) -> str:
 
 
 def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
-    """The user's lines in a message; of a request before the last one, those that may still hold."""
+    """The user's lines in a message. Before the last request, a single sentence is mostly a request that is done, and
+    pasted text says what was true then."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
         return []
+    found = quotes.lines(message, user=True)
     own = own_words(message.text)
-    if len(own) > _MAX_QUOTED_CHARS and not is_last:
-        return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
-    found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []
-    return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]
+    if is_last or len(found) < 2 or 2 * sum(map(len, asked.paragraphs(own))) < len(own):
+        return found if is_last else []
+    if len(own) > _MAX_QUOTED_CHARS:
+        return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
+    return [quote for quote in found if not _asks(quote)]
+
+
+def _asks(quote: Quote) -> bool:
+    """Whether it is a question, which was answered since when it is of an earlier request."""
+    return quote.text.endswith(("?", "？"))
 
 
 def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:

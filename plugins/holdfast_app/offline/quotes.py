@@ -21,6 +21,7 @@ from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, own_lines, units
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
+_LEAST_LETTERS: Final = 4
 #: Less space than this is not worth a look at more messages.
 _FULL_CHARS: Final = 120
 _MAX_LINES: Final = 5_000
@@ -86,7 +87,7 @@ def _says_little(plain: str) -> bool:
     if few and (len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
         return True
     label = (plain.endswith(":") and len(plain) < 120) or (plain.endswith(("!", "！")) and len(plain) < 40)
-    return label or (plain.isascii() and " " not in plain) or not _MOMENT.sub("", plain[:100])
+    return label or (plain.isascii() and " " not in plain) or len(_MOMENT.sub("", plain[:100])) < _LEAST_LETTERS
 
 
 def client_summary(message: Message, room: int) -> list[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Holdfast
+
 PAYLOAD = {
     "objective": "Move the queue",
     "facts": ["The queue runs on Postgres 16"],
@@ -50,6 +52,18 @@ def test_dream__notes_say_something__is_done_told_and_skipped_the_second_time(no
     again = noted("dream", "--json")
     assert (again.code, again.json["status"]) == (0, "skipped")
     assert noted("dream", "--force", "--lookback-days", "1", "--json").json["status"] == "done"
+
+
+def test_doctor__dream_has_not_ended__is_running_while_it_holds_the_lock_and_was_killed_otherwise(noted, project):
+    from holdfast_app.dream import dreamlog, write
+
+    with Holdfast.open(project) as opened:
+        services = opened.services
+        begun = dreamlog.DreamResult(id="dream_1", at=services.now(), status=dreamlog.Status.BEGUN)
+        dreamlog.record(services.state, begun)
+        with write.lock(services):
+            assert "a dream is running" in noted("doctor").out
+        assert "was killed" in " ".join(noted("doctor").out.split())
 
 
 @pytest.mark.req("R103", "R104")

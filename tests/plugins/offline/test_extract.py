@@ -320,13 +320,13 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here() -> None
 
 
 def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None:
-    earlier = "Add a retry to the uploader; it gives up after 3 attempts, and never blocks the start."
+    earlier = ("Add a retry to the uploader in `upload.py`.", "It gives up after 3 attempts, and blocks nothing.")
     asked = (
         "Fix the webhook in api/hook.py, which answers too early. don't use redis for it, because operations has none. "
     )
     asked += "Answer after the commit, and keep the retries of events as they are. Write the tests before all of it."
     got = extract(
-        ("user", earlier),
+        ("user", " ".join(earlier)),
         ("assistant", "The uploader retries 3 times, see `upload.py`."),
         ("user", asked),
         ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
@@ -347,7 +347,7 @@ def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None
         "- Write the tests before all of it.",
         "",
         "The user also said, newest first (m0):",
-        f"- {earlier}",
+        *(f"- {line}" for line in earlier),
         "",
         "The agent said earlier, newest first (m1):",
         "- The uploader retries 3 times, see `upload.py`.",
@@ -417,8 +417,11 @@ def test_extract__line_that_says_nothing__is_not_quoted(line: str) -> None:
 
 def test_extract__agent_repeats_the_user__only_the_user_is_quoted() -> None:
     said = "It should answer 429 above 100 requests a minute in `api.py`, and retry no more than twice."
-    got = extract(("user", said), ("assistant", f"Got it, {said}"), ("user", "Now write the client for it"))
+    also = "The failures are counted in `log.py`."
+    got = extract(("user", f"{said} {also}"), ("assistant", f"Got it, {said}"), ("user", "Now write the client for it"))
     assert got.summary.count("answer 429") == 1
+    done = extract(("user", said), ("assistant", "It does now."), ("user", "Now write the client for it"))
+    assert "answer 429" not in done.summary
 
 
 # --- laws -----------------------------------------------------------------------------------------------------

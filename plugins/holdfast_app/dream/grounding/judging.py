@@ -173,7 +173,7 @@ def question(codes: Mapping[str, Case]) -> str:
     return "\n\n".join([*parts, "Now answer with the JSON object."])
 
 
-def verdicts(answer: object, codes: Mapping[str, Case], control: Case) -> Verdicts:
+def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
     """An answer's verdicts. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
     ``control``."""
     table = last_object(answer, "verdicts", max_chars=_MAX_ANSWER)
