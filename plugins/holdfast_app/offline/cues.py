@@ -77,7 +77,8 @@ _LABEL: Final = Lazy(
     re.IGNORECASE,
 )
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update)\b[,:]?\s+)"
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update"
+    r"|(?:in|for) this (?:project|repo\w*|codebase))\b[,:]?\s+)"
     r"{0,2}[*_]{0,3}"
 )
 #: A sentence that does not point to what only the moment explains, of at least three words.
@@ -90,10 +91,11 @@ _GENERAL: Final = (
 )
 _ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
 #: Subjects that say what the sentence is about.
-_SUBJECT: Final = (
+_ABOUT: Final = (
     r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
-    r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)(?:[\w'’$/.,-]+ ){1,8}?"
+    r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)"
 )
+_SUBJECT: Final = _ABOUT + r"(?:[\w'’$/.,-]+ ){1,8}?"
 _MUST: Final = r"(?:must|ha(?:s|ve) to|shall|(?:should|may|can) (?:always|never|not|only))"
 #: Code, a path, a number, an address or a name.
 _VALUE: Final = r"(?=.*(?:`|\w[./_@-]\w|\d|(?-i:\w[A-Z]|[a-z,] [A-Z])))"
@@ -120,8 +122,9 @@ _STATES: Final = (
 _FORMS: Final = (
     (
         Cue(Kind.REJECTED, whole=True),
-        rf"{_WE}(?:tried(?! to\b)|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
-        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too \w+)\b{_BECAUSE}",
+        rf"{_WE}(?:tried(?! to\b(?!.*\bbut\b))|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
+        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too)\b{_BECAUSE}",
+        rf"{_SUBJECT}(?:was|were) (?:dropped|removed|abandoned)\b{_BECAUSE}",
         r".*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
     ),
     (
@@ -135,12 +138,14 @@ _FORMS: Final = (
         rf"(?:whenever|every time|each time|(?:before|after) (?:each|every|any|you|\w+ing)\b)(?=.*, ){_LASTING}",
         r"if .{4,120}, (?:then )?(?:stop|ask|do not|don['’]t|never|always|use|run|tell|escalate|say|skip)\b",
         rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
-        rf"(?:ask|tell|call|warn|address) (?:me|us) {_LASTING}",
+        rf"(?:(?:ask|tell|call|warn|address) (?:me|us)|(?:ask|wait|stop|confirm)(?: first)? before) {_LASTING}",
+        rf"{_ABOUT}{_LASTING}{_CALM}[^?]*\b(?:everything|everywhere|anything|anywhere|nothing)\b",
+        rf"{_ABOUT}{_LASTING}[^,?]+, (?:not|never) |[^?]*, so (?:please )?(?:avoid|always|never|don['’]t|use|keep) \w",
         rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
         rf"(?:write|answer|reply|report) {_ANY_IN}",
         rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
         rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
-        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* before)\b{_LASTING}",
+        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere))\b{_LASTING}",
         rf"(?:(?:we|i)(?:['’]d| would) (?:rather|prefer)|(?:the )?users? (?:wants?|prefers?))\b{_MORE}",
         rf"{_SUBJECT}{_MUST} (?!have\b|be (?:an?|the|some\w*|wrong)\b){_MORE}",
         rf"(?:every|each|all|any|everything|nothing|nobody)\b.* (?:needs?|goes|gets|may|can|is|are) {_LASTING}",
@@ -209,7 +214,7 @@ def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] 
             found = (STATED_FACT, 0)
     if found is None or not (user or found[0].is_agents):
         return None
-    if any(sentence[: max(found[1], 16)].count(mark) % 2 for mark in '`"'):
+    if any(sentence[: max(found[1], 4)].count(mark) % 2 for mark in '`"'):
         return None  # inside code or a quotation
     return found
 
