@@ -75,8 +75,8 @@ def contexts(path: Path) -> int:
     return total + most
 
 
-def send(payload: Payload, project: Path) -> None:
-    """Run the hook for one event, in a process of its own."""
+def send(payload: Payload, project: Path) -> int:
+    """Run the hook for one event, in a process of its own. Its exit code is not 0 when it blocks a compaction."""
     given, write = os.pipe()
     child = os.fork()
     if not child:
@@ -92,17 +92,16 @@ def send(payload: Payload, project: Path) -> None:
     os.close(given)
     with os.fdopen(write, "wb") as pipe:
         pipe.write(json.dumps(payload).encode())
-    os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def replay(path: Path, project: Path) -> dict[str, Any]:
-    """The session's cost."""
+    """The session's cost, with the number of blocked compactions."""
     common = {"session_id": "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11", "cwd": str(project)}
-    for event in events(read(path), common):
-        send(common | event, project)
+    blocked = sum(send(common | event, project) != 0 for event in events(read(path), common))
     words = [sys.executable, "-m", "holdfast_memory", "--root", str(project), "status", "--cost", "--json"]
     spent: dict[str, Any] = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
-    return spent
+    return spent | {"blocked": blocked}
 
 
 def main() -> None:
@@ -113,7 +112,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             spent = replay(path, Path(folder))
         tokens, whole = sum(one["tokens"] for one in spent["events"]), contexts(path) or spent["said"]
-        added, said, refusals = added + tokens, said + whole, refusals + len(spent["refusals"])
+        added, said, refusals = added + tokens, said + whole, refusals + max(spent["blocked"], len(spent["refusals"]))
         shares.append(tokens / max(1, whole))
         for one in spent["events"]:
             total = by_event.setdefault(one["event"], [0, 0, 0])

@@ -121,22 +121,18 @@ class Documents:
         path = os.path.join(self._place.folder, folder)
         if real in above or not self._place.holds(real):
             return
-        try:
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    name = f"{folder}/{entry.name}" if folder else entry.name
-                    if not self._is_document(name):
-                        continue
-                    if entry.is_dir():
-                        inner = os.path.join(real, entry.name)
-                        inner = os.path.realpath(inner) if entry.is_symlink() else inner
-                        yield from self._walk(name, inner, above | {real})
-                    elif entry.is_file(follow_symlinks=False):
-                        yield name
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except OSError as error:
-            raise durable.unavailable(error, folder or self._place.folder, "list the folder") from error
+        missing = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+        with durable.reporting(folder or self._place.folder, "list the folder"), missing, os.scandir(path) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if not self._is_document(name):
+                    continue
+                if entry.is_dir():
+                    inner = os.path.join(real, entry.name)
+                    inner = os.path.realpath(inner) if entry.is_symlink() else inner
+                    yield from self._walk(name, inner, above | {real})
+                elif entry.is_file(follow_symlinks=False):
+                    yield name
 
     def _is_document(self, name: str) -> bool:
         try:

@@ -375,12 +375,11 @@ class FactFile:
         """The file as it is now, or None when there is none. Raises: Corrupt, Refused, Unavailable."""
         if not self._path:
             self._path = self._place.inside(self._place.facts)
-        try:
+        stat = None
+        with durable.reporting(self._place.facts, "find"), contextlib.suppress(FileNotFoundError):
             stat = os.stat(self._path, follow_symlinks=False)
-        except FileNotFoundError:
+        if stat is None:
             return None
-        except OSError as error:
-            raise durable.unavailable(error, self._place.facts, "find") from error
         if not S_ISREG(stat.st_mode):
             self._place.inside(self._place.facts)  # raises with the reason
         self._other_name = may_be_shared(stat)

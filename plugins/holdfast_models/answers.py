@@ -29,37 +29,20 @@ _PROFILE = {
 
 
 def text_of(content: object) -> str:
-    """An answer's text, which is the string itself, or the text in a list of blocks (type ``text``, and plain strings).
-
-    Consecutive strings are chunks of one string and may split a word. Each block starts on a new line.
-    """
+    """An API answer's text: the string itself, or the text blocks of a list, each on a new line."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
-        content = [content]
-    if not isinstance(content, list | tuple):
-        return ""
-    parts: list[str] = []
-    chunks = False
-    for block in content:
-        if isinstance(block, str):
-            if chunks:
-                parts[-1] += block
-            else:
-                parts.append(block)
-        elif isinstance(block, Mapping) and block.get("type", "text") in ("text", "output_text"):
-            parts.append(str(block.get("text") or ""))
-        chunks = isinstance(block, str)
-    return "\n".join(filter(None, parts))
+    blocks = [block for block in _list(content) if isinstance(block, Mapping)]
+    return "\n".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
 
 
-def extraction(content: object) -> Extraction:
+def extraction(text: str) -> Extraction:
     """The facts, profile and summary of an answer in the format that :mod:`holdfast_models.base` requests.
 
     The last of several objects with ``facts`` counts, because examples and drafts come first. Values are not checked
     here; core does that. Raises: AnswerUnusable without such an object, or when another one was started and cut off.
     """
-    found = last_object(content, "facts")
+    found = last_object(text, "facts")
     from holdfast.models import Extraction
 
     summary = found.get("summary")
@@ -72,12 +55,11 @@ def extraction(content: object) -> Extraction:
     )
 
 
-def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
+def last_object(text: str, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
     """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped.
 
     Raises: AnswerUnusable without such an object, when another one was cut off, or the answer is too long.
     """
-    text = text_of(content)
     if len(text) > max_chars:
         raise AnswerUnusable(f"The model's answer is longer than {max_chars:,} characters.")
     kept = without_thoughts(text)

@@ -290,14 +290,12 @@ class ModelPlugin(ABC):
         settings = self.settings
         start = time.monotonic()
         max_tokens = settings.dream_max_tokens if dream else settings.max_tokens
-        patience = retry.Patience(
-            timeout_s=settings.dream_timeout_s if dream else settings.timeout_s,
-            max_retries=settings.max_retries,
-            budget_s=settings.dream_budget_s if dream else settings.budget_s,
-        )
         try:
             completion = retry.persist(
-                lambda timeout_s: self.complete(system, user, max_tokens=max_tokens, timeout_s=timeout_s), patience
+                lambda timeout_s: self.complete(system, user, max_tokens=max_tokens, timeout_s=timeout_s),
+                timeout_s=settings.dream_timeout_s if dream else settings.timeout_s,
+                max_retries=settings.max_retries,
+                budget_s=settings.dream_budget_s if dream else settings.budget_s,
             )
         except ModelFailed as error:
             self._record(error, start)

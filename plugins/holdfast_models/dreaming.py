@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import AnswerUnusable
-from holdfast_models.answers import MAX_CHARS, text_of, without_thoughts
+from holdfast_models.answers import MAX_CHARS, without_thoughts
 
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources
@@ -60,7 +60,7 @@ def question(sources: DreamSources) -> str:
     return "\n\n".join(parts)
 
 
-def parse(answer: object) -> DreamDraft:
+def parse(answer: str) -> DreamDraft:
     """An answer's sections. A tag counts when it is alone on a line, in any case, order and formatting. Fences
     around it are skipped, and a thinking model's thoughts are left out.
 
@@ -69,7 +69,7 @@ def parse(answer: object) -> DreamDraft:
     """
     from holdfast.models import DreamDraft
 
-    text = without_thoughts(text_of(answer))
+    text = without_thoughts(answer)
     if not text.strip():
         raise AnswerUnusable("The model's answer is empty.")
     if len(text) > MAX_CHARS:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from attrs import field, frozen, validators
+from attrs import frozen
 
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.fs import durable, private
@@ -81,37 +81,31 @@ def not_installed(provider: str) -> ModelFailed:
     return ModelFailed(f"The library of {provider} is missing.", next_step=f"Install it with `{extra(provider)}`.")
 
 
-@frozen(kw_only=True)
-class Patience:
-    """``timeout_s`` bounds one attempt, ``budget_s`` all attempts and the pauses between them."""
-
-    timeout_s: float = field(default=30.0, validator=validators.gt(0))
-    max_retries: int = field(default=2, validator=validators.ge(0))
-    budget_s: float = field(default=50.0, validator=validators.gt(0))
-
-
 def persist(
     attempt: Callable[[float], Completion],
-    patience: Patience,
     *,
+    timeout_s: float,
+    max_retries: int,
+    budget_s: float,
     sleep: Callable[[float], object] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Completion:
-    """Call ``attempt`` with its time limit in seconds, and retry temporary failures.
+    """Call ``attempt`` with its time limit in seconds, and retry temporary failures. ``timeout_s`` bounds one attempt,
+    ``budget_s`` all attempts and the pauses between them.
 
     Pauses double and are jittered, or follow the server's request. If a pause would exceed the budget, there is no
     further attempt. Raises: ModelFailed, the last one.
     """
-    end = clock() + patience.budget_s
-    for number in range(patience.max_retries + 1):
+    end = clock() + budget_s
+    for number in range(max_retries + 1):
         try:
-            return attempt(max(0.1, min(patience.timeout_s, end - clock())))
+            return attempt(max(0.1, min(timeout_s, end - clock())))
         except ModelFailed as error:
             pause = error.retry_after_s
             if pause is None:
                 longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**number)
                 pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
-            if not error.retryable or number == patience.max_retries or clock() + pause >= end:
+            if not error.retryable or number == max_retries or clock() + pause >= end:
                 raise
             logger.info("asking again in %.1f s: %s", pause, error.message)
             sleep(pause)

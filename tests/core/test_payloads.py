@@ -434,13 +434,16 @@ def test_rules__of_ended_and_open_work__are_first_in_each_brief_until_replaced(o
     opened().session("c").flush(payload(objective="Go on"))
     brief = opened().load(max_chars=1_000)
     assert brief.rules == (CAP.replace("500", "700"), "Report times in UTC.")
-    assert str(brief).splitlines()[1:3] == ["<!-- rules of the user -->", f"- {brief.rules[0]}"]
+    assert str(brief).splitlines()[1:3] == ["<!-- rules -->", f"- {brief.rules[0]}"]
     assert "$500" not in str(brief)
     assert [w.session for w in brief.work] == ["c"]
 
 
 def test_rules__more_than_fit__are_counted_with_the_command_that_lists_them(opened, payload):
-    rules = [f"Never delete bucket {n} of the archive, not even an empty one." for n in range(40)]
+    rules = [
+        f"Never delete the archive of {chr(97 + n // 8) * 4}{chr(97 + n % 8)}, not even an empty one."
+        for n in range(40)
+    ]
     opened().session("s").flush(payload(rules=rules))
     brief = opened().load(max_chars=3_000)
     lines = str(brief).splitlines()

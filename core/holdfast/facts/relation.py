@@ -1,21 +1,25 @@
 """Whether a newer statement repeats an older one, replaces it, or is another one. The only place that decides this.
 
 A statement is ``same`` as another when they differ only in case, spacing or final punctuation. It ``replaces`` another
-when both have the same subject and say the same of it, word for word, except for values. All others are ``different``,
-and both stay, because an extra line does less harm than a missing one.
+when both are about the same thing and only one can hold. All others are ``different``, and both stay, because an extra
+line does less harm than a missing one.
 
-    Migrations run before the deploy     Migrations run after the deploy      replaces: one of a pair of opposites
+Two statements are about the same thing when the same words are left of them without values, word forms, order and
+verbs that say little. A value is a number with its unit, a day, a name after a preposition or after "is", one of a pair
+of opposites, a negation. Words in the subject are no values, so that another subject never replaces.
+
+    The port is 8080                     The port is 9090                     replaces: a number
+    Uploads are capped at 2 MB           The cap for uploads is now 8 MB      replaces: a number, reworded
+    Docs are built with Sphinx           Docs are built with MkDocs           replaces: a name after one preposition
+    Migrations run before the deploy     Migrations run after the deploy      replaces: a pair of opposites
     Agents may push to main              Agents must not push to main         replaces: a modal, a negation
-    The port is 8080                     The port is 9090                     replaces: a number, date or version
-    The default branch is master         The default branch is main           replaces: an attribute with one value
-    Ana lives in Oslo                    Ana moved to Leeds                   replaces: a place
-    We use Redis for caching             We use Valkey for caching            replaces: what is used for one purpose
-    Ada owns billing                     Bob owns billing                     different: another subject
+    CI runs on Jenkins                   CI moved from Jenkins to Actions     replaces: it names the old value
+    The export test is flaky             The flaky export test is fixed       replaces: something done
+    Ada owns billing                     Bob owns billing                     replaces: a role
     Port 80 is open                      Port 81 is open                      different: another subject
+    Access logs are kept for 90 days     Log files are kept for 14 days       different: words of its own on either side
     The API uses Redis                   The API uses Postgres                different: it may use both
-    We use Redis for caching             Redis is used for caching            different: other words
-
-Values are searched only after the verb, so that another subject never replaces. Nothing is stemmed, scored or guessed.
+    The API is slow                      The API is public                    different: adjectives are no values
 """
 
 from __future__ import annotations
@@ -25,14 +29,16 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from holdfast.text.lazy import Lazy
+from holdfast.facts import vocabulary as v
 from holdfast.text.plain import normalized
 
 K = TypeVar("K", bound=Hashable)
 
 #: Longer statements say more than one thing, so they replace nothing.
 _MAX_WORDS: Final = 40
-#: Maximum words in a single-valued attribute's value.
+#: Maximum number of words that a sentence about a change adds.
+_ADDED: Final = 4
+#: Maximum words in a name.
 _SHORT: Final = 4
 
 
@@ -44,22 +50,93 @@ class Relation(Enum):
     DIFFERENT = "different"
 
 
+class Slot(NamedTuple):
+    """One value: its ``kind`` (a unit, a class of prepositions, "is"), and the statement's other words."""
+
+    kind: str
+    value: tuple[str, ...]
+    rest: frozenset[str]
+
+
 class Statement(NamedTuple):
-    """A statement as it is compared. Two with one ``key`` are the same. Each of its ``frames`` has values: of two
-    statements with one frame but other values, the newer replaces the older."""
+    """A statement as it is compared. Two with one ``key`` are the same. ``said`` are the stems of the words that name a
+    thing or value, ``words`` their set. ``verbs`` may differ in a rewording. ``states`` are opposites, modals and
+    negations, ``order`` all stems. ``changes`` is set for a sentence about a change, ``done`` for one about an end."""
 
     key: str
-    frames: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    words: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    slots: tuple[Slot, ...] = ()
+    states: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    changes: bool = False
+    done: bool = False
+
+    @property
+    def places(self) -> frozenset[Hashable]:
+        """Two statements without a change in them can only be related when they share one of these."""
+        rests = ((slot.kind if slot.kind.startswith("#") else "", slot.rest) for slot in self.slots)
+        found = {place for kind, rest in rests for place in ((kind, rest), (kind, rest - self.verbs))}
+        return frozenset({self.key, self.order, ("", self.said), *found})
+
+    @property
+    def moves(self) -> bool:
+        """Whether it may end what another one says."""
+        return self.changes or self.done or "not" in self.states
 
 
 def relation(new: str, old: str) -> Relation:
     """What ``new`` is to ``old``: see the module. Symmetric, so the caller's times decide which one is newer."""
-    one, other = read(new), read(old)
+    return _relation(read(new), read(old))
+
+
+def _relation(one: Statement, other: Statement) -> Relation:
     if one.key == other.key:
         return Relation.SAME
-    theirs = dict(other.frames)
-    found = any(theirs.get(frame, values) != values for frame, values in one.frames)
-    return Relation.REPLACES if found else Relation.DIFFERENT
+    replaces = _overtakes(one, other) or _overtakes(other, one)
+    if not replaces and one.order and not one.places.isdisjoint(other.places):
+        replaces = (
+            (one.order == other.order and one.states == other.states)
+            or (one.said == other.said != () and one.states != other.states)
+            or any(_clash(a, b, one, other) for a in one.slots for b in other.slots)
+        )
+    return Relation.REPLACES if replaces else Relation.DIFFERENT
+
+
+def _clash(a: Slot, b: Slot, one: Statement, other: Statement) -> bool:
+    """Whether two slots have different values of one thing."""
+    kinds = a.kind == b.kind or ((one.changes or other.changes) and not {a.kind[:1], b.kind[:1]} & {"#"})
+    return kinds and a.value != b.value and _same_but(a.rest, b.rest, one.verbs | other.verbs)
+
+
+def _same_but(one: frozenset[str], other: frozenset[str], verbs: frozenset[str]) -> bool:
+    """Whether the words are the same, but for verbs that one of two longer statements has in addition."""
+    if one == other:
+        return bool(one)
+    mine, theirs = one - other, other - one
+    return not (mine and theirs) and (mine | theirs) <= verbs and len((one & other) - verbs) > 1
+
+
+def _overtakes(new: Statement, old: Statement) -> bool:
+    """Whether ``new`` says that all of what ``old`` says has ended or changed."""
+    common, added = len(new.words & old.words), new.words - old.words
+    missing = old.words - old.verbs - new.words
+    if common < 2 or not new.moves:
+        return False
+    if new.done and not old.done:
+        return added <= new.verbs
+    if ("not" in new.states) != ("not" in old.states) and not added:
+        return new.changes or common > 2
+    if not new.changes or not 0 < len(added) <= _ADDED:
+        return False
+    # "Lena took the mobile port over from Marek" has all of "The mobile port is in the hands of Marek" but one word.
+    if not missing or (len(missing) == 1 and common > 2 and not old.names.isdisjoint(new.words)):
+        return True
+    # "Mails were moved from SES to Postmark" names the value and the subject of "The mail provider is SES".
+    said = ((frozenset(map(_stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
+    return any(value <= new.words and not rest.isdisjoint(new.words) for value, rest in said)
 
 
 class Known(Generic[K]):
@@ -67,223 +144,224 @@ class Known(Generic[K]):
 
     def __init__(self) -> None:
         self._texts: dict[K, str] = {}
-        self._places: dict[str, dict[K, tuple[str, ...]]] = {}
+        self._places: dict[Hashable, dict[K, Statement]] = {}
 
     def add(self, key: K, text: str) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
         self._texts[key] = text
-        for place, values in _places(read(text)):
-            self._places.setdefault(place, {})[key] = values
+        statement = read(text)
+        for place in self._of(statement):
+            self._places.setdefault(place, {})[key] = statement
 
     def remove(self, key: K) -> None:
         """Remove a statement. A missing one is not an error."""
-        for place, _ in _places(read(self._texts.pop(key, ""))):
+        for place in self._of(read(self._texts.pop(key, ""))):
             self._places.get(place, {}).pop(key, None)
 
     def related(self, text: str) -> Iterator[tuple[K, Relation]]:
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once."""
-        (place, _), *frames = _places(read(text))
-        seen = set(self._places.get(place, ()))
-        for key in list(seen):
-            yield key, Relation.SAME
-        for place, values in frames:
-            for key, others in list(self._places.get(place, {}).items()):
-                if key not in seen and others != values:
-                    seen.add(key)
-                    yield key, Relation.REPLACES
+        new = read(text)
+        places = [*new.places, *((not new.moves, word) for word in new.words)]
+        if new.moves:
+            places += [(True, word) for word in new.words]
+        near = {key: old for place in places for key, old in self._places.get(place, {}).items()}
+        found = [(key, _relation(new, old)) for key, old in near.items()]
+        yield from (pair for pair in found if pair[1] is Relation.SAME)
+        yield from (pair for pair in found if pair[1] is Relation.REPLACES)
+
+    @staticmethod
+    def _of(statement: Statement) -> list[Hashable]:
+        return [*statement.places, *((statement.moves, word) for word in statement.words)]
 
 
 def same_key(text: str) -> str:
     """The key that two statements share when they are the same."""
     key = " ".join(normalized("NFC", text).casefold().split())
-    return key.rstrip(_FINAL) or key
+    return key.rstrip(v.FINAL) or key
+
+
+class _Token(NamedTuple):
+    word: str  # in lower case
+    is_name: bool
+
+
+def _tokens(text: str) -> list[_Token]:
+    """The words, without the article in front."""
+    found: list[_Token] = []
+    text = (
+        normalized("NFC", text)
+        .replace("’", "'")
+        .replace("can't", "can not")
+        .replace("cannot", "can not")
+        .replace(" no longer ", " not ")
+    )
+    for raw in text.replace("won't", "will not").replace("n't ", " not ").rstrip(v.FINAL).split():
+        bare = raw.strip("\"'`()[],;").removesuffix("'s")
+        letters = bare.replace("-", "")
+        for part in bare.split("-") if letters.islower() and letters.isalpha() and bare.count("-") < 2 else [bare]:
+            said = part.removesuffix(":") or part
+            small = said.casefold()
+            if said and (found or small not in v.FILLING):
+                name = bool(v.CODE.fullmatch(said) or (found and said[0].isupper()))
+                found.append(_Token(small if name else v.COUNTS.get(small, small), name))
+            if said != part:
+                found.append(_Token(":", False))
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _stem(word: str) -> str:
+    """A word without its ending, so that its forms are one."""
+    if not word.isalpha() or len(word) < 4:
+        return word
+    for ending, end in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith(("ss", "us", "is")):
+            word = word[: -len(ending)] + end
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sle" else word
 
 
 @lru_cache(maxsize=4_096)
 def read(text: str) -> Statement:
     """The statement in ``text``. Linear in its length; never raises."""
     key = same_key(text)
-    words, negated = _words(key) if key.count(" ") < _MAX_WORDS else ([], False)
-    at = _verb(words)
-    if at is None:
+    tokens = _tokens(text) if key.count(" ") < _MAX_WORDS else []
+    words = [token.word for token in tokens]
+    if not words or words[0] in v.POINTING or words[-1].endswith("?"):
         return Statement(key)
-    framed = _framed(words, at, "not" if negated else "")
-    return Statement(key, (framed, *(() if negated else _attribute(words, at))))
-
-
-def _places(statement: Statement) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return (f"={statement.key}", ()), *statement.frames
-
-
-# --- words ---------------------------------------------------------------------------------------------------------
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_FINAL: Final = " .!;,:…。！"
-_BE: Final = _set("is are was were be = :")
-_MODALS: Final = _set("may can must should shall will could might")
-_NEGATORS: Final = _set("not never")
-#: Finite verbs as engineers state facts. A word before them is the subject; a missing verb only means "different".
-_VERBS: Final = (
-    _BE
-    | _MODALS
-    | _set(
-        """
-    has have do does run runs go goes use uses take takes keep keeps cost costs last lasts live lives need needs start
-    starts end ends begin begins stop stops open opens close closes listen listens wait waits expire expires retry
-    retries store stores write writes read reads send sends get gets return returns call calls come comes stay stays
-    sit sits stand stands point points default defaults belong belongs work works happen happens deploy deploys build
-    builds ship ships land lands live lives log logs serve serves accept accepts reject rejects require requires support
-    supports allow allows contain contains hold holds turn turns scroll scrolls count counts sort sorts merge merges
-    apply applies load loads fail fails pass passes own owns handle handles process processes move moves push pushes
-    scale scales time times round rounds publish publishes commit commits release releases finish finishes review
-    reviews test tests cover covers include includes set sets show shows validate validates check checks appear appears
-    render renders format formats compile compiles cache caches encrypt encrypts sync syncs poll polls trigger triggers
-    execute executes launch launches exit exits print prints save saves fetch fetches replace replaces bill bills moved
-    """
+    at = _verb(words)
+    if not v.RELATIVE.isdisjoint(words[:at]):
+        return Statement(key)
+    named = at < 4 and any(token.is_name or v.NUMBER.fullmatch(token.word) for token in tokens[:at])
+    if named and words[at] in v.BE and words[at + 1 : at + 2] in (["the"], ["what"]):  # "3.11 is the minimum version"
+        tokens = [*tokens[at + 2 :], tokens[at], *(_Token(token.word, True) for token in tokens[:at])]
+        words, at = [token.word for token in tokens], len(tokens) - at - 1
+    states = sorted(word for word in words if word in v.MODALS or word in v.QUANTIFIERS)
+    states += [word for word in words[at:] if word in v.OPPOSED]
+    if sum(word in v.NEGATIONS for word in words) % 2:
+        states.append("not")
+    stems = list(map(_stem, words))
+    said = {n: stems[n] for n in range(len(words)) if not _is_empty(words, n, at)}
+    participles = {words[n] for n in range(1, len(words)) if words[n - 1] in v.BE and words[n].endswith(("n", "t"))}
+    verbs = {
+        stems[n]
+        for n, word in enumerate(words)
+        if n and (n == at or word.endswith("ed") or (n > at and word in v.VERBS))
+    }
+    changes = bool(v.CHANGE.search(key)) or not v.CHANGED.isdisjoint(words)
+    names = {stems[n] for n, one in enumerate(tokens) if one.is_name and not v.NUMBER.fullmatch(words[n - 1])}
+    return Statement(
+        key,
+        frozenset(said.values()),
+        frozenset(verbs | participles),
+        frozenset(names),
+        tuple(_slots(tokens, at, said, changes)),
+        tuple(states),
+        tuple(stems[n] for n, word in enumerate(words) if word not in v.FILLING),
+        tuple(said.values()),
+        changes,
+        bool(v.DONE.search(key)),
     )
-)
-#: Verbs and participles that allow several values at once.
-_MANY: Final = _set(
-    "support supports supported include includes contain contains test tests tested read reads cover covers covered"
-    " accept accepts allow allows compatible known affected also"
-)
-#: Opposites, and words of one scale, of which only one can hold.
-_PAIRS: Final = tuple(
-    map(
-        str.split,
-        (
-            "before after", "up down", "above below", "over under", "on off", "with without", "inside outside",
-            "enabled disabled", "enable disable", "allowed forbidden prohibited", "required optional", "true false",
-            "public private", "open closed", "opened closed", "first last", "left right", "minimum maximum",
-            "more less fewer", "ascending descending", "increase decrease", "increases decreases",
-            "synchronous asynchronous", "synchronously asynchronously", "online offline",
-            "mandatory voluntary", "stable unstable",
-            "hourly daily nightly weekly monthly yearly quarterly", "mutable immutable", "included excluded",
-            "mondays tuesdays wednesdays thursdays fridays saturdays sundays",
-        ),
-    )
-)  # fmt: skip
-_OPPOSED: Final = {word: pair[0] for pair in _PAIRS for word in pair}
-_QUANTIFIERS: Final = _set("every each all some no any most many few")
-#: Numbers, versions, dates and times, with a unit at most; and words for them.
-_NUMBER: Final = Lazy(r"[~<>≤≥$€£]?v?\d[\d.,:/_-]*(?:[a-zµ]{1,4}|[%°]c?)?(?:/[a-z]{1,5})?(?:[+-]\d[\d.]*)?")
-_CALENDAR: Final = _set(
-    "two three four five six seven eight nine ten twelve twenty thirty sixty january february march april june july"
-    " august september october november december monday tuesday wednesday thursday friday saturday sunday noon midnight"
-)
-#: A number after these is a name.
-_LABELS: Final = _set("issue pr mr ticket adr rfc step section chapter phase task question part item page line option")
-#: Attributes that have one value at a time.
-_HEADS: Final = _set(
-    "address branch deadline endpoint formatter hostname language licence license limit linter"
-    " maintainer name owner password port region release timeout url version"
-)
-#: Phrases after the subject whose object has one value at a time.
-_ONE: Final = Lazy(
-    r"(?:(?P<place>(?:lives?|sits?|(?:is|are) (?:hosted|based)) (?:in|at|on)|moved (?:from .+ )?to)"
-    r"|(?:is|are) (?:called|named|set to|due(?: on)?|owned by)|points? to|defaults? to|expires? (?:after|in|on)"
-    r"|times? out after|works? at|belongs? to) (?P<value>.+)"
-)
-_USED: Final = Lazy(r"(?P<use>uses?) (?P<value>.+?) (?P<why>(?:for|as) .+)")
-#: Words that limit a value to one case, and adjectives, which are not values of an attribute.
-_LIMITING: Final = _set("during for if in on per under unless until when while with and or but not by from at to")
-_ADJECTIVE: Final = Lazy(
-    r".+(?:ed|ing|able|ible|ous|ful|ive|less|ly)|(?:too|very) .+|(?:un)?(?:known|clear)"
-    r"|slow|fast|full|empty|down|up|ready|new|old|stale|green|red|dead|fine|good|bad|high|low|wrong|long|short"
-)
-_ARTICLES: Final = _set("the a an current")
-#: Subjects that another sentence explains.
-_POINTING: Final = _set("it this that there they he she what which who these those")
-_RELATIVE: Final = _set("that which who whose where if when unless whether")
-#: After these words a possible verb is a noun, or belongs to the verb before.
-_BEFORE_NOUN: Final = (
-    _ARTICLES | _LIMITING | _MODALS | _BE | _QUANTIFIERS | _CALENDAR | _OPPOSED.keys() | _set("of only")
-)
-#: Verbs that open an instruction and are not nouns.
-_IMPERATIVE: Final = _set(
-    "run use keep wait start stop take write send turn apply load require allow deploy sort publish retry store do"
-    " fetch put prefer add enable disable avoid put"
-)
 
 
-def _words(text: str) -> tuple[list[str], bool]:
-    """The words in lower case, without the article in front and without negations, and whether they are negated."""
-    found: list[str] = []
-    negated = False
-    for word in text.replace("’", "'").replace(" no longer ", " not ").split():
-        word = word.rstrip(",;")
-        if word == "cannot" or word.endswith("n't"):
-            found.append({"cannot": "can", "can't": "can", "won't": "will"}.get(word, word[:-3]))
-            word = "not"
-        if word in _NEGATORS:
-            negated = not negated
-            if found and found[-1] in ("do", "does"):
-                del found[-1]
-        elif len(word) > 1 and word.endswith(":"):
-            found += [word[:-1], ":"]
-        elif word and word != "always" and (found or word not in _ARTICLES):
-            found.append(word)
-    return found, negated
+def _is_empty(words: list[str], n: int, at: int) -> bool:
+    word = words[n]
+    if n == 0 < at and word in v.LIGHT:  # "Deploys need a review"
+        return False
+    return word in v.UNSAID or (n >= at and word in v.OPPOSED)
 
 
-def _verb(words: list[str]) -> int | None:
-    """The verb's place, 0 for an imperative. None for an unknown verb, and for a subject that needs another
-    sentence or has one in itself."""
-    if not words or words[0] in _POINTING or words[-1].endswith("?"):
-        return None
+def _verb(words: list[str]) -> int:
+    """The verb's place, 0 for an imperative. For an unknown verb the place where it is most likely."""
     verbs = [
         n
         for n, word in enumerate(words)
-        if n and word in _VERBS and not (words[n - 1] in _BEFORE_NOUN or _NUMBER.fullmatch(words[n - 1]))
+        if n and word in v.VERBS and not (word not in v.BE and words[n - 1] in v.BEFORE_NOUN)
     ]
-    if not verbs:
-        return 0 if words[0] in _IMPERATIVE else None
-    at = verbs[0] if words[verbs[0]] in _BE | _MODALS else verbs[-1]  # "unit tests with mocks fail": not "tests"
-    return at if _RELATIVE.isdisjoint(words[:at]) else None
+    if verbs:
+        return (
+            verbs[0] if words[verbs[0]] in v.BE | v.MODALS else verbs[-1]
+        )  # "unit tests with mocks fail": not "tests"
+    if words[0] in v.VERBS:
+        return 0
+    stop = next(
+        (
+            n
+            for n, word in enumerate(words)
+            if n > 1 and (v.PLACES.get(word, "for") != "for" or v.NUMBER.fullmatch(word))
+        ),
+        0,
+    )
+    if stop and words[stop - 2] not in v.ARTICLES:
+        return stop - 1
+    return next((n for n, word in enumerate(words) if n and word.endswith("s")), min(2, len(words) - 1))
 
 
-def _attribute(words: list[str], at: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """A single-valued attribute's frame. Empty for other statements."""
-    subject, rest = " ".join(words[:at]), " ".join(words[at:])
-    if used := _USED.fullmatch(rest):
-        value, frame = used["value"], f"\0{subject}\0use\0{used['why']}"
-    elif one := _ONE.fullmatch(rest):
-        value, frame = one["value"], f"\0{subject}\0{'in' if one['place'] else rest[: one.start('value')]}"
-    elif at and words[at] in _BE and words[at - 1] in _HEADS:
-        value, frame = rest.partition(" ")[2], f"\0{subject}\0is"
-    else:
-        return ()
-    said = value.split()
-    if not 0 < len(said) <= _SHORT or _LIMITING.intersection(said) or _ADJECTIVE.fullmatch(value):
-        return ()
-    return ((frame, (value,)),)
+def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -> Iterator[Slot]:
+    """The values after the verb, and the person before the verb of a role."""
+    words = [token.word for token in tokens]
+    many = not v.MANY.isdisjoint(words[1:]) and not changes
+
+    def slot(kind: str, begin: int, end: int) -> Slot:
+        counts = kind.startswith("#")  # "8 to 10": of several numbers each may change
+        places = [n for n in said if not (begin <= n < end or (counts and n > at and _is_number(words, n)))]
+        return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in places))
+
+    for n in range(at, len(words)):
+        date = v.CALENDAR.fullmatch(words[n])
+        if date and (date["day"] or words[n - 1] in v.PLACES or words[n - 1] in v.BE):
+            yield slot("#day" if date["day"] else "#date", n, n + 1)
+        elif number := _number(tokens, n):
+            kind, value, size = number
+            if not (many and (kind == "#" or tokens[n - 1].is_name)) and words[n - 1] not in v.LABELS:
+                yield slot(kind, n, n + size)._replace(value=(value,))
+        elif kind := _kind(words, n, at, changes):
+            end = next((m for m in range(n + 1, len(words)) if _ends_name(words[m])), len(words))
+            name = tokens[n + 1 : end]
+            if not 0 < len(name) <= _SHORT or many:
+                continue
+            plain = name[0].word not in ("a", "an") and kind != "in"
+            if kind == "is":
+                plain &= words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[n + 1 : end]))
+            if plain or any(token.is_name for token in name):
+                yield slot(words[n] if kind == "in" else kind, n + 1, end)
+    if 0 < at < 3 and not v.ROLES.isdisjoint(words[at : at + 3]):
+        yield slot("with", 0, at)
 
 
-def _framed(words: list[str], at: int, negation: str) -> tuple[str, tuple[str, ...]]:
-    """The words with a mark in place of each value after the verb, and the values. ``negation`` is one of them."""
-    many = not _MANY.isdisjoint(words)
-    frame, values = list[str](), [negation]
-    for place, word in enumerate(words):
-        before = words[place - 1] if place else ""
-        number = word in _CALENDAR or _NUMBER.fullmatch(word)
-        if word in _QUANTIFIERS and (place == 0 or place > at):
-            mark = "every"
-        elif place < at:
-            mark = ""
-        elif word in _MODALS and place == at:
-            mark = "modal"
-        elif word in _OPPOSED:
-            mark = _OPPOSED[word]
-        else:
-            mark = "number" if number and not many and place > 1 and before not in _LABELS else ""
-        frame.append(f"\0{mark}" if mark else word)
-        if mark:
-            values.append(word)
-    if "\0every" in frame:  # "every job needs", "some jobs need"
-        frame = [{"has": "have", "is": "are", "was": "were"}.get(w, w.rstrip("s") if len(w) > 3 else w) for w in frame]
-    return " ".join(("\0", *frame[:at], "\0", *frame[at:])), tuple(values)
+def _kind(words: list[str], n: int, at: int, changes: bool) -> str:
+    """The kind of the value that the word introduces. Empty for other words."""
+    word = words[n]
+    if word in ("use", "uses"):  # without a purpose it may use several
+        return "with" if changes or not {"for", "as"}.isdisjoint(words) else ""
+    kind = v.PLACES.get(word, "is" if n == at and word in v.BE else "")
+    return "" if kind == "for" else kind
+
+
+def _ends_name(word: str) -> bool:
+    return word in v.PLACES or word in v.EMPTY - v.ARTICLES - v.JOINING or v.NUMBER.fullmatch(word) is not None
+
+
+def _is_number(words: list[str], n: int) -> bool:
+    number = v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n])
+    return number is not None and words[n - 1] not in v.LABELS
+
+
+def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
+    """The kind of a number, its digits, and how many words it takes. None for another word."""
+    word, after = tokens[n].word, _stem(tokens[n + 1].word) if n + 1 < len(tokens) else ""
+    if word in ("a", "an") and after in v.SECONDS:
+        word = "1"
+    number = v.NUMBER.fullmatch(word)
+    if not number:
+        return None
+    digits, unit = number["digits"], number["unit"] or ""
+    size = 1
+    if not unit and after.isalpha() and not (after in v.EMPTY or after in v.PLACES):
+        unit, size = after, 2
+    if unit in v.SECONDS and digits.replace(".", "").isdigit():
+        return "#time", f"{float(digits) * v.SECONDS[unit]:g}", size
+    if not unit and tokens[n - 1].is_name:
+        unit = tokens[n - 1].word
+    return f"#{unit}", digits, 1

@@ -107,7 +107,7 @@ class Documents:
         if self._transaction is not None:
             from holdfast.facts.relation import read
 
-            replaces = any(isinstance(one, str) and read(one).frames for one in sentences)
+            replaces = any(isinstance(one, str) and read(one).words for one in sentences)
             self.written[:] = self._transaction.commit(self.written, listing=replaces)
 
     @property

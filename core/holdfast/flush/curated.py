@@ -13,7 +13,7 @@ from typing import Final
 from attrs import evolve
 
 from holdfast.config.serde import stamp
-from holdfast.facts.relation import Relation, read, relation, same_key
+from holdfast.facts.relation import Relation, relation, same_key
 from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker, sha256
 from holdfast.text import ownlines
@@ -83,8 +83,6 @@ def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedE
 
 def _out_of_date(new: str, there: Iterable[str]) -> str:
     """The first item that ``new`` replaces. Empty if there is none, or if ``new`` is among them."""
-    if not read(new).frames:
-        return ""
     found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
     return "" if Relation.SAME in found.values() else next(iter(found), "")
 

@@ -17,12 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, private, safeopen, userdir
-
-try:
-    from _blake2 import blake2b  # as in holdfast.fs.ownership_mark
-except ImportError:
-    from hashlib import blake2b
+from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
 
 FILE: Final = "unsafe.reserve"
 _LINE: Final = 128  # in bytes. A journal's stem has at most 80.
@@ -88,7 +83,7 @@ def _has_journal(state: str, stem: str) -> bool:
 def away_path(state: str, stem: str) -> str:
     """A session's note in the user's folder. It names the project's folder, not the private one, which may change."""
     project = os.path.realpath(os.path.dirname(os.path.dirname(state)))
-    digest = blake2b(os.fsencode(project), digest_size=12).hexdigest()
+    digest = ownership_mark.digest(os.fsencode(project), size=12)
     return os.path.join(userdir.path(_FOLDER), f"{digest}.{stem}")
 
 

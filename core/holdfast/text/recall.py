@@ -18,7 +18,7 @@ OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 #: The stored facts' name among a brief's documents.
 FACTS = "facts"
 #: The same for the user's rules.
-RULES = "rules of the user"
+RULES = "rules"
 
 #: Begins the line with which a session's start introduces the fenced text.
 INTRODUCTION = "holdfast keeps this project's memory."

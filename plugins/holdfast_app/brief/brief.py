@@ -32,7 +32,6 @@ from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, own_first, resume
 from holdfast_app.data_loss import losses
-from holdfast_app.sessions.status import apart
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -175,6 +174,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
             rank=3,
             share=0.7,
             shortened=lambda room: _shortened(memory, memory_name, room, services.state),
+            dated=lambda body: _dated(body, services),
         ),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
@@ -199,11 +199,23 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
 
 
 def _shortened(memory: str, name: str, room: int, state: str) -> str:
-    if len(memory) <= room:
-        return memory
-    from holdfast_app.brief.shortened import shortened  # few memories are so long
+    from holdfast_app.brief.shortened import shortened  # most memories fit
 
     return shortened(memory, name, room, state)
+
+
+def _dated(body: str, services: Services) -> str:
+    """Curated memory with the day on which each line was last said."""
+    from holdfast_app.dream import confirmed
+    from holdfast_app.facts.rejected import key_of
+
+    record = confirmed.load(services.state)
+    lines = body.split("\n")
+    for at, line in enumerate(lines if record else ()):
+        said = record.get(key_of(line.removeprefix("- ")))
+        if said is not None and said.is_said:
+            lines[at] = f"{line} ({said.last.astimezone(services.config.tz):%Y-%m-%d})"
+    return "\n".join(lines)
 
 
 def _open_and_closed(
@@ -237,7 +249,7 @@ def _losses(
     """State kept elsewhere, unresolved merges in ``texts``, damaged documents, and what the newest receipts lack."""
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
-        *apart(services.root, services.state),
+        *losses.apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
         *reading.damaged.values(),
         *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text import recall
+from holdfast.text.humanize import count
 from holdfast_app.authorship import hostile
 
 if TYPE_CHECKING:
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 #: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80
 #: Characters reserved for the sentence about parts left out.
-_LEFT_OUT: Final = 160
+_LEFT_OUT: Final = 88
 
 
-@frozen(kw_only=True)
-class Part:
+class Part(NamedTuple):
     """One part of a brief. Parts are printed in the given order; space goes to the lower ``rank`` first. A part takes
     at most ``share`` of the space left to it, or more if the parts after it do not need theirs. ``newest`` keeps the
-    end when it is cut; ``shortened`` returns the text in so many characters. An ``optional`` part takes no space from
+    end when it is cut; ``shortened`` returns the text in so many characters, and ``dated`` adds each line's date, for
+    which a cut part has no space. An ``optional`` part takes no space from
     those before it, and its cut lines are not counted."""
 
     name: str
@@ -36,6 +35,7 @@ class Part:
     newest: bool = False
     optional: bool = False
     shortened: Callable[[int], str] | None = None
+    dated: Callable[[str], str] | None = None
 
 
 def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: Callable[[str], bool]) -> str:
@@ -45,20 +45,24 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
     ``facts``, the part named :data:`recall.FACTS`, are listed unless another part with ``shortened`` shows them.
     """
     bodies = {part.name: _body(part.name, part.text, is_own) for part in parts}
+    dated = {part.name: part.dated(bodies[part.name]) for part in parts if part.dated and part.text}
     rooms: dict[str, int] = {}
     if max_chars is not None:
-        rooms = _rooms(parts, {name: _size(name, body) for name, body in bodies.items()}, max_chars)
+        rooms = _rooms(parts, {name: _size(name, dated.get(name, body)) for name, body in bodies.items()}, max_chars)
     curated = [part for part in parts if part.shortened]
     for part in curated:
         short = rooms.get(part.name, sys.maxsize) - _size(part.name, "-")
         if len(bodies[part.name]) > short + 1 and part.shortened:
             bodies[part.name] = _body(part.name, part.shortened(max(0, short)), is_own)
+            dated.pop(part.name, None)
     if facts.lines:
         bodies[recall.FACTS] = _body(recall.FACTS, facts.text("\n".join(bodies[p.name] for p in curated)), is_own)
     shown, out = [], []
     for part in parts:
         body = bodies[part.name]
         room = rooms.get(part.name, sys.maxsize) - _size(part.name, "-") + 1
+        if len(dated.get(part.name, "")) in range(1, room + 1):
+            body = dated[part.name]
         if len(body) > room:
             cut = _cut(body, part, room)
             if body and not cut and not part.optional:
@@ -99,15 +103,10 @@ def _framed(parts: Sequence[str]) -> str:
 
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
-    named = ", ".join(
-        "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({_lines(count)})" for name, count in out[:3]
-    )
-    more = f" and {len(out) - 3} more" if len(out) > 3 else ""
+    name, number = out[0]
+    named = "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({count(number, 'line')})"
+    more = f" and {len(out) - 1} more" if len(out) > 1 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 def _cut(body: str, part: Part, room: int) -> str:
@@ -121,13 +120,16 @@ def _cut(body: str, part: Part, room: int) -> str:
     }
     where = places.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:
-        room -= len(f"… {_lines(total)} not shown: {where}") + 1
+        room -= len(f"… {count(total, 'line')} not shown: {where}") + 1
     if room <= (_LEAST if part.name else 0):
         return ""
-    kept = _newest(body, room) if part.newest else _oldest(body, room)
+    if part.name == recall.FACTS:  # a long one is left out, not those after it
+        kept = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
+    else:
+        kept = _newest(body, room) if part.newest else _oldest(body, room)
     if part.optional:
         return kept
-    note = f"… {_lines(max(1, total - kept.count(chr(10)) - 1))} not shown: {where}"
+    note = f"… {count(max(1, total - kept.count(chr(10)) - 1), 'line')} not shown: {where}"
     return f"{note}\n{kept}" if part.newest else f"{kept}\n{note}"
 
 

@@ -4,9 +4,7 @@ The others are counted."""
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.models import Category
@@ -46,8 +44,7 @@ def _share(max_chars: int, share: float, few: int) -> int:
     return int(max(max_chars * share, min(max_chars * _SMALL_SHARE, few)))
 
 
-@frozen(kw_only=True)
-class Known:
+class Known(NamedTuple):
     """The facts that fit: ``lines`` by content, as :func:`holdfast.text.factrules.duplicate_key` writes it, in order.
     ``more`` counts the others."""
 

@@ -25,8 +25,11 @@ LAST: Final = "last message of session {session}"
 OTHERS: Final = "newest messages of session {session}, newest first"
 _WHO: Final = {"user": "user", "assistant": "agent"}
 #: The end of a journal that is read, in bytes, and the characters of one message that are shown.
-_BYTES: Final = 1_000_000
+_BYTES: Final = 500_000
 _CHARS: Final = 1_500
+#: The characters of one message that are masked. The last ones are not shown, since a secret may be cut there.
+_MASKED: Final = 2 * _CHARS
+_MARGIN: Final = 500
 #: Share of the last message that ``shown`` lacks, from which on it is shown before the notes.
 _UNQUOTED: Final = 0.75
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？:])\s+|\n+")
@@ -39,26 +42,27 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
     Both are empty without a journal on this machine.
     """
     known = plain(" ".join(shown))
-    last, others = "", list[str]()
+    found: list[tuple[str, str]] = []
+    is_last = False
     try:
         journal = Journal(services.state, session)
         said = [message(entry.record) for entry in journal.of_kinds("message", last=_BYTES)] if room else []
         for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
             parts = [plain(part) for part in _SENTENCE.split(text)]
-            unquoted = sum(len(part) for part in parts if part not in known)
-            if not unquoted:
-                continue
-            line = head + cut(services.gate.outgoing(text[: 4 * _CHARS], surface=Surface.JOURNAL), _CHARS)
-            room -= len(line)
-            if at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)):
-                last = line
-            else:
-                others.append(line)
+            if unquoted := sum(len(part) for part in parts if part not in known):
+                is_last = is_last or (at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)))
+                found.append((head, text[:_MASKED]))
+                room -= len(head) + min(len(text), _CHARS)
             if room <= 0:
                 break
+        masked = services.gate.outgoing_all([text for _, text in found], surface=Surface.JOURNAL)
     except (HoldfastError, KeyError, ValueError):
         return "", ""  # the brief does not depend on it
-    return last, "\n".join(others)
+    lines = [
+        head + cut(text if len(raw) < _MASKED else text[:-_MARGIN], _CHARS)
+        for (head, raw), text in zip(found, masked, strict=True)
+    ]
+    return (lines[0], "\n".join(lines[1:])) if is_last else ("", "\n".join(lines))
 
 
 def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:

@@ -120,10 +120,7 @@ def _take(state: str, aside: str, name: str) -> None:
     data = safeopen.read(os.path.join(aside, name), private=False)
     *parts, last = name.split("/")
     target = os.path.join(private.make(state, *parts), last)
-    try:
-        own = safeopen.read(target)
-    except FileNotFoundError:
-        own = None
+    own = private.read(target)
     if name == emergency_log.FILE:
         emergency_log.adopt(state, data)
     elif own is None:

@@ -27,9 +27,10 @@ from holdfast_app import upkeep
 from holdfast_app.checkup import documents, mending
 from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import audit
-from holdfast_app.dream.dreamlog import Status
+from holdfast_app.data_loss.losses import apart
+from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.sessions import rewriting
-from holdfast_app.sessions.status import apart, owner
+from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
 from holdfast_memory import DISTRIBUTION, REPAIR
 
@@ -325,9 +326,21 @@ def _dreams(memory: Holdfast) -> Iterator[Check]:
     last = runs[-1] if runs else None
     if last is not None and last.ok:
         yield good(f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded")
+    elif last is not None and last.reason == INTERRUPTED and _is_dreaming(memory):
+        yield good("a dream is running")
     elif last is not None:
         step = last.next_step or "Run `holdfast dream --log` for details."
         yield warn(f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}", step)
+
+
+def _is_dreaming(memory: Holdfast) -> bool:
+    from holdfast_app.dream.write import lock
+
+    try:
+        with lock(memory.services, timeout_s=0.0):
+            return False
+    except Unavailable:
+        return True
 
 
 def _of_plugins(memory: Holdfast) -> list[Check]:

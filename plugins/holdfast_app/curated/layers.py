@@ -20,91 +20,36 @@ class Layer(NamedTuple):
     role: str
 
 
+_AGENT: Final = "agent-facing"
+_INSPECTED: Final = "agent-facing first, operator-inspectable"
 _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
-    (
-        Surface.MEMORY,
-        "curated",
-        "agent-facing",
-        "Curated durable world-state: stable infrastructure facts, standing rules, long-lived truths",
-    ),
-    (
-        Surface.USER,
-        "curated",
-        "agent-facing",
-        "Curated operator profile, values and durable preferences, standing corrections",
-    ),
-    (
-        Surface.DAILY,
-        "home",
-        "operator-facing first, agent-readable second",
-        "Append-only chronological log: decisions, artifacts, blockers, links, unresolved work",
-    ),
-    (
-        Surface.HEARTBEAT,
-        "home",
-        "agent-facing first, operator-inspectable",
-        "Structured operational continuity made by automation; read for recap and health, never rewritten",
-    ),
-    (
-        Surface.BRIEFING,
-        "home",
-        "agent-facing first, operator-inspectable",
-        "Daily briefings made by automation; read for recap, never rewritten",
-    ),
-    (
-        Surface.MEMORIES,
-        "home",
-        "agent-facing, operator-inspectable",
-        "Files that an agent keeps for itself with the memory tool; only that agent writes them",
-    ),
-    (
-        Surface.HANDOFF,
-        "home",
-        "agent-facing",
-        "Compact current state of unfinished work, for the next agent",
-    ),
-    (
-        Surface.ACTIVE_CONTEXT,
-        "home",
-        "agent-facing",
-        "Current state of the work: focus, decisions, open questions, next steps; read first by every workflow",
-    ),
-    (
-        Surface.PATTERNS,
-        "home",
-        "agent-facing",
-        "Conventions, gotchas and approved practices of this project",
-    ),
-    (
-        Surface.PROGRESS,
-        "home",
-        "agent-facing",
-        "Done and proven work: verified deliverables with their evidence, deferred items",
-    ),
-    (
-        Surface.REPORT,
-        "derived",
-        "operator-facing",
-        "Digest of the day, derived from the files and the forge; never the only place of a fact",
-    ),
-    (
-        Surface.TRAIL,
-        "forge",
-        "operator-facing and agent-facing",
-        "Execution truth: status, review proof, assignment, merge state, visible decisions",
-    ),
-)
+    (Surface.MEMORY, "curated", _AGENT,
+     "Curated durable world-state: stable infrastructure facts, standing rules, long-lived truths"),
+    (Surface.USER, "curated", _AGENT,
+     "Curated operator profile, values and durable preferences, standing corrections"),
+    (Surface.DAILY, "home", "operator-facing first, agent-readable second",
+     "Append-only chronological log: decisions, artifacts, blockers, links, unresolved work"),
+    (Surface.HEARTBEAT, "home", _INSPECTED,
+     "Structured operational continuity made by automation; read for recap and health, never rewritten"),
+    (Surface.BRIEFING, "home", _INSPECTED, "Daily briefings made by automation; read for recap, never rewritten"),
+    (Surface.MEMORIES, "home", "agent-facing, operator-inspectable",
+     "Files that an agent keeps for itself with the memory tool; only that agent writes them"),
+    (Surface.HANDOFF, "home", _AGENT, "Compact current state of unfinished work, for the next agent"),
+    (Surface.ACTIVE_CONTEXT, "home", _AGENT,
+     "Current state of the work: focus, decisions, open questions, next steps; read first by every workflow"),
+    (Surface.PATTERNS, "home", _AGENT, "Conventions, gotchas and approved practices of this project"),
+    (Surface.PROGRESS, "home", _AGENT,
+     "Done and proven work: verified deliverables with their evidence, deferred items"),
+    (Surface.REPORT, "derived", "operator-facing",
+     "Digest of the day, derived from the files and the forge; never the only place of a fact"),
+    (Surface.TRAIL, "forge", "operator-facing and agent-facing",
+     "Execution truth: status, review proof, assignment, merge state, visible decisions"),
+)  # fmt: skip
 
 
 def layers(layout: Layout) -> tuple[Layer, ...]:
     """The table, with the names of ``layout``."""
     return tuple(
-        Layer(
-            surface=surface,
-            name=layout.pattern(surface),
-            owner=layout.root_names.get(owner, owner),
-            audience=audience,
-            role=role,
-        )
+        Layer(surface, layout.pattern(surface), layout.root_names.get(owner, owner), audience, role)
         for surface, owner, audience, role in _ROLES
     )

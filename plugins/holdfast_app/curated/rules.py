@@ -50,11 +50,6 @@ _DATE = (
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?"
 _ZONE = r"(?: (?:UTC|GMT|Z|CES?T|[ECMP][SD]T))?"
 _NAMED = r"(?:a|an|one|two|three|four|five|six|\d+|a few|a couple of|several)"
-_PAST_DAY = (
-    rf"(?:yesterday|last (?:night|evening|session|{w.WEEKDAYS})|earlier (?:today|this \w+)|just now"
-    rf"|this (?:morning|afternoon|evening)|{_NAMED} (?:minute|hour|day|week)s? ago)"
-)
-_THIS_DAY = r"(?:today|tonight|this session)"
 _STAMP_END = r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)"
 _PAST = rf"(?:(?!(?:{w.NOT_PAST})\b)\w{{2,}}ed|{w.ACTIONS}|{w.LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
 _WE = r"(?:I|we|he|she|they|(?:the )?(?:user|team|operator|agent|assistant))"
@@ -63,26 +58,15 @@ _DID = rf"(?:{_WE}(?:\s+|(?=['’])){_ADVERBS}{_PAST}|(?:{w.ACTIONS}|{w.LOOSE_AC
 _SOMETHING_DID = rf"(?:{_DID}|(?:the|our|my|a|all)\s+(?:\S+\s+){{1,3}}?{_PAST}\b)"
 
 _DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{w.DAYS},?\s+)?(?:{_DATE}|(?:{w.MONTHS}) {_YEAR}(?=\s*[:–—-]))([\])])?")
-_RANGE = _re(rf"\s*(?:-|–|—|to|until|through|and)\s*(?:{_DATE}|{_CLOCK})")
 _STAMP = _re(_STAMP_END)
 _STANDING_DATE = _re(rf"\b(?:{w.STANDING_DATE})\b")
 _NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
 _CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
 _SCHEDULE = _re(rf"\b(?:{w.SCHEDULE})\b")
-_PAST_DAY_FIRST = _re(rf"{_PAST_DAY}\b(?!['’-])")
 _NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
-_THIS_DAY_FIRST = _re(
-    rf"as of (?:today|now)\b|(?:(?:in|during|earlier in)\s+)?{_THIS_DAY}\b(?!['’-])(?:\s*[:–—]|\s+-\s|,?\s*(?:I|we)\b"
-    rf"|,?\s*{_SOMETHING_DID}|,?\s+(?:was|started|working|fixing|debugging)\b)"
-)
 _WEEKDAY_FIRST = _re(
     rf"(?:on\s+)?(?:last\s+|this\s+)?{w.WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
-)
-_NUMBERED_FIRST = _re(rf"(?:session\s+#?\d+\s*[:–—-]|(?:day|sprint|week)\s+#?\d+\s*[:–—-]\s*{_SOMETHING_DID})")
-_SEQUENCE_FIRST = _re(
-    rf"(?:and\s+)?(?:then|next|after that|afterwards|later|finally|first|now)\b,?\s+"
-    rf"(?:(?:I|we)\s+{_ADVERBS}{_PAST}\b|(?:{w.ACTIONS})\b)"
 )
 _SESSION_FIRST = _re(
     rf"(?:I|we)(?:(?:\s+|(?=['’])){_ADVERBS}(?:{w.SESSION_ACTIONS})\b"
@@ -91,24 +75,16 @@ _SESSION_FIRST = _re(
     r"|(?:re-?)?ran\s+(?:`|the\s|pytest|npm|make|cargo|go\s)|(?:committed|pushed)\s+`?(?=[a-f]*\d)[0-9a-f]{7,40}\b"
     r"|(?:currently|right now|at the moment),?\s+(?:debugging|investigating|fixing|rebasing|looking into|working on)\b"
 )
-_REASONED = _re(rf"\b(?:because|so that|in order to|(?:in|since|until|from|by|before) (?:\w+ )?{_YEAR})\b")
 _DID_THEN = _re(
     rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b(?:\s+{_DATE}|.*?\b(?:on|at)\s+(?:{w.WEEKDAYS}\b|{_DATE}|{_CLOCK}))"
 )
-_DID_TRAILING = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b.*[\[(](?:on\s+)?{_DATE}[\])]\W*$")
-_DID_FIRST = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS}|{w.LOOSE_ACTIONS})\b")
-_SOME_DAY = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\b(?!['’-])")
-_DAY_LAST = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\W*$")
-_HAPPENED = _re(r"\b(?:was|were|has been|have been|failed|broke|crashed|went|came|got)\b")
-_DESCRIBED = _re(rf"\b(?:{w.CONDITIONS}|{w.RELATIVES}|lists?|shows?|counts?|many)\b")
 _ONE_DAY = "describes the work of one day"
-_ONE_SESSION = "describes the work of one session"
 
 
 def chronology(text: Text) -> str:
     """A diary entry: stamped with a date, day or time, or describing one person's work."""
     line = text.bare
-    if (first := _DATE_FIRST.match(line)) and not (_RANGE.match(line, first.end())):
+    if first := _DATE_FIRST.match(line):
         rest = line[first.end() :]
         if first[1] or _STAMP.match(rest) or (":" in first[0] and not _NOT_NARRATED.match(rest)):
             if not _STANDING_DATE.search(rest):
@@ -118,30 +94,12 @@ def chronology(text: Text) -> str:
     if (
         (first := _CLOCK_FIRST.match(line))
         and (end := _CLOCK_ENDS.match(line, first.end()))
-        and not _RANGE.match(line, first.end())
         and not _SCHEDULE.search(line, end.end())
     ):
         return "is stamped with a time like a diary entry"
-    if (first := _PAST_DAY_FIRST.match(line)) and not _NOT_NARRATED.match(line, first.end()):
+    if _WEEKDAY_FIRST.match(line) or _DID_THEN.match(line):
         return _ONE_DAY
-    if any(rule.match(line) for rule in (_THIS_DAY_FIRST, _WEEKDAY_FIRST, _DID_THEN, _DID_TRAILING)):
-        return _ONE_DAY
-    if _NUMBERED_FIRST.match(line) or _SEQUENCE_FIRST.match(line):
-        return _ONE_SESSION
-    if _SESSION_FIRST.match(line) and not _REASONED.search(line):
-        return _ONE_SESSION
-    return _day_at_end(line)
-
-
-def _day_at_end(line: str) -> str:
-    """Matches "Deployed v2 today" and "The build broke last night", but not "Lists the jobs that failed last night"."""
-    if not (day := _SOME_DAY.search(line)):
-        return ""
-    if _DID_FIRST.match(line) and not _DESCRIBED.search(line, 0, day.start()):
-        return _ONE_DAY
-    if (day := _DAY_LAST.search(line)) and not _DESCRIBED.search(line, 0, day.start()):
-        return "describes an event of one day" if _HAPPENED.search(line, 0, day.start()) else ""
-    return ""
+    return "describes the work of one session" if _SESSION_FIRST.match(line) else ""
 
 
 _DIARY_HEADING = _re(
@@ -213,7 +171,6 @@ _UNSETTLED = _re(
     r"|(?:not (?:yet )?|un)(?:verified|confirmed|validated)(?: yet)?))\W*$"
     r"|(?:\b(?:is|are)|[:=,;–—-])\s+(?:still\s+)?(?:TBD|TBC|unconfirmed|unverified)\b|\((?:unconfirmed|unverified|tbd|tbc|\?+)\)"
 )
-_TBD_FIRST = re.compile(r"(?:TBD|TBC)\s*(?:[:–—,]|-\s|$)")
 _QUESTION_LAST = re.compile(r"[\w)…`\"'’]\?+\s*\)?$")
 _ASKED = _re(r"\b(?:asks?|asking|answers?|answering|questions?|checks?)\b")
 _CONDITION = _re(rf"\b(?:{w.CONDITIONS})\b")
@@ -236,7 +193,7 @@ def speculation(text: Text) -> str:
             return guess
     if "trunk" not in line.lower():  # trunk-based development (TBD)
         end = _UNSETTLED.search(line)
-        if _TBD_FIRST.match(line) or (end and not _RULE.search(line, 0, end.start())):
+        if end and not _RULE.search(line, 0, end.start()):
             return "is not settled yet"
     if "?" in line and _QUESTION_LAST.search(line) and not _ASKED.search(line):
         return "is a question, not a fact"
@@ -277,18 +234,11 @@ def machine_path(text: str) -> str:
 _REF = r"[`'\"]?(?P<ref>[A-Za-z0-9][\w./#-]*[\w#])[`'\"]?(?![\w<*{/])"
 _TOPIC = rf"(?:{w.TOPICS})/[\w.#-]"
 _ON_BRANCH = _re(rf"\b(?:on|in|to|from|off|into|onto)\s+(?:the\s+|my\s+|our\s+|topic\s+|feature\s+)?branch\s+{_REF}")
-_BRANCH_STATE = _re(rf"\bbranch\s+{_REF}\s+(?:has|is|was|contains|holds|got)\b")
-_CURRENT_BRANCH = _re(rf"(?:current|active|working|my)\s+branch(?:\s+is|\s*[:=])\s+{_REF}")
 _WORKING_ON = _re(rf"\bwork(?:ing|ed)?\s+(?:continues\s+|goes on\s+)?(?:on|in)\s+(?=[`'\"]?{_TOPIC}){_REF}")
 _DID_BRANCH = _re(
     rf"\b(?:checked\s+out|switched\s+to|rebased|created|opened|pushed(?:\s+to)?|merged|deleted|cut|committed\s+to)\s+"
     rf"(?:(?:a|the|new|my|our|topic|feature)\s+)*(?:branch\s+|(?=[`'\"]?{_TOPIC})){_REF}"
 )
-_CHECKED_OUT = _re(
-    rf"(?:(?:I|we)\s+)?{_ADVERBS}checked\s+out\s+(?:(?:a|the|new|my)\s+)*(?:branch\b|[`'\"]?(?:main|master|develop)\b|(?=[`'\"]?\S*[-/]\S*[`'\"]?(?:\s|$)))"
-)
-_ONLY_BRANCH = _re(rf"(?=[`'\"]?(?:{w.PLAIN_TOPICS})/){_REF}\s*(?:$|:\s|\s[-–—]\s)")
-_TOUCHED = _re(r"branches\s+(?:touched|used|worked on|so far|today)\b")
 _LONG_LIVED = _re(rf"(?:{w.LONG_LIVED})")
 _FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|sql|cfg|ini)")
 _CONVENTION = _re(
@@ -299,16 +249,10 @@ _CONVENTION = _re(
 def branch(text: Text) -> str:
     """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
     line = text.plain
-    touched = "names a topic branch"
-    if _CHECKED_OUT.match(line) or _TOUCHED.match(line):
-        return touched
     if ("/" not in line and "branch" not in line.lower()) or _CONVENTION.search(line):
         return ""
-    for rule in (_CURRENT_BRANCH, _WORKING_ON, _DID_BRANCH, _ONLY_BRANCH, _BRANCH_STATE, _ON_BRANCH):
-        for found in rule.finditer(line) if rule is not _ONLY_BRANCH else filter(None, (rule.match(line),)):
-            if _is_topic(found["ref"], found[0]):
-                return touched
-    return ""
+    found = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH) for ref in rule.finditer(line))
+    return "names a topic branch" if any(_is_topic(ref["ref"], ref[0]) for ref in found) else ""
 
 
 def _is_topic(ref: str, said: str) -> bool:

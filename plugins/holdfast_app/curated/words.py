@@ -78,8 +78,6 @@ TOPICS: Final = (
     "feature|feat|fix|bugfix|hotfix|chore|refactor|wip|topic|spike|experiment|perf|docs|test|task|issue|dependabot"
     "|renovate|codex|claude|agent|users?"
 )
-#: The prefixes that are rarely folder names.
-PLAIN_TOPICS: Final = "feature|feat|fix|bugfix|hotfix|chore|wip|spike"
 #: Long-lived branches.
 LONG_LIVED: Final = (
     "main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\\d.*"
@@ -91,7 +89,7 @@ STATES: Final = (
     "|responds|runs|speaks|trusts|uses|values|wants|works|writes"
 )
 #: Spans of time that depend on the reader's day, after "this", "last" or "next".
-SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint"
+SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint|session"
 UNITS: Final = "(?:second|minute|hour|day|week|month)s?"
 #: Words for the present hour.
 NOW: Final = (

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from holdfast.config import statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
@@ -43,8 +44,27 @@ _LIST_STEP = (
     "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
     "rest as it is."
 )
+#: A put-aside folder's name. It has no word of more than seven letters, and no space.
+_NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
+
+
+def apart(root: str, state: str) -> list[Loss]:
+    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    found = statefolder.apart(root, state)
+    if not found:
+        return []
+    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
+    if set(name) - _NAMED:  # a clone can choose it, and agents read this
+        name = "..."
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    message = (
+        f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
+        " unflushed work may be in it."
+    )
+    step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
+    return [Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 class Losses:

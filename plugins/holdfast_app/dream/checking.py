@@ -11,6 +11,7 @@ from attrs import define, evolve
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.relation import same_key
+from holdfast.flush import curated
 from holdfast.fs import paths
 from holdfast.text import ownlines
 from holdfast_app.authorship import witness
@@ -164,7 +165,7 @@ class Check:
             place = f"now in {self.services.layout.archive}"
             last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}
             self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
-        if warning := consolidate.warning(len(kept), most):
+        if warning := curated.warning(len(kept), most, self.name):
             self.note(warnings=(*self.result.warnings, warning))
         return kept
 

@@ -34,14 +34,7 @@ def compare(
     in neither list of old items. A reason in its ``refused`` explains a dropped item. ``days`` has the day on which an
     old item was last said."""
     still = {same_key(text) for text in after} | {same_key(one.text) for one in result.archived}
-    lines = [
-        Supported(
-            text=found.text,
-            sources=[f"{support.document}:{support.line}" for support in found.supports],
-            kept=before.has(found.text),
-        )
-        for found in ground(after, sources)
-    ]
+    lines = supported(before, after, sources)
     # An old item that a model left out counts as merged when a new one has all its words, and proves it.
     merged: list[Gone] = []
     older: list[Gone] = []
@@ -60,6 +53,18 @@ def compare(
             reason = reasons.get(same_key(found.text), "left out by the dream")
             dropped.append(Gone(text=found.text, reason=reason))
     return Compared(lines, merged, older, dropped)
+
+
+def supported(before: Before, after: Sequence[str], sources: Sequence[tuple[str, str]]) -> list[Supported]:
+    """The items ``after`` a dream with their evidence."""
+    return [
+        Supported(
+            text=found.text,
+            sources=[f"{support.document}:{support.line}" for support in found.supports],
+            kept=before.has(found.text),
+        )
+        for found in ground(after, sources)
+    ]
 
 
 def _holds(new: str, old: str) -> bool:

@@ -26,8 +26,6 @@ LABELS: Final = ("Rule", "Decision", "Fact")
 MOST_STATEMENTS: Final = 2_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
-#: Share of the limit from which a dream warns.
-_NEARLY: Final = 0.85
 
 
 class Statement(NamedTuple):
@@ -118,22 +116,6 @@ def within(
         [item for at, item in enumerate(items) if at in stay],
         [item.text for at, item in enumerate(items) if at not in stay],
     )
-
-
-def warning(count: int, most: int) -> str:
-    """A sentence when MEMORY.md is nearly full, otherwise an empty string."""
-    if count < most * _NEARLY:
-        return ""
-    return (
-        f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
-        "oldest items to the archive, which search still finds."
-    )
-
-
-def unread_warnings(unread: int) -> tuple[str, ...]:
-    """A sentence about statements beyond the newest :data:`MOST_STATEMENTS`, if there are any."""
-    warning = f"{unread:,} older statements were not read, because a dream reads the newest {MOST_STATEMENTS:,}."
-    return (warning,) if unread else ()
 
 
 def updated(

@@ -79,12 +79,9 @@ def generated(result: DreamResult) -> str:
     """The dream's counts."""
     parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
     parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
-    parts += [f"{number} {what}" for number, what in _moved(result) if number]
+    moved = ((result.replaced, "replaced"), (result.archived, "archived"))
+    parts += [f"{len(gone)} {what}" for gone, what in moved if gone]
     return ownlines.line(ownlines.COUNTS, ", ".join(parts))
-
-
-def _moved(result: DreamResult) -> list[tuple[int, str]]:
-    return [(len(result.replaced), "replaced"), (len(result.archived), "archived")]
 
 
 def archived(result: DreamResult, block_id: str) -> str:

@@ -28,7 +28,7 @@ from holdfast_app.authorship import hostile, witness
 from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, state_files, when
 from holdfast_app.dream.checking import Check, NotApplied, NothingLasting
 from holdfast_app.dream.confirmed import Confirmation
-from holdfast_app.dream.consolidate import Statement
+from holdfast_app.dream.consolidate import MOST_STATEMENTS, Statement
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.state_files import Proposal
@@ -268,7 +268,11 @@ class _Run:
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
-        self.note(warnings=(*self.result.warnings, *consolidate.unread_warnings(unread)))
+        if unread:
+            warning = (
+                f"{unread:,} older statements were not read, because a dream reads the newest {MOST_STATEMENTS:,}."
+            )
+            self.note(warnings=(*self.result.warnings, warning))
         check = Check(
             services=self.services,
             result=self.result,

@@ -49,7 +49,11 @@ def instead(
     They are at most as many as the lines. Quotations that repeat or contradict a ``kept`` item are left out, and so
     are those that ``is_barred`` rejects.
     """
-    refused = [line.removeprefix("- ") for line, finding in gone if _is_quotable(finding.rule)]
+    refused = [
+        line.removeprefix("- ")
+        for line, finding in gone
+        if finding.rule.startswith("grounding/") and finding.rule not in _OTHER
+    ]
     headings = {item.text: item.heading for item in draft}
     near = quotations([f"- {line}" for line in refused], sources) if refused else {}
     known = Known[str]()
@@ -71,10 +75,6 @@ def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict
     places = {name: _statements(text) for name, text in sources}
     near = {line.text: tuple(dict.fromkeys(_near(line, places))) for line in ground(lines, sources)}
     return {line: said for line, said in near.items() if said}
-
-
-def _is_quotable(rule: str) -> bool:
-    return rule.startswith("grounding/") and rule not in _OTHER
 
 
 def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterator[str]:

@@ -8,10 +8,10 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Refused
-from holdfast.facts.relation import same_key
 from holdfast_app.authorship import witness
 from holdfast_app.dream import dreamlog, memorytext, state_files, when
-from holdfast_app.dream.dreamlog import DreamResult, Status, Supported
+from holdfast_app.dream.consolidate import Before
+from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.state_files import Proposal
 from holdfast_app.dream.when import Mark
 from holdfast_app.dream.write import apply, diff, lock
@@ -37,8 +37,8 @@ def accept(services: Services) -> DreamResult:
         found = waiting(services)
         stored = services.store.read(found.name)
         previous = stored.text if stored else None
-        there = {same_key(item.text) for item in memorytext.read(previous or "", prose_is_item=True).items}
-        new = [i.text for i in memorytext.read(found.text).items if same_key(i.text) not in there]
+        there = _items(previous or "")
+        new = [item.text for item in memorytext.read(found.text).items if not there.has(item.text)]
         if not found.edited:
             witness.check(services, new, found.name)
         text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
@@ -69,7 +69,7 @@ def edit(services: Services, text: str) -> Proposal:
 
     Raises: Refused for text without items, with prose, or refused by a validator; PluginError; Corrupt.
     """
-    from holdfast_app.dream.grounding import ground
+    from holdfast_app.dream.comparing import supported
 
     with lock(services):
         found = waiting(services)
@@ -82,15 +82,7 @@ def edit(services: Services, text: str) -> Proposal:
         old = next((text for name, text in sources if name == found.name), "")
         new = services.gate.admit(wanted.render(), surface=Surface.MEMORY, name=found.name, previous=old or None)
         items = [item.text for item in memorytext.read(new).items]
-        before = {same_key(i.text) for i in memorytext.read(old, prose_is_item=True).items}
-        lines = [
-            Supported(
-                text=line.text,
-                sources=[f"{support.document}:{support.line}" for support in line.supports],
-                kept=same_key(line.text) in before,
-            )
-            for line in ground(items, sources)
-        ]
+        lines = supported(_items(old), items, sources)
         result = evolve(
             found.result,
             lines=lines,
@@ -101,3 +93,7 @@ def edit(services: Services, text: str) -> Proposal:
         edited = evolve(found, result=result, text=new, edited=True)
         state_files.propose(services.state, edited)
         return edited
+
+
+def _items(text: str) -> Before:
+    return Before(item.text for item in memorytext.read(text, prose_is_item=True).items)

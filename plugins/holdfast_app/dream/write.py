@@ -18,10 +18,12 @@ from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
-from holdfast_app.dream import diary, dreamlog, memorytext, state_files, when
+from holdfast_app.dream import confirmed, diary, dreamlog, memorytext, state_files, when
+from holdfast_app.dream.consolidate import updated
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.state_files import Backup, Proposal
 from holdfast_app.dream.when import Mark
+from holdfast_app.facts.rejected import key_of
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
@@ -96,9 +98,6 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record the statements that confirmed each item of the new memory."""
-    from holdfast_app.dream import confirmed
-    from holdfast_app.dream.consolidate import updated
-
     items = [item.text for item in memorytext.read(proposal.text).items]
     record = updated(confirmed.load(services.state), items, proposal.said, services.now())
     confirmed.save(services.state, record)
@@ -144,6 +143,10 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
         named = state_files.back_up(services.state, backup, keep=services.config.dream.backups)
         result = evolve(result, backup=named)
         _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
+        # Without a record, the next dream does not take the lines that leave for ones that a person removed.
+        there = {key_of(item.text) for item in memorytext.read(text).items}
+        record = confirmed.load(services.state)
+        confirmed.save(services.state, {key: one for key, one in record.items() if key in there})
         services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
         dreamlog.record(services.state, result)
         return result

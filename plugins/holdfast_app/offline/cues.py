@@ -77,16 +77,18 @@ _LABEL: Final = Lazy(
     re.IGNORECASE,
 )
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|note that)\b[,:]?\s+){0,2}[*_]{0,3}"
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update)\b[,:]?\s+)"
+    r"{0,2}[*_]{0,3}"
 )
 #: A sentence that does not point to what only the moment explains, of at least three words.
-_LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|here|now|yet|today|them|again)\b)"
+_LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|here|now(?! on)|yet|today|them|again)\b)"
 _MORE: Final = r"(?=\W*\w+\W+\w+)"
 #: Words that make an order a rule.
 _GENERAL: Final = (
     r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no"
     r"|please|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
 )
+_ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
 #: Subjects that say what the sentence is about.
 _SUBJECT: Final = (
     r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
@@ -135,7 +137,7 @@ _FORMS: Final = (
         rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
         rf"(?:ask|tell|call|warn|address) (?:me|us) {_LASTING}",
         rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
-        rf"(?:use|write|answer|reply|report) (?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}",
+        rf"(?:write|answer|reply|report) {_ANY_IN}",
         rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
         rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
         rf"i want (?:no|only|all|every|each|short|\w+ answers|.* before)\b{_LASTING}",
@@ -147,7 +149,6 @@ _FORMS: Final = (
         rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
         r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
         r"it(?:['’]s| is) (?:important|crucial|essential|critical|mandatory|forbidden)\b.* (?:that|to|for)\b",
-        rf"(?-i:[A-Z])\w+(?: \w+)? (?:alone )?(?:approves|signs off)\b{_MORE}",
         rf"{_SUBJECT}(?:is|are) (?:not allowed|forbidden|banned|prohibited|off[- ]limits|capped at|limited to)\b",
         rf"{_SUBJECT}(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review|to be (?:reviewed|approved))\b",
         r"(?:the |our |my )?(?:[\w-]+ )?(?:budget|cap|limit|ceiling|maximum|quota|spend\w*)\b[^?]*\d",
@@ -157,7 +158,7 @@ _FORMS: Final = (
         rf"{_WE}(?:decided|agreed|settled|chose)\b(?! (?:that )?(?:last|yesterday|already|in|at|before|when)\b){_MORE}",
         r"(?:let['’]s|we['’]ll|we will|we['’]re|we are|i['’]m|i am) (?:going|go) with (?!(?:it|this|that)\b)\w+",
         rf"(?:let['’]s|we['’]ll|we will) (?:not|keep|stay|stick|use|leave|support|drop) {_LASTING}",
-        r"(?:the team|everyone|management) (?:agreed|decided)\b",
+        rf"(?:the team|everyone|management) (?:agreed|decided)\b|use {_ANY_IN}",
         r"(?:we|i)(?:['’]re| are|['’]m| am) (?:switching|moving|migrating|standardi[sz]ing) (?:to|on|from)\b",
     ),
     (
@@ -216,7 +217,8 @@ def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] 
 def is_statement(sentence: str) -> bool:
     """Whether the user's ``sentence`` tells something to keep and requests nothing."""
     found = match(sentence, user=True)
-    return found is not None and (not found[0].whole or _HABIT.match(sentence) is not None)
+    told = found is not None and (not found[0].whole or found[0].kind in (Kind.FACT, Kind.REJECTED))
+    return told or (found is not None and _HABIT.match(sentence) is not None)
 
 
 def _labelled(sentence: str) -> tuple[Cue, int] | None:

@@ -32,13 +32,10 @@ MAX_FILES: Final = 60
 MAX_SUMMARY_CHARS: Final = 5_000
 _LEAST_SUMMARY_CHARS: Final = 3_000
 _SAID_LAST_CHARS: Final = 2_000
-_SAID_EARLIER_CHARS: Final = 700
+_SAID_EARLIER_CHARS: Final = 1_200
 _USER_CHARS: Final = 1_000
 _CLIENT_CHARS: Final = 8_000
 _HEADLINE_CHARS: Final = 300
-#: Minimum length of an earlier message of the user, in bytes because scripts differ. A shorter one is mostly a request
-#: that is done.
-_TELLING_BYTES: Final = 72
 _MAX_LISTED: Final = 8
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
@@ -120,9 +117,9 @@ def _summary(
             parts.append(_part(title, found))
             room -= len(parts[-1]) + 2
 
-    def agents(among: Iterable[Message], limit: int, each: int) -> list[Quote]:
+    def agents(among: Iterable[Message], limit: int, each: int, *, asks: bool = False) -> list[Quote]:
         texts = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = (quotes.lines(m, echoed=repeated) for m in reversed(texts))
+        groups = ([q for q in quotes.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(texts))
         return quotes.newest(groups, min(limit, room), each, known)
 
     overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
@@ -130,12 +127,12 @@ def _summary(
     if not any(m.role == "assistant" and not m.tool for m in said[start:]):
         start = 0
     at = max(_place(said, said, last[0] if last else None), start)
-    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS))
+    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS, asks=True))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
-        rest = [quote for quote in _user_lines(last[0]) if quote.text not in shown]
-        add(ownlines.REQUEST, quotes.newest([rest], room, _USER_CHARS, known))
+        rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in shown]
+        add(ownlines.REQUEST, quotes.newest(rest, min(_USER_CHARS, room), room, known))
     others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
     add(ownlines.USER_SAID, quotes.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
     if compacted and overview:
@@ -171,16 +168,24 @@ def _part(title: str, found: Sequence[Quote]) -> str:
 
 
 def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
-    """The user's lines in a message; of a request before the last one, those that may still hold."""
+    """The user's lines in a message. Before the last request, a single sentence is mostly a request that is done, and
+    pasted text says what was true then."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
         return []
+    found = quotes.lines(message, user=True)
     own = own_words(message.text)
+    if is_last or len(found) < 2 or 2 * sum(map(len, asked.paragraphs(own))) < len(own):
+        return found if is_last else []
     if len(own) > _MAX_QUOTED_CHARS:
-        return [Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id))]
-    found = quotes.lines(message, user=True) if is_last or len(own.encode()) >= _TELLING_BYTES else []
-    return [quote for quote in found if is_last or not quote.text.endswith(("?", "？"))]
+        return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
+    return [quote for quote in found if not _asks(quote)]
+
+
+def _asks(quote: Quote) -> bool:
+    """Whether it is a question, which was answered since when it is of an earlier request."""
+    return quote.text.endswith(("?", "？"))
 
 
 def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:

@@ -21,6 +21,9 @@ from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, own_lines, units
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
+_LEAST_LETTERS: Final = 4
+#: Less space than this is not worth a look at more messages.
+_FULL_CHARS: Final = 120
 _MAX_LINES: Final = 5_000
 #: Minimum number of lines of a client's summary.
 _LEAST_LINES: Final = 3
@@ -67,7 +70,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     keys are ``echoed``."""
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
-        plain = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_")
+        plain = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_").removeprefix("- ")
         if _says_little(plain) or _NOISE.search(plain) or (user and asked.is_pasted(plain)):
             continue
         if not user and (_TALK.match(plain) or same_key(_ECHO.sub("", plain, count=1)) in echoed):
@@ -84,7 +87,7 @@ def _says_little(plain: str) -> bool:
     if few and (len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
         return True
     label = (plain.endswith(":") and len(plain) < 120) or (plain.endswith(("!", "！")) and len(plain) < 40)
-    return label or (plain.isascii() and " " not in plain) or not _MOMENT.sub("", plain[:100])
+    return label or (plain.isascii() and " " not in plain) or len(_MOMENT.sub("", plain[:100])) < _LEAST_LETTERS
 
 
 def client_summary(message: Message, room: int) -> list[str]:
@@ -107,19 +110,25 @@ def client_summary(message: Message, room: int) -> list[str]:
 
 
 def newest(groups: Iterable[Sequence[Quote]], room: int, each: int, known: set[str]) -> list[Quote]:
-    """The quotes of ``groups``, one a message and newest first, that fit into ``room`` characters, at most ``each`` of
-    a message: its first line, and then its last ones. In each message's order, without those in ``known``, which
-    receives them."""
-    kept: list[Quote] = []
-    for group in groups:
-        left, chosen = min(each, room), dict[int, Quote]()
+    """The quotes of ``groups``, one a message and newest first, that fit into ``room`` characters: at most ``each`` of
+    a message, its first line and then its last ones, and more of them if room is left. In each message's order, without
+    those in ``known``, which receives them."""
+    kept: list[tuple[Sequence[Quote], set[int]]] = []
+
+    def choose(group: Sequence[Quote], chosen: set[int], limit: int) -> None:
+        nonlocal room
         for number in (0, *range(len(group) - 1, 0, -1)) if group else ():
             key, cost = same_key(group[number].text), len(group[number].text) + 14
-            if key not in known and cost <= left:
+            if key not in known and cost <= min(limit, room):
                 known.add(key)
-                chosen[number] = group[number]
-                left, room = left - cost, room - cost
-        kept += (chosen[number] for number in sorted(chosen))
-        if room < _LEAST_CHARS:
+                chosen.add(number)
+                limit, room = limit - cost, room - cost
+
+    for group in groups:
+        kept.append((group, set()))
+        choose(*kept[-1], each)
+        if room < _FULL_CHARS:
             break
-    return kept
+    for group, chosen in kept:
+        choose(group, chosen, room)
+    return [group[number] for group, chosen in kept for number in sorted(chosen)]

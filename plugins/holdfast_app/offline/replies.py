@@ -5,7 +5,7 @@ both as results, so no message with the role user holds them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
@@ -44,10 +44,3 @@ def replies(message: Message) -> Iterator[Reply]:
         for question, answer in _ANSWERED.findall(text):
             question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             yield Reply(" ".join(f"{question} {answer}".split()))
-
-
-def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    """Messages with a reply, each with its text."""
-    for message in messages:
-        for reply in replies(message):
-            yield message, reply.text

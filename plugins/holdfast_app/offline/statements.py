@@ -46,6 +46,8 @@ _NO_FACT: Final = Lazy(
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
 )
+_ORDER: Final = Lazy(r"(?:please )?(?:always|never|do not|don['’]?t|no|only)\b", re.IGNORECASE)
+_SHORT_ORDER: Final = 7
 #: A pasted prompt for an agent, or a document: a person's role, or a tag on a separate line.
 _PROMPT: Final = Lazy(
     r"^[^\w\n]*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
@@ -138,7 +140,7 @@ class Statements:
         spoken: list[str] = []
         for sentence in sentences(line):
             hit = self._cue(sentence, message, is_item=is_item)
-            if last and _goes_on(last, hit, sentence):
+            if last and _goes_on(*found[-1], hit, sentence):
                 found[-1] = (last, f"{found[-1][1]} {sentence}")
                 spoken.append(sentence)
                 continue
@@ -214,12 +216,14 @@ class Statements:
             self.facts.pop(same_key(one), None)
 
 
-def _goes_on(before: Cue, hit: tuple[Cue, int] | None, sentence: str) -> bool:
-    """Whether a sentence belongs to the statement before: under a label any one without a label, after a rule another
-    rule or one that refers to it."""
+def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str) -> bool:
+    """Whether a sentence belongs to the statement ``text`` before: under a label any one without a label, after a rule
+    one that refers to it, and after a limit a short order."""
     if not before.line or (hit and not hit[0].whole):
         return False
-    return not before.whole or (hit[0].kind is Kind.RULE if hit else _GOES_ON.match(sentence) is not None)
+    if hit is None or not before.whole:
+        return not before.whole or _GOES_ON.match(sentence) is not None
+    return bool(_ORDER.match(sentence)) and not _ORDER.match(text) and len(sentence.split()) <= _SHORT_ORDER
 
 
 def _is_document(text: str) -> bool:

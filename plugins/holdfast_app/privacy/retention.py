@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
-from holdfast.errors import HoldfastError, NotFound
+from holdfast.errors import NotFound
 from holdfast.flush import handoff
 from holdfast.fs import durable, private
 from holdfast.journal import journal
@@ -61,53 +60,44 @@ def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
     job = _Job(services=services, dry_run=dry_run)
     with nullcontext() if dry_run or not os.path.isdir(services.state) else alone(services):
         job.run()
-    logger.info("retention removed %d items", sum(one.count for one in job.removed))
+    logger.info("retention removed %d items", sum(one.count for one in job.changed))
     return RetentionReport(
-        dry_run=dry_run, removed=job.removed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.failed))
+        dry_run=dry_run, removed=job.changed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.left))
     )
 
 
 @define(kw_only=True)
-class _Job:
-    services: Services
-    dry_run: bool
-    removed: list[Changed] = field(factory=list)
+class _Job(Walk):
+    """A walk that removes old data: ``changed`` is what it removed, ``left`` what it could not remove."""
+
+    edit: Edit = field(factory=Edit)
     kept: list[Left] = field(factory=list)
-    failed: list[Left] = field(factory=list)
     needed: dict[str, str] = field(factory=dict)  # documents to keep, and why
     pointers: dict[str, str] = field(factory=dict)  # documents named by each session's open work
 
     def run(self) -> None:
         rules = self.services.config.retention
         for path in progress.each(list(journal.session_files(self.services.state)), "Checking journals"):
-            self._guarded(path, self._session, path, rules.journal)
-        if any(getattr(rules, surface) for surface in DATED) and self._guarded("the handoff", self._look_at_handoff):
-            for name in progress.each(self.services.store.names(), "Checking documents"):
+            self._guarded(self._shown(path), self._expire, path, rules.journal)
+        names = self.services.store.names() if any(getattr(rules, surface) for surface in DATED) else []
+        failed = len(self.left)
+        if names:
+            self._guarded("the handoff", self._look_at_handoff)
+            for name in progress.each(names if failed == len(self.left) else [], "Checking documents"):
                 surface = self.services.layout.surface_of(name)
                 if surface in DATED and (days := getattr(rules, surface)):
-                    self._guarded(name, self._document, surface, name, days)
+                    self._guarded(name, self._expire_document, surface, name, days)
         for path in progress.each(list(text_search.files(self.services.state)), "Checking private files"):
-            self._guarded(path, self._private, path)
-        for path in self._temporary():
+            self._guarded(self._shown(path), self._private, path)
+        for path in filter(is_temporary, {*text_search.files(self.services.state), *self.store_files()}):
             if self._is_old(path, TEMPORARY_DAYS):
-                self._guarded(path, self._remove, path)
-        if self.removed and not self.dry_run:
+                self._guarded(self._shown(path), self._remove, path)
+        if self.changed and not self.dry_run:
             self._guarded(private.DERIVED, forget_derived, self.services.state)
-
-    def _guarded(self, name: str, step: Callable[..., object], *args: Any) -> bool:
-        try:
-            step(*args)
-        except HoldfastError as error:
-            self.failed.append(Left(name=self._shown(name), why=error.message, next_step=error.next_step))
-            return False
-        return True
-
-    def _shown(self, path: str) -> str:
-        return os.path.relpath(path, self.services.root).replace(os.sep, "/") if os.path.isabs(path) else path
 
     # --- journals
 
-    def _session(self, path: str, days: int) -> None:
+    def _expire(self, path: str, days: int) -> None:
         session_id = journal.session_id_of(path)
         if session_id is None or Journal(self.services.state, session_id).path != path:
             return  # damaged: `holdfast doctor` reports it
@@ -134,7 +124,7 @@ class _Job:
                     archive.add(self.services.state, session_id, said, last)
                 rewriting.erase(session.journal)
                 durable.retire(lock)
-        self._note("archived journals" if archived else "journals", path)
+        self._note("archived journals" if archived else "journals", self._shown(path), removed=True)
 
     # --- documents
 
@@ -148,7 +138,7 @@ class _Job:
                 named += [*work.follow_ups, *work.needs_operator, *work.rejected]
                 self.pointers[work.session] = "\n".join(named)
 
-    def _document(self, surface: Surface, name: str, days: int) -> None:
+    def _expire_document(self, surface: Surface, name: str, days: int) -> None:
         services = self.services
         day = day_of(services.layout, surface, name)
         today = services.now().date()
@@ -167,7 +157,7 @@ class _Job:
                 services.store.delete(name)
             except NotFound:
                 return
-        self._note("documents", name)
+        self._note("documents", name, removed=True)
 
     # --- private files
 
@@ -186,30 +176,18 @@ class _Job:
         before = self.services.clock() - timedelta(days=days)
         walk = Walk(services=self.services, edit=_OldRows(before), dry_run=self.dry_run)
         walk.file(path)
-        self.removed += [
-            Changed(kind="log lines", name=one.name, count=one.count, removed=True) for one in walk.changed
-        ]
-
-    def _temporary(self) -> Iterator[str]:
-        walk = Walk(services=self.services, edit=Edit(), dry_run=True)
-        return filter(is_temporary, {*text_search.files(self.services.state), *walk.store_files()})
+        self.changed += [evolve(one, kind="log lines", removed=True) for one in walk.changed]
 
     def _is_old(self, path: str, days: int) -> bool:
-        try:
+        with durable.reporting(path, "check"), suppress(FileNotFoundError):
             written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise durable.unavailable(error, path, "check") from error
-        return self.services.clock() - written > timedelta(days=days)
+            return self.services.clock() - written > timedelta(days=days)
+        return False
 
     def _remove(self, path: str) -> None:
         if not self.dry_run:
             durable.remove(path)
-        self._note("private files", path)
-
-    def _note(self, kind: str, path: str) -> None:
-        self.removed.append(Changed(kind=kind, name=self._shown(path), removed=True))
+        self._note("private files", self._shown(path), removed=True)
 
 
 #: Proof of a purge and queued work never expire.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -320,13 +320,11 @@ class Walk:
             self._edit_file(path)
 
     def _edit_file(self, path: str) -> None:
-        try:
-            with safeopen.reader(path, private=False) as file:
-                data = file.read()
-        except FileNotFoundError:
+        data = None
+        with durable.reporting(path, "read"), suppress(FileNotFoundError):
+            data = safeopen.read(path, private=False)
+        if data is None:
             return
-        except OSError as error:
-            raise durable.unavailable(error, path, "read") from error
         new, count = edited(self.edit, path, data)
         if new == data:
             return

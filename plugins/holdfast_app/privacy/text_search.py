@@ -9,14 +9,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
+from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
 from holdfast.text.plain import normalized
 from holdfast_app.sessions import archive
-
-if TYPE_CHECKING:
-    from gzip import GzipFile
 
 _CHUNK: Final = 1 << 20  # bytes read at a time
 _OVERLAP: Final = 1 << 16
@@ -120,7 +118,7 @@ def unescape(text: str) -> str:
 
 def in_file(path: str, needles: Iterable[Needle]) -> bool:
     """Whether the file, or the decompressed archive of turns, holds any of ``needles``; false for a missing file.
-    Memory stays flat. Raises: Unavailable."""
+    Raises: Unavailable."""
     needles = tuple(needles)
     if not needles:
         return False
@@ -129,18 +127,14 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
     with durable.reporting(path, "read"), missing, safeopen.reader(path, private=False) as file:
         if _in_stream(file, needles, overlap):
             return True
-        if not path.endswith(archive.SUFFIX):
-            return False
-        import gzip
-        import zlib
-
-        file.seek(0)
-        with suppress(gzip.BadGzipFile, EOFError, zlib.error), gzip.open(file) as plain:
-            return _in_stream(plain, needles, overlap)
-    return False  # of a damaged archive the bytes were searched, and the walk reports it
+        if path.endswith(archive.SUFFIX):
+            file.seek(0)
+            with suppress(Corrupt):  # the walk reports it, and its bytes were searched
+                return any_in_bytes(needles, archive.unpacked(path, file.read()))
+    return False
 
 
-def _in_stream(file: IO[bytes] | GzipFile, needles: tuple[Needle, ...], overlap: int) -> bool:
+def _in_stream(file: IO[bytes], needles: tuple[Needle, ...], overlap: int) -> bool:
     tail = b""
     while chunk := file.read(_CHUNK):
         data = tail + chunk

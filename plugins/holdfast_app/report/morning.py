@@ -77,15 +77,12 @@ def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line,
     """The forge's lines, grouped by target, ordered by each target's first event. Lines that another section
     shows are left out, and so are holdfast's own comments about changes that the notes hold."""
     noted = "\n".join(line.text for line in files.sections[CHANGED])
-    first: dict[str, int] = {}
-    for place, (one, _) in enumerate(happened):
-        first.setdefault(one.target, place)
-    shown = [
-        (first[one.target], line)
-        for one, line in happened
+    targets = list(dict.fromkeys(one.target for one, _ in happened))
+    return tuple(
+        line
+        for one, line in sorted(happened, key=lambda pair: targets.index(pair[0].target))
         if one.waits != "operator" and not (one.own and one.text.rpartition("**: ")[2] in noted)
-    ]
-    return tuple(line for _, line in sorted(shown, key=lambda pair: pair[0]))
+    )
 
 
 def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[tuple[Activity, Line]], str]:

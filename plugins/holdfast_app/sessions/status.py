@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast.config import statefolder
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.interfaces import Loss
@@ -20,6 +19,7 @@ from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
+from holdfast_app.data_loss.losses import apart
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
@@ -79,8 +79,6 @@ class Status:
         return not self.unsafe and not self.lost
 
 
-#: A put-aside folder's name. It has no word of more than seven letters, and no space.
-_NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
@@ -109,23 +107,6 @@ def status(services: Services) -> Status:
         notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
         lost=(*apart(services.root, services.state), *_lost(services)),
     )
-
-
-def apart(root: str, state: str) -> list[Loss]:
-    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
-    found = statefolder.apart(root, state)
-    if not found:
-        return []
-    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
-    if set(name) - _NAMED:  # a clone can choose it, and agents read this
-        name = "..."
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    message = (
-        f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
-        " unflushed work may be in it."
-    )
-    step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
-    return [Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatus]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TIMEOUT_S: Final = 30.0
+_SYSTEMCTL: Final = ("systemctl", "--user")
+_USER: Final = os.getuid() if sys.platform != "win32" else 0
 
 
 class Kind(StrEnum):
@@ -76,74 +78,51 @@ def detect() -> Kind:
     )
 
 
-def plan(kind: Kind, root: str, *, at: str, program: Sequence[str] = ()) -> Plan:
-    """The plan for the project at ``root``, to run daily ``at`` HH:MM local time. ``program`` starts holdfast.
+def plan(kind: Kind, root: str, *, at: str) -> Plan:
+    """The plan for the project at ``root``, to run daily ``at`` HH:MM local time.
 
     Raises: Refused for a path that a schedule cannot hold."""
     if not root.isprintable():
         raise Refused("The project's path holds characters that a schedule cannot.", next_step="Rename its folder.")
     name = f"holdfast-dream-{_slug(root)}"
-    command = [*(program or nested.THIS), "--root", root, "dream", "--if-due"]
-    hour, minute = at.split(":")
+    command = [*nested.THIS, "--root", root, "dream", "--if-due"]
+    hour, minute = map(int, at.split(":"))
+    home = os.path.expanduser("~")
     if kind is Kind.SYSTEMD:
-        return _systemd(name, command, at, root)
-    if kind is Kind.LAUNCHD:
-        return _launchd(name, command, int(hour), int(minute))
-    if kind is Kind.WINDOWS:
-        create = ("schtasks", "/Create", "/F", "/SC", "DAILY", "/ST", at, "/TN", name)
+        config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+        unit = os.path.join(config, "systemd", "user", name)
+        # In a unit a percent sign is a specifier and a dollar sign a variable. Source: systemd.unit(5).
+        quoted = (re.sub(r'(["\\])', r"\\\1", word).replace("%", "%%").replace("$", "$$") for word in command)
+        words = " ".join(f'"{word}"' for word in quoted)
+        service = f"[Service]\nType=oneshot\nExecStart={words}\n"
+        timer = f"[Timer]\nOnCalendar=*-*-* {at}:00\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n"
         return Plan(
             kind=kind,
             name=name,
-            install=[(*create, "/TR", subprocess.list2cmdline(command))],
+            files={f"{unit}.service": service, f"{unit}.timer": timer},
+            install=[(*_SYSTEMCTL, "daemon-reload"), (*_SYSTEMCTL, "enable", "--now", f"{name}.timer")],
+            remove=[(*_SYSTEMCTL, "disable", "--now", f"{name}.timer")],
+        )
+    if kind is Kind.LAUNCHD:
+        import plistlib
+
+        when = {"Hour": hour, "Minute": minute}
+        agent = plistlib.dumps({"Label": name, "ProgramArguments": command, "StartCalendarInterval": when})
+        path, domain = os.path.join(home, "Library", "LaunchAgents", f"{name}.plist"), f"gui/{_USER}"
+        install, remove = ("launchctl", "bootstrap", domain, path), ("launchctl", "bootout", f"{domain}/{name}")
+        return Plan(kind=kind, name=name, files={path: agent.decode()}, install=[install], remove=[remove])
+    if kind is Kind.WINDOWS:
+        task = ("/SC", "DAILY", "/ST", at, "/TN", name, "/TR", subprocess.list2cmdline(command))
+        return Plan(
+            kind=kind,
+            name=name,
+            install=[("schtasks", "/Create", "/F", *task)],
             remove=[("schtasks", "/Delete", "/F", "/TN", name)],
             status=("schtasks", "/Query", "/TN", name),
         )
     # In a crontab a percent sign ends the command unless it is escaped. Source: crontab(5).
-    line = f"{int(minute)} {int(hour)} * * * {shlex.join(command)} >/dev/null 2>&1".replace("%", "\\%")
+    line = f"{minute} {hour} * * * {shlex.join(command)} >/dev/null 2>&1".replace("%", "\\%")
     return Plan(kind=kind, name=name, line=f"{line} # {name}")
-
-
-def _systemd(name: str, command: Sequence[str], at: str, root: str) -> Plan:
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    folder = os.path.join(home, "systemd", "user")
-    # In a unit a percent sign is a specifier and a dollar sign a variable. Source: systemd.unit(5), systemd.service(5).
-    words = " ".join('"' + re.sub(r'(["\\])', r"\\\1", w).replace("%", "%%").replace("$", "$$") + '"' for w in command)
-    service = (
-        f"[Unit]\nDescription=holdfast: nightly dream of {os.path.basename(root).replace('%', '%%')}\n\n"
-        f"[Service]\nType=oneshot\nExecStart={words}\n"
-    )
-    timer = (
-        "[Unit]\nDescription=holdfast: when to dream\n\n"
-        f"[Timer]\nOnCalendar=*-*-* {at}:00\nPersistent=true\nRandomizedDelaySec=10min\n\n"
-        "[Install]\nWantedBy=timers.target\n"
-    )
-    control = ("systemctl", "--user")
-    return Plan(
-        kind=Kind.SYSTEMD,
-        name=name,
-        files={os.path.join(folder, f"{name}.service"): service, os.path.join(folder, f"{name}.timer"): timer},
-        install=[(*control, "daemon-reload"), (*control, "enable", "--now", f"{name}.timer")],
-        remove=[(*control, "disable", "--now", f"{name}.timer")],
-    )
-
-
-def _launchd(name: str, command: Sequence[str], hour: int, minute: int) -> Plan:
-    import plistlib
-
-    path = os.path.join(os.path.expanduser("~"), "Library", "LaunchAgents", f"{name}.plist")
-    table = {
-        "Label": name,
-        "ProgramArguments": list(command),
-        "StartCalendarInterval": {"Hour": hour, "Minute": minute},
-    }
-    domain = f"gui/{os.getuid() if sys.platform != 'win32' else 0}"
-    return Plan(
-        kind=Kind.LAUNCHD,
-        name=name,
-        files={path: plistlib.dumps(table, sort_keys=False).decode()},
-        install=[("launchctl", "bootstrap", domain, path)],
-        remove=[("launchctl", "bootout", f"{domain}/{name}")],
-    )
 
 
 def _slug(root: str) -> str:

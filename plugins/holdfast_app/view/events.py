@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import define
 
 from holdfast.errors import HoldfastError
-from holdfast.journal import safety
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.view.journals import Incident
 
@@ -132,21 +131,14 @@ def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
 
 
 def incidents(project: Project, now: Status, first: date) -> list[Incident]:
-    """The refused flushes and overrides since ``first`` that the journals record, newest first, with those of sessions
-    that became UNSAFE before journals recorded them. Their text is as stored."""
+    """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
     found: list[Incident] = []
     for one in now.sessions:
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
                 found.extend(project.journals.incidents(one.id))
-    recorded = {one.session for one in found}
-    for marker in safety.all_unsafe(project.services.state):
-        if marker.session not in recorded:
-            with suppress(ValueError):
-                found.append(Incident(session=marker.session, at=datetime.fromisoformat(marker.at)))
-    return sorted(
-        (one for one in found if one.at.astimezone(project.zone).date() >= first), key=lambda one: one.at, reverse=True
-    )
+    found = [one for one in found if one.at.astimezone(project.zone).date() >= first]
+    return sorted(found, key=lambda one: one.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:

@@ -10,7 +10,6 @@ from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
-from holdfast_app.report.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
@@ -47,6 +46,8 @@ def status(call: Call) -> Answer:
     """Every session's state, and what else is not safe."""
     memory = call.memory
     if call.args.cost:
+        from holdfast_app.report.cost import cost as cost_of
+
         spent = cost_of(memory.services)
         refused = [one._asdict() | {"at": one.at.isoformat()} for one in spent.refusals]
         return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Holdfast
+
 PAYLOAD = {
     "objective": "Move the queue",
     "facts": ["The queue runs on Postgres 16"],
@@ -50,6 +52,30 @@ def test_dream__notes_say_something__is_done_told_and_skipped_the_second_time(no
     again = noted("dream", "--json")
     assert (again.code, again.json["status"]) == (0, "skipped")
     assert noted("dream", "--force", "--lookback-days", "1", "--json").json["status"] == "done"
+
+
+def test_doctor__dream_has_not_ended__is_running_while_it_holds_the_lock_and_was_killed_otherwise(noted, project):
+    from holdfast_app.dream import dreamlog, write
+
+    with Holdfast.open(project) as opened:
+        services = opened.services
+        begun = dreamlog.DreamResult(id="dream_1", at=services.now(), status=dreamlog.Status.BEGUN)
+        dreamlog.record(services.state, begun)
+        with write.lock(services):
+            assert "a dream is running" in noted("doctor").out
+        assert "was killed" in " ".join(noted("doctor").out.split())
+
+
+def test_rule__closed_by_a_person__leaves_memory_and_no_dream_brings_it_back(run, project):
+    run("add", "user", "Always run pytest -q before you commit.", "--session", "s1")
+    run("end", "--session", "s1")
+    run("dream")
+    assert "- Always run pytest -q before you commit." in memory(project)
+    (rule,) = [one["id"] for one in run("work", "--json").json["rules"]]
+    assert run("work", "close", rule).code == 0
+    assert "pytest" not in memory(project)
+    run("dream", "--force")
+    assert "pytest" not in memory(project)
 
 
 @pytest.mark.req("R103", "R104")
@@ -187,8 +213,10 @@ def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
     from holdfast_app.settings import schedulers
 
-    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
-    assert cron.line.startswith("7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # ")
+    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07")
+    assert cron.line.startswith(
+        f"7 3 * * * {sys.executable} -P -m holdfast_memory --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # "
+    )
     unit = next(iter(schedulers.plan(schedulers.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
     assert '"/tmp/50%% of $$it"' in unit
     with pytest.raises(Refused):

@@ -31,7 +31,6 @@ ANSWERS = {
     "no dream": (f"[MEMORY]\n{MEMORY}", (MEMORY, "")),
     "the same memory twice": (f"[MEMORY]\n{MEMORY}\n[DREAM]\n{STORY}\n[MEMORY]\n{MEMORY}", GOOD),
     "windows line ends": (f"[MEMORY]\r\n{MEMORY}\r\n[DREAM]\r\n{STORY}", GOOD),
-    "blocks of a message": ([{"type": "text", "text": f"[MEMORY]\n{MEMORY}\n[DREAM]\n{STORY}"}], GOOD),
 }
 
 

@@ -356,7 +356,7 @@ def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_co
 
 
 def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
-    from holdfast_models.retry import Completion, Patience, persist, refused
+    from holdfast_models.retry import Completion, persist, refused
 
     slept: list[float] = []
     allowed: list[float] = []
@@ -374,7 +374,7 @@ def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
         now += pause
 
     with pytest.raises(Exception, match="503"):
-        persist(attempt, Patience(timeout_s=20, max_retries=9, budget_s=35), sleep=sleep, clock=lambda: now)
+        persist(attempt, timeout_s=20, max_retries=9, budget_s=35, sleep=sleep, clock=lambda: now)
     assert len(slept) == 3
     assert all(0.25 * 2**n <= pause <= 0.5 * 2**n for n, pause in enumerate(slept))
     assert allowed[0] == 20

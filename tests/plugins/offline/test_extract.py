@@ -112,7 +112,7 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
     [
         ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
         ("Budget cap is $500 total. Never exceed it.", "rules", "Budget cap is $500 total. Never exceed it."),
-        ("Always run pytest -q first.", "rules", "Always run pytest -q first."),
+        ("Never push to main. Budget cap is $5.", "rules", ("Never push to main.", "Budget cap is $5.")),
         ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
         ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
         ("All dates must be in UTC, unless a user chose a zone.", "rules", None),
@@ -123,6 +123,7 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
         ("GOAL STATE: Phase 2 of 5. Next is the load test.", "facts", "Phase 2 of 5. Next is the load test"),
         ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
         ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
+        ("Our users are mostly on mobile.", "facts", "Our users are mostly on mobile"),
         ("I decided to use Decimal for money", "decisions", "use Decimal for money"),
         ("We agreed: one parser for both", "decisions", "one parser for both"),
         ("Let's go with SQLite", "decisions", "Let's go with SQLite"),
@@ -320,13 +321,13 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here() -> None
 
 
 def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None:
-    earlier = "Add a retry to the uploader; it gives up after 3 attempts, and never blocks the start."
+    earlier = ("Add a retry to the uploader in `upload.py`.", "It gives up after 3 attempts, and blocks nothing.")
     asked = (
         "Fix the webhook in api/hook.py, which answers too early. don't use redis for it, because operations has none. "
     )
     asked += "Answer after the commit, and keep the retries of events as they are. Write the tests before all of it."
     got = extract(
-        ("user", earlier),
+        ("user", " ".join(earlier)),
         ("assistant", "The uploader retries 3 times, see `upload.py`."),
         ("user", asked),
         ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
@@ -347,11 +348,18 @@ def test_extract__summary__quotes_the_end_first_under_the_messages_ids() -> None
         "- Write the tests before all of it.",
         "",
         "The user also said, newest first (m0):",
-        f"- {earlier}",
+        *(f"- {line}" for line in earlier),
         "",
         "The agent said earlier, newest first (m1):",
         "- The uploader retries 3 times, see `upload.py`.",
     ]
+
+
+def test_extract__long_plan_in_the_last_request__its_first_steps_are_quoted() -> None:
+    steps = [f"Step {number} changes the module `billing/part_{number}.py` and its tests" for number in range(60)]
+    got = extract(("user", "\n- ".join(["Implement the plan below, in order.", *steps])), ("assistant", "Reading it."))
+    assert f"- {steps[4]}\n- {steps[5]}\n" in got.summary
+    assert steps[-1] not in got.summary
 
 
 def test_extract__no_answer_since_the_last_request__the_older_one_is_labelled_so() -> None:
@@ -410,8 +418,11 @@ def test_extract__line_that_says_nothing__is_not_quoted(line: str) -> None:
 
 def test_extract__agent_repeats_the_user__only_the_user_is_quoted() -> None:
     said = "It should answer 429 above 100 requests a minute in `api.py`, and retry no more than twice."
-    got = extract(("user", said), ("assistant", f"Got it, {said}"), ("user", "Now write the client for it"))
+    also = "The failures are counted in `log.py`."
+    got = extract(("user", f"{said} {also}"), ("assistant", f"Got it, {said}"), ("user", "Now write the client for it"))
     assert got.summary.count("answer 429") == 1
+    done = extract(("user", said), ("assistant", "It does now."), ("user", "Now write the client for it"))
+    assert "answer 429" not in done.summary
 
 
 # --- laws -----------------------------------------------------------------------------------------------------

@@ -208,3 +208,4 @@ def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(op
     session.add("assistant", "The retry is in place and documented in README.md now.")
     receipt = session.flush(reason="end")
     assert "**Objective:** Add a retry to the uploader in src/upload.py\n" in receipt.summary
+    assert bool(rows) or "Work is closed." in receipt.summary

@@ -80,23 +80,17 @@ class Case(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """``said`` maps a line to the source's words that say it. ``denied`` are the lines that the judge rejects."""
+    """``said`` maps a line to the source's words that say it. ``denied`` are the lines that the judge rejects.
+    ``problem`` is the reason why some lines have no answer."""
 
     said: Mapping[str, str]
     denied: frozenset[str] = frozenset()
-
-
-class Opinion(NamedTuple):
-    """``verdicts`` on all lines in question. ``problem`` is the reason why some lines have no answer, empty
-    when all have one."""
-
-    verdicts: Verdicts
     problem: str = ""
 
 
 class Filtered(NamedTuple):
     """The ``text`` that passes, and the removed lines with their findings. ``proofs`` are the lines that only the judge
-    accepted, with its quotations. ``problem``: see :class:`Opinion`."""
+    accepted, with its quotations. ``problem``: see :class:`Verdicts`."""
 
     text: str
     gone: list[tuple[str, Finding]]
@@ -118,16 +112,17 @@ def filtered(
     unproven = [line for line, finding in gone if finding.rule == OPEN]
     if not unproven:
         return Filtered(left, gone)
-    (said, denied), problem = consult(services, plugin, unproven, sources)
+    said, denied, problem = consult(services, plugin, unproven, sources)
     if said:
         left, gone = filter_lines(tuple(said))
     kept = set(left.splitlines())
     proofs = [(line, said[line]) for line in unproven if line in said and line in kept]
-    gone = [(line, rejection(plugin) if line in denied else finding) for line, finding in gone]
+    denial = Finding(rule="grounding/judge", message=f"`{plugin}` found that its sources do not say it")
+    gone = [(line, denial if line in denied else finding) for line, finding in gone]
     return Filtered(left, gone, proofs, problem)
 
 
-def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Opinion:
+def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Verdicts:
     """Ask ``plugin`` about the ``lines``, a chunk at a time. The first failure ends it and is reported in the
     result. Lines with a secret are not asked about. Never raises HoldfastError."""
     said: dict[str, str] = {}
@@ -153,12 +148,7 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
         problem = f"The judge could not be used: {error.message}"
     if asked < len(free):
         problem = f"{problem} {len(free) - asked} lines were not judged, so they were left out.".strip()
-    return Opinion(Verdicts(said, frozenset(denied)), problem)
-
-
-def rejection(plugin: str) -> Finding:
-    """The finding for a line that the judge ``plugin`` denied."""
-    return Finding(rule="grounding/judge", message=f"`{plugin}` found that its sources do not say it")
+    return Verdicts(said, frozenset(denied), problem)
 
 
 def ask(services: Services, plugin: str, cases: Sequence[Case]) -> Verdicts:
@@ -183,7 +173,7 @@ def question(codes: Mapping[str, Case]) -> str:
     return "\n\n".join([*parts, "Now answer with the JSON object."])
 
 
-def verdicts(answer: object, codes: Mapping[str, Case], control: Case) -> Verdicts:
+def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
     """An answer's verdicts. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
     ``control``."""
     table = last_object(answer, "verdicts", max_chars=_MAX_ANSWER)

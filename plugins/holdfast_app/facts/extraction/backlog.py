@@ -41,13 +41,12 @@ def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -
     from holdfast_app.facts.store.checks import check_source
 
     source = services.gate.identifier(check_source(source))
-    result = ExtractResult()
-    failed: set[str] = set()
-    for piece in extract.pieces(extract.redacted(services, said)):
-        found, waiting = extract.gather(services, piece, source=source)
-        failed.update(found.failed)
-        result += extract.settle(services, found, said=piece, source=source) + waiting
-    return result + work_off(services, but=failed)
+    queue, names, ids = extract.queue_of(services), list(services.plugins.extractors()), list[str]()
+    for piece in extract.pieces(extract.redacted(services, said)) if names else ():
+        turns = recall.without_recalled(piece)
+        item = queue.put(turns, names, error="", source=source, now=services.clock()) if turns else None
+        ids += [item.id] if item is not None else []
+    return work_off(services, first=ids)
 
 
 def enqueue(
@@ -159,9 +158,9 @@ def work_off(
     if not known:
         return result
     try:
-        for ids, others in ((first, 0), ((), limit)):
+        for ids, others, at_once in ((first, 0, True), ((), limit, even_if_not_due)):
             for item in queue.claim(
-                services.clock(), limit=others, known=known, first=ids, but=failing, even_if_not_due=even_if_not_due
+                services.clock(), limit=others, known=known, first=ids, but=failing, even_if_not_due=at_once
             ):
                 progress.report(result.retried, 0, "queued conversations extracted")
                 plugins = [name for name in _unasked(services, item) if name in known]
@@ -174,7 +173,9 @@ def work_off(
                 )
                 _note(services, item, [name for name in plugins if name not in found.failed], found.results)
                 item = evolve(item, flush=_flush_of(queue, item))
-                result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
+                result += evolve(
+                    settled, retried=int(item.id not in first), summaries=_summarise(services, item, found)
+                )
                 if not troubles:
                     queue.done(item)
                     continue

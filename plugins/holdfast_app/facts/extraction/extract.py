@@ -11,13 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
-from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON
@@ -81,35 +80,8 @@ class ExtractResult:
         return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
 
     def __add__(self, other: ExtractResult) -> ExtractResult:
-        return ExtractResult(
-            judged=self.judged + other.judged,
-            failures=self.failures + other.failures,
-            queued=self.queued + other.queued,
-            profile=self.profile or other.profile,
-            retried=self.retried + other.retried,
-            given_up=self.given_up + other.given_up,
-            summaries=self.summaries + other.summaries,
-            stated=self.stated + other.stated,
-        )
-
-
-def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tuple[Gathered, ExtractResult]:
-    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue.
-    Returns the extractors' results, and a result with the turns that wait or were given up."""
-    said = recall.without_recalled(turns)
-    found, troubles = ask(services, said)
-    if not troubles:
-        return found, ExtractResult()
-    queue = queue_of(services)
-    try:
-        item = queue.put(said, found.failed, error=sentences(troubles), source=source, now=services.clock())
-    except HoldfastError as problem:
-        logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
-        failed = {p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()}
-        return found._replace(failed=failed), ExtractResult()
-    if item is not None:
-        found = found._replace(failed=failures_of(troubles, waits=True))
-    return found, ExtractResult(queued=int(item is not None), given_up=tuple(queue.given_up))
+        sums = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(ExtractResult)}
+        return ExtractResult(**{**sums, "profile": self.profile or other.profile})
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:

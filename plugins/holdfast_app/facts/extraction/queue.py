@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -191,20 +191,15 @@ class Queue:
 
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
         """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
-        if not os.path.exists(self._path):
-            return
-
-        def one(row: _Row) -> _Row:
-            item = row.item
-            if item and item.covers and not item.flush and item.source == source and {*item.covers} <= {*covers}:
-                return self._list.row(evolve(item, flush=flush))
-            return row
-
-        self._list.change(lambda rows: [one(row) for row in rows])
+        if os.path.exists(self._path):
+            self._change(
+                lambda one: one.covers and not one.flush and one.source == source and {*one.covers} <= {*covers},
+                lambda one: evolve(one, flush=flush),
+            )
 
     def done(self, item: Waiting) -> None:
         """``item`` was extracted."""
-        self._list.change(lambda rows: [row for row in rows if row.item is None or row.item.id != item.id])
+        self._change(lambda one: one.id == item.id, lambda _: None)
 
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
@@ -216,13 +211,7 @@ class Queue:
             self.done(item)
             return False
         later = self._later(tried, now)
-
-        def one(row: _Row) -> _Row:
-            if row.item is None or row.item.id != item.id:
-                return row
-            return self._list.row(evolve(later, flush=row.item.flush))
-
-        self._list.change(lambda rows: [one(row) for row in rows])
+        self._change(lambda one: one.id == item.id, lambda one: evolve(later, flush=one.flush))
         return True
 
     def log(self) -> list[GivenUp]:
@@ -234,6 +223,16 @@ class Queue:
             except (ValueError, Corrupt):
                 logger.warning("skipped an unreadable line of state/%s", _LOG)
         return found
+
+    def _change(self, which: Callable[[Waiting], object], change: Callable[[Waiting], Waiting | None]) -> None:
+        """Replace the items that ``which`` selects; None removes one. Unreadable lines stay."""
+        self._list.change(
+            lambda rows: [
+                self._list.row(new) if new is not row.item else row
+                for row in rows
+                if (new := change(row.item) if row.item is not None and which(row.item) else row.item) or not row.item
+            ]
+        )
 
     # giving up
 

@@ -84,13 +84,12 @@ def _add_by_choice(services: Services, fact: Fact, rules: FactsConfig) -> AddRes
         if len(stored) < rules.max_facts:
             return _add_by_store(services, fact, rules)
         leaving = choose(stored, fact, rules)
-        stays_out = fact in leaving
-        if stays_out and not _holds(stored, fact):
-            reason = "the store is full of facts that are at least as strong"
-            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        if stays_out:
+        if fact not in leaving:
+            return _swap(services, fact, leaving, rules)
+        if duplicate_key(fact.content) in [duplicate_key(one.content) for one in stored]:
             return _add_by_store(services, fact, rules)  # reports the duplicate
-        return _swap(services, fact, leaving, rules)
+        reason = "the store is full of facts that are at least as strong"
+        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
 
 
 def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
@@ -113,12 +112,6 @@ def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsC
     removed = backend.commit([Remove(leaver.id) for leaver in leaving]).removed
     gone = [one for one in removed if one is not None]  # another process may have deleted one meanwhile
     return evolve(result, evicted=tuple(f.id for f in gone))
-
-
-def _holds(stored: Sequence[Fact], fact: Fact) -> bool:
-    """Whether a stored fact has the same key."""
-    key = duplicate_key(fact.content)
-    return any(duplicate_key(f.content) == key for f in stored)
 
 
 def choose(stored: Sequence[Fact], newcomer: Fact, rules: FactsConfig) -> list[Fact]:

@@ -59,11 +59,8 @@ class ImportReport:
 class _Good(NamedTuple):
     number: int
     id: str | None
-    content: str
-    category: str
-    confidence: float
     created_at: datetime | None
-    source: str
+    value: Value
 
 
 def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
@@ -110,17 +107,14 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
     done = evicted = 0
     while batch := list(islice(numbered, _BATCH)):
         good: list[_Good] = []
-        for row in _admit(services, [g for row in batch if (g := _read(row, bad))], bad):
-            if witness.is_hostile(row.content):
+        for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
+            if witness.is_hostile(row.value.content):
                 bad.append(BadRow(row.number, REASON))
-            elif rejected.has(row.content, row.created_at):
+            elif rejected.has(row.value.content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
                 good.append(row)
-        values = [  # each row with its own time, by which a git merge keeps their order
-            Value(row.content, row.category, row.confidence, row.source, _created_at(row, services)) for row in good
-        ]
-        results = facts.add_all(values, ids=[row.id for row in good])
+        results = facts.add_all([row.value for row in good], ids=[row.id for row in good])
         outcomes.update(result.outcome for result in results)
         evicted += sum(len(result.evicted) for result in results)
         refused = zip(good, results, strict=True)
@@ -132,11 +126,7 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
     return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))
 
 
-def _created_at(row: _Good, services: Services) -> datetime:
-    return (row.created_at or services.clock()).astimezone(UTC)
-
-
-def _read(row: Row, bad: list[BadRow]) -> _Good | None:
+def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
     try:
         if row.problem:
             raise BadValue("the row", f"cannot be read: {row.problem}")
@@ -149,15 +139,12 @@ def _read(row: Row, bad: list[BadRow]) -> _Good | None:
         source = value.get("source")
         if not isinstance(source, str | None):
             raise BadValue("source", "is not a string")
-        return _Good(
-            row.number,
-            _id(value.get("id")),
-            check_content(value["content"]),
-            check_category(value["category"]),
-            check_confidence(value["confidence"]),
-            _time(value.get("createdAt")),
-            (source or "").strip(),
-        )
+        fact_id, at = _id(value.get("id")), _time(value.get("createdAt"))
+        # Each row has its own time, by which a git merge keeps their order.
+        return _Good(row.number, fact_id, at, Value(
+            check_content(value["content"]), check_category(value["category"]), check_confidence(value["confidence"]),
+            (source or "").strip(), at or services.clock().astimezone(UTC),
+        ))  # fmt: skip
     except BadValue as error:
         bad.append(BadRow(row.number, error.message.rstrip(".")))
         return None
@@ -181,9 +168,10 @@ def _time(value: object) -> datetime | None:
 def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
     """The rows, with their content and source admitted by the gate."""
     try:
-        strings = services.gate.admit_all([t for row in rows for t in (row.content, row.source)], surface=SURFACE)
+        strings = services.gate.admit_all([t for row in rows for t in row.value[::3]], surface=SURFACE)
         return [
-            row._replace(content=check_content(strings[2 * n]), source=strings[2 * n + 1]) for n, row in enumerate(rows)
+            row._replace(value=row.value._replace(content=check_content(content), source=source))
+            for row, content, source in zip(rows, strings[::2], strings[1::2], strict=True)
         ]
     except (Refused, BadValue) as error:
         if len(rows) == 1:

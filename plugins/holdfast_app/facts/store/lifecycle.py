@@ -126,7 +126,7 @@ class Facts(FactWriter):
         source: str = "",
     ) -> AddResult:
         """:meth:`create`, and retire the older facts that the new one makes obsolete
-        (:func:`holdfast_app.facts.store.factsubject.replaces`): ``replaced`` has their ids, the log their content.
+        (:mod:`holdfast.facts.relation`): ``replaced`` has their ids, the log their content.
 
         Raises: as :meth:`create`.
         """
@@ -164,8 +164,7 @@ class Facts(FactWriter):
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> AddResult:
         """Store a fact stated now, or at the earlier instant ``at``, unless a newer one on the same subject is stored.
-        It replaces the facts found by :func:`holdfast_app.facts.store.factsubject.replaces`; the threshold does not
-        apply.
+        It replaces the facts that it makes obsolete; the threshold does not apply.
 
         Raises: BadValue, Refused and PluginError, as :meth:`create`.
         """
@@ -279,6 +278,7 @@ class Facts(FactWriter):
             keep = self.services.config.facts.supersede
             self.trail.changed(old, fields, self.services.clock(), keep=keep)
             self._reject(old, stays=content)
+            self.rejected.lift(content or "")
         try:
             new = self.services.store.update_fact(
                 fact_id, is_own=content is not None, content=content, category=category, confidence=confidence

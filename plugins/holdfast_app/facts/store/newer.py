@@ -7,7 +7,7 @@ from datetime import UTC
 from functools import partial
 from typing import Final
 
-from holdfast.facts.relation import K, Known, Relation, read
+from holdfast.facts.relation import K, Known, Relation
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.writer import FactWriter, Value
@@ -52,36 +52,30 @@ def store(
         unsaid.clear()
         waiting.clear()
 
-    learn(_stored(facts, values) if stored is None else stored)
+    if stored is None:
+        stored = list(facts.services.store.backend.facts()) if any(isinstance(one, Value) for one in values) else []
+    learn(stored)
     for at, value in enumerate(values):
         if isinstance(value, AddResult):
             results[at] = value
             continue
         value = value._replace(at=value.at.astimezone(UTC))
-        if read(value.content).frames:
-            if _rivals(said, value):
-                add_waiting()
-            older = list(_older((by_id[key] for key in _rivals(known, value)), value))
-            newer = next((fact for fact in older if value.is_before(fact)), None)
-            if newer is not None:
-                reason = f"fact {newer.id} has a newer value"
-                results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-                continue
-            shared = [fact for fact in older if _others(fact, value)]
-            unsaid += [(fact.id, value.source) for fact in shared]
-            leaving[at] = [fact for fact in older if fact not in shared]
-            for fact in older:
-                known.remove(fact.id)
+        if _rivals(said, value):
+            add_waiting()
+        older = list(_older((by_id[key] for key in _rivals(known, value)), value))
+        newer = next((fact for fact in older if value.is_before(fact)), None)
+        if newer is not None:
+            results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
+            continue
+        shared = [fact for fact in older if _others(fact, value)]
+        unsaid += [(fact.id, value.source) for fact in shared]
+        leaving[at] = [fact for fact in older if fact not in shared]
+        for fact in older:
+            known.remove(fact.id)
         waiting[at] = value
         said.add(at, value.content)
     add_waiting()
     return [results[at] for at in range(len(values))]
-
-
-def _stored(facts: FactWriter, values: Sequence[Value | AddResult]) -> Sequence[Fact]:
-    """All stored facts; none when no value can replace one."""
-    replaces = any(isinstance(value, Value) and read(value.content).frames for value in values)
-    return list(facts.services.store.backend.facts()) if replaces else ()
 
 
 def _rivals(known: Known[K], value: Value) -> list[K]:

@@ -22,7 +22,7 @@ _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
-    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
+    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
     r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
@@ -162,7 +162,8 @@ def objective(messages: Sequence[Message], limit: int) -> str:
         return text
     began = ""
     for _, began in found:
-        if len(began.encode()) > _SHORT and not (_REPLIES.match(began) or _QUESTION.search(began)):
+        is_reply = _REPLIES.match(began) or _QUESTION.search(began)
+        if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
             break
     return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})" if began else text
 
