@@ -110,7 +110,8 @@ _CALM: Final = (
 _TOPIC: Final = r"(?=(?:the|our|my|all)\b|(?-i:[A-Z]))"
 _BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
 _WE_DO: Final = (
-    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|are on)"
+    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|write|build"
+    r"|test|review|are on)"
 )
 _STATES: Final = (
     r"(?:is|are|runs?|lives?|uses?|owns?|maintains?|belongs?|hosts?|points?|listens?|handles?|expires?|sits?|deploys?|goes"
@@ -143,13 +144,14 @@ _FORMS: Final = (
         rf"{_ABOUT}{_LASTING}[^,?]+, (?:not|never) |[^?]*, so (?:please )?(?:avoid|always|never|don['’]t|use|keep) \w",
         rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
         rf"(?:write|answer|reply|report) {_ANY_IN}",
-        rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
+        rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|(?:do not |don['’]t )like|like (?:my|our|all))\b{_MORE}",
         rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
         rf"i want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere))\b{_LASTING}",
         rf"(?:(?:we|i)(?:['’]d| would) (?:rather|prefer)|(?:the )?users? (?:wants?|prefers?))\b{_MORE}",
         rf"{_SUBJECT}{_MUST} (?!have\b|be (?:an?|the|some\w*|wrong)\b){_MORE}",
         rf"(?:every|each|all|any|everything|nothing|nobody)\b.* (?:needs?|goes|gets|may|can|is|are) {_LASTING}",
-        rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b|you (?:can|may) .*\b(?:except|but not|only)\b",
+        rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b",
+        r"you (?:can|may) (?:skip|ignore|.*\b(?:except|but not|only))\b",
         r"(?:max(?:imum)?|min(?:imum)?|at most|at least|no more than|we can(?:not|['’]t)? (?:spend|exceed))\b.*\w",
         rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
         r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
@@ -169,14 +171,15 @@ _FORMS: Final = (
     (
         Cue(Kind.FACT, Category.CORRECTION, STATED, whole=True),
         rf"(?:that['’]s|that is|this is) (?:wrong|not right|incorrect)\b(?=.*\b(?:use|is|it['’]s|are)\b){_MORE}",
-        rf"(?:it['’]s|it is) (?=.*, not\b)|use (?=.*\binstead\b){_VALUE}|(?:sorry, |scratch that|i meant)\b.*\w",
+        rf"(?:it['’]s|it is) (?=.*(?:, not\b|\bnot\b.*, ))|use (?=.*\binstead\b){_VALUE}",
+        r"(?:sorry, |scratch that|i meant)\b.*\w",
     ),
     (
         STATED_FACT,
         rf"{_TOPIC}{_CALM}{_VALUE}{_SUBJECT}{_STATES} \S",
         rf"{_TOPIC}{_CALM}{_SUBJECT}(?:owns|is called|is named) \S",
         rf"we (?:now |only |do not |don['’]t )?{_WE_DO}\b{_LASTING}",
-        rf"(?:the goal is|we want) to {_LASTING}",
+        rf"(?:the goal is|we want) to {_LASTING}|{_CALM}this (?:repo\w*|project|service|app|codebase) {_STATES} \S",
     ),
 )
 #: A sentence that only says what is so, which is worth keeping when the message has no other.
