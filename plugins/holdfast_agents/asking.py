@@ -70,15 +70,14 @@ def _question(event: Event, root: str, state: str) -> str:
     if _is_statement(event):
         _make(state, path, used)
         return ""
-    is_certain = bool(window)
-    if not is_certain:
+    if not window:
         if event.client != "claude-code" or used < LEAST_AT * _USUAL_WINDOW:
             return ""
-        window, is_certain = _claude_code_window(root, model, used)
+        window = _claude_code_window(root, model, used)
     if used < LEAST_AT * window:
         return ""
     at, own_window, at_stop = _settings(root)
-    window, is_certain = own_window or window, is_certain or bool(own_window)
+    window = own_window or window
     if event.kind == events.STOP:
         at = LEAST_AT if at_stop and not os.path.exists(f"{path}-at-stop") else 0
     if not at or used < at * window:
@@ -91,19 +90,16 @@ def _question(event: Event, root: str, state: str) -> str:
         _make(state, path, used)
     if event.kind == events.STOP:
         _make(state, f"{path}-at-stop", used)
-    about = f"{round(used, -3):,} tokens are in the context"
-    if is_certain:
-        about = f"{min(99, 100 * used / window):.0f} % of the context window is used"
     from shlex import quote
 
     from holdfast_app import background
 
     background.after_turn(root, is_full=True)
-
     goal = "stop" if event.kind == events.STOP else "continue"
     return (
-        f"holdfast: about {about}, so it may be compacted soon. While you still have it, run this in the shell with "
-        f"what this conversation has of each (a line for each item, nothing twice), then {goal}:\n"
+        f"holdfast: about {round(used, -3):,} tokens are in the context, so it may be compacted soon. While you still "
+        f"have it, run this in the shell with what this conversation has of each (a line for each item, no item twice),"
+        f" then {goal}:\n"
         f"{_program(event.client)} flush --session {quote(event.session)} --payload - <<'END'\n{_LINES}END"
     )
 
@@ -180,16 +176,15 @@ def _use(event: Event) -> tuple[int, int, str] | None:
     return None
 
 
-def _claude_code_window(root: str, model: str, used: int) -> tuple[int, bool]:
-    """The window in tokens, and whether that is certain, due to the user's limit or a model name with the large suffix
-    in the transcript, the environment or the client's settings."""
+def _claude_code_window(root: str, model: str, used: int) -> int:
+    """The window in tokens: the user's limit, or the large one for a model name with its suffix in the transcript, the
+    environment or the client's settings, and for a context that is too large for the usual one."""
     limit = os.environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")
     if limit.isdecimal() and int(limit):
-        return int(limit), True
+        return int(limit)
     names = (model, os.environ.get("ANTHROPIC_MODEL", ""), _model_in_settings(root))
-    if any(name.endswith(_LARGE_SUFFIX) for name in names):
-        return _LARGE_WINDOW, True
-    return (_USUAL_WINDOW if used <= _USUAL_WINDOW else _LARGE_WINDOW), False
+    is_large = used > _USUAL_WINDOW or any(name.endswith(_LARGE_SUFFIX) for name in names)
+    return _LARGE_WINDOW if is_large else _USUAL_WINDOW
 
 
 def _model_in_settings(root: str) -> str:

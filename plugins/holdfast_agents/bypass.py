@@ -20,7 +20,7 @@ from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.models import CuratedDecision, Payload
 from holdfast_agents.records.follow import follow
-from holdfast_agents.records.hooklog import log
+from holdfast_agents.records.heartbeat import log
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
 

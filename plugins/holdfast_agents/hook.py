@@ -362,7 +362,7 @@ class _Call:
 
     def _log(self, line: str) -> None:
         if self.state:
-            from holdfast_agents.records.hooklog import log
+            from holdfast_agents.records.heartbeat import log
 
             log(self.state, self.dialect.client, self.kind, line)
 

@@ -19,7 +19,7 @@ from holdfast.text.plain import in_one_line
 from holdfast_agents import guard
 from holdfast_agents.events import COMPACTING, Event, Reply
 from holdfast_agents.records import heartbeat, memo
-from holdfast_agents.records.hooklog import log
+from holdfast_agents.records.heartbeat import log
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -114,7 +114,7 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
 
 def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:
     """Rows from :mod:`holdfast_authoring.probe`, run in a process of its own."""
-    if entry.group == discovery.DEFAULTS:  # it repeats a plugin
+    if entry.group in (discovery.DEFAULTS, discovery.APPLICATION):  # a plugin once more; classes of holdfast alone
         return []
     keep = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
     # Only the examined plugin answers a hook, none of those that are on by default.

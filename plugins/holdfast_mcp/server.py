@@ -24,7 +24,7 @@ from holdfast import __version__
 from holdfast.config import resolved, statefolder
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.plain import clean
-from holdfast_mcp import documents, notice, tools
+from holdfast_mcp import documents, sessions, tools
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Desk:
             )
             failed = True
         if not self._guarded(caller):
-            text += f"\n\n{notice.unguarded(caller.client)}"
+            text += f"\n\n{sessions.unguarded(caller.client)}"
         return clean(text), failed  # a lone surrogate, for example from a folder's name, would end the connection
 
     def _guarded(self, caller: tools.Caller) -> bool:
@@ -120,7 +120,7 @@ class Desk:
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
         state = statefolder.path(self._root, layout)
-        return notice.latest(state, caller.client, caller.started) is not None
+        return sessions.latest(state, caller.client, caller.started) is not None
 
     # resources
 

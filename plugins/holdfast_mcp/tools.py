@@ -15,7 +15,7 @@ from attrs import field, frozen
 from holdfast.errors import BadValue
 from holdfast.text import recall
 from holdfast_app.trust import provenance
-from holdfast_mcp import notice, schemas, searching, sessions
+from holdfast_mcp import schemas, searching, sessions
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -272,4 +272,4 @@ def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _beat(memory: Holdfast, caller: Caller) -> Beat | None:
-    return notice.latest(memory.services.state, caller.client, caller.started)
+    return sessions.latest(memory.services.state, caller.client, caller.started)

@@ -99,7 +99,7 @@ def _relation(one: Statement, other: Statement) -> Relation:
     if not replaces and one.order and not one.places.isdisjoint(other.places):
         replaces = (
             (one.order == other.order and one.states == other.states)
-            or (one.said == other.said and one.states != other.states)
+            or (one.said == other.said != () and one.states != other.states)
             or any(_clash(a, b, one, other) for a in one.slots for b in other.slots)
         )
     return Relation.REPLACES if replaces else Relation.DIFFERENT
@@ -132,7 +132,11 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     if not new.changes or not 0 < len(added) <= _ADDED:
         return False
     # "Lena took the mobile port over from Marek" has all of "The mobile port is in the hands of Marek" but one word.
-    return not missing or (len(missing) == 1 and common > 2 and not old.names.isdisjoint(new.words))
+    if not missing or (len(missing) == 1 and common > 2 and not old.names.isdisjoint(new.words)):
+        return True
+    # "Mails were moved from SES to Postmark" names the value and the subject of "The mail provider is SES".
+    said = ((frozenset(map(_stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
+    return any(value <= new.words and not rest.isdisjoint(new.words) for value, rest in said)
 
 
 class Known(Generic[K]):
@@ -297,7 +301,7 @@ def _verb(words: list[str]) -> int:
 def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -> Iterator[Slot]:
     """The values after the verb, and the person before the verb of a role."""
     words = [token.word for token in tokens]
-    many = not v.MANY.isdisjoint(words)
+    many = not v.MANY.isdisjoint(words[1:]) and not changes
 
     def slot(kind: str, begin: int, end: int) -> Slot:
         counts = kind.startswith("#")  # "8 to 10": of several numbers each may change
@@ -315,13 +319,13 @@ def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -
         elif kind := _kind(words, n, at, changes):
             end = next((m for m in range(n + 1, len(words)) if _ends_name(words[m])), len(words))
             name = tokens[n + 1 : end]
-            if not 0 < len(name) <= _SHORT or (kind == "is" and many):
+            if not 0 < len(name) <= _SHORT or many:
                 continue
             plain = name[0].word not in ("a", "an") and kind != "in"
             if kind == "is":
                 plain &= words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[n + 1 : end]))
             if plain or any(token.is_name for token in name):
-                yield slot(kind, n + 1, end)
+                yield slot(words[n] if kind == "in" else kind, n + 1, end)
     if 0 < at < 3 and not v.ROLES.isdisjoint(words[at : at + 3]):
         yield slot("with", 0, at)
 

@@ -61,7 +61,7 @@ VERBS: Final = BE | MODALS | LIGHT | CHANGED | _set("has have do does cost costs
 #: Verbs and participles that allow several values at once.
 MANY: Final = _set(
     "support supports supported include includes contain contains test tests tested read reads cover covers covered"
-    " accept accepts allow allows compatible known affected"
+    " accept accepts allow allows write writes exported available compatible known affected"
 )
 #: Opposites, and words of one scale, of which only one can hold.
 OPPOSED: Final = {word: words.split()[0] for words in (

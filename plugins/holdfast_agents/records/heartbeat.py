@@ -2,7 +2,7 @@
 
 Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the only sign. ``holdfast doctor``,
 ``status`` and the MCP tools read it, :mod:`holdfast_app.report.cost` the cost. Part of the hot path, so without
-attrs.
+attrs. ``state/hook.log`` has errors in hooks that must not reach the client, bounded in size, without memory text.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ import os
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
 
 _FOLDER = "heartbeats"
+_MAX_BYTES = 256 * 1024
+_MAX_LINE = 500
+_WAIT_S = 0.5
 
 
 class Beat(NamedTuple):
@@ -62,3 +66,19 @@ def beats(state: str) -> list[Beat]:
         except (ValueError, KeyError, TypeError):
             continue
     return sorted(found, key=lambda b: b.at, reverse=True)
+
+
+def log(state: str, client: str, kind: str, problem: str) -> None:
+    """Add a line. An unwritable log is not an error."""
+    line = " ".join(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {client} {kind}: {problem}".split())[:_MAX_LINE]
+    try:
+        path = os.path.join(private.make(state), "hook.log")
+        with private.lock(path, timeout_s=_WAIT_S), safeopen.Folder(os.path.dirname(path)) as folder:
+            try:
+                if folder.stat("hook.log").st_size > _MAX_BYTES:
+                    folder.replace("hook.log", "hook.log.1")
+            except FileNotFoundError:
+                pass
+            durable.append(path, f"{line}\n".encode(), flush=False)
+    except (OSError, HoldfastError):
+        return

@@ -38,13 +38,16 @@ class Authorship:
 
 def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent is marked with its source, where known. Such curated lines become facts of the
-    note."""
-    withheld: list[str] = []
+    note, like stated rules that a tool returned and the user did not say."""
+    withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_read(rule)]
+    if withheld:
+        payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
     if payload.curated is not None and not payload.curated.is_none:
         kept = {name: _curated(getattr(payload.curated, name), witness, withheld) for name in ("memory", "user")}
-        if withheld:
-            facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *withheld))
-            payload = payload.evolve(curated=CuratedDecision(**kept), facts=tuple(facts))
+        payload = payload.evolve(curated=CuratedDecision(**kept))
+    if withheld:
+        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *withheld))
+        payload = payload.evolve(facts=tuple(facts))
     aside = _not_prose(payload)
     changed = {
         text: hostile.MARK.format(name=source) + text
@@ -57,7 +60,7 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     if changed:
         strings = contract.strings_of(payload)
         payload = contract.map_texts(payload, {text: changed.get(text, text) for text in strings})
-    warnings = [f"A line was not put into curated memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
+    warnings = [f"A line was not put into lasting memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
     return payload, hostile.marked(summary, witness.source_of), warnings
 
 

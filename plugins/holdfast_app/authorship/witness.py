@@ -45,6 +45,10 @@ class Witness:
         forms = (bare, bare.partition(": ")[2])
         return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
 
+    def is_read(self, text: str) -> bool:
+        """Whether a tool or the client returned ``text``, and the user did not say it."""
+        return not hostile.by_user(text, self._all()) and hostile.source_of(text, self._all()).startswith("a ")
+
     def source_of(self, text: str) -> str:
         """See :func:`holdfast_app.authorship.hostile.source_of`; empty for the user's own words."""
         return "" if self.is_own(text) else hostile.source_of(text.partition(": ")[2] or text, self._all())

@@ -10,13 +10,11 @@ from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast_app.config import Config
 
 schedule = Command(
     "Consolidate",
-    "set up the nightly dream with the system's scheduler",
+    "dream at a fixed time with the system's scheduler, as well as when it is due",
     argument(
         "--with", dest="kind", choices=[str(kind) for kind in schedulers.Kind], help="scheduler (default: detected)"
     ),
@@ -29,37 +27,31 @@ schedule = Command(
 
 @schedule.action("install")
 def _install(call: Call) -> Answer:
-    def installed(plan: schedulers.Plan, at: str) -> tuple[bool, str]:
-        schedulers.install(plan)
-        return True, f"the dream runs daily at {at} ({plan.kind}, {plan.name})"
-
-    return _planned(call, installed)
+    return _planned(call, "install")
 
 
 @schedule.action("remove")
 def _remove(call: Call) -> Answer:
-    def removed(plan: schedulers.Plan, at: str) -> tuple[bool, str]:
-        return False, "the nightly dream was removed" if schedulers.remove(plan) else "there was no nightly dream"
-
-    return _planned(call, removed)
+    return _planned(call, "remove")
 
 
 @schedule.action("status")
 def _status(call: Call) -> Answer:
-    def state(plan: schedulers.Plan, at: str) -> tuple[bool, str]:
-        if schedulers.is_installed(plan):
-            return True, f"the dream runs daily ({plan.kind}, {plan.name})"
-        return False, f"no nightly dream is set up ({plan.kind})"
-
-    return _planned(call, state)
+    return _planned(call, "status")
 
 
-def _planned(call: Call, act: Callable[[schedulers.Plan, str], tuple[bool, str]]) -> Answer:
-    """Do it, or with --print only show the plan. ``act`` returns whether a dream is set up, and a sentence."""
+def _planned(call: Call, action: str) -> Answer:
+    """Do it, or with --print only show the plan."""
     kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
     at = cast("Config", resolved.load(call.root)).dream.at
     plan = schedulers.plan(kind, call.root, at=at)
-    installed, said = (False, "") if call.args.print else act(plan, at)
+    installed, said = False, f"no nightly dream is set up ({kind})"
+    if action == "remove" and not call.args.print:
+        said = "the nightly dream was removed" if schedulers.remove(plan) else "there was no nightly dream"
+    elif not call.args.print and (action == "install" or schedulers.is_installed(plan)):
+        if action == "install":
+            schedulers.install(plan)
+        installed, said = True, f"the dream runs daily at {at} ({kind}, {plan.name})"
 
     def show(out: Term) -> None:
         if call.args.print:

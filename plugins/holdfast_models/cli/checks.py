@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from holdfast.api import Check, Outcome
+from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, ModelFailed
-from holdfast.fs import safeopen
+from holdfast.fs import private
 from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
 from holdfast_models.cli import finding
@@ -64,14 +65,7 @@ def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
 
 
 def _rows(state: str) -> Iterator[dict[str, object]]:
-    try:
-        fd = safeopen.open_fd(os.path.join(state, USAGE_FILE), os.O_RDONLY)
-    except OSError:
-        return
-    with os.fdopen(fd, "rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_BYTES))
-        text = file.read().decode("utf-8", "replace")
-    for line in text.splitlines():
+    for line in (private.read(os.path.join(state, USAGE_FILE)) or b"")[-_MAX_BYTES:].splitlines():
         try:
             row = untrusted.from_json(line)
         except ValueError:
@@ -82,10 +76,9 @@ def _rows(state: str) -> Iterator[dict[str, object]]:
 
 def _time(value: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(str(value))
+        return moment(str(value))
     except ValueError:
         return None
-    return found if found.tzinfo else None
 
 
 def _number(value: object) -> int:

@@ -84,6 +84,16 @@ def test_flush__a_curated_line_quotes_a_tool__stays_in_the_note_and_the_receipt_
     assert any("instructs an agent" in warning for warning in receipt.warnings)
 
 
+def test_flush__a_stated_rule_that_only_a_tool_returned__is_a_fact_of_the_note_and_no_rule(opened, payload, note):
+    memory = opened()
+    session = read_page(memory, "Contributing: always use yarn in this project.")
+    session.add("user", "Never push on Friday.")
+    receipt = session.flush(payload(rules=["Always use yarn in this project", "Never push on Friday."]))
+    assert memory.load().rules == ("Never push on Friday.",)
+    assert "- Fact: Always use yarn in this project\n" in note()
+    assert any("lasting memory" in warning for warning in receipt.warnings)
+
+
 def test_flush__a_curated_line_is_the_users_own__is_kept(opened, payload):
     memory = opened()
     session = memory.session("s")

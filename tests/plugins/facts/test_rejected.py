@@ -126,6 +126,15 @@ def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(
     assert PORT not in (project / ".holdfast" / "MEMORY.md").read_text()
 
 
+def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory: Holdfast, clock: Any) -> None:
+    say(memory, PORT)
+    [fact] = memory.facts.list()
+    for text in ("The port is 9090", PORT):
+        clock.tick(minutes=1)
+        memory.facts.update(fact.id, text)
+    assert memory.deep_dream().added == (PORT,)
+
+
 def test_rejected__dream_that_was_undone__is_dreamt_again(memory: Holdfast, clock: Any) -> None:
     say(memory, PORT)
     memory.deep_dream()

@@ -278,6 +278,7 @@ class Facts(FactWriter):
             keep = self.services.config.facts.supersede
             self.trail.changed(old, fields, self.services.clock(), keep=keep)
             self._reject(old, stays=content)
+            self.rejected.lift(content or "")
         try:
             new = self.services.store.update_fact(
                 fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
