@@ -29,11 +29,28 @@ _PROFILE = {
 
 
 def text_of(content: object) -> str:
-    """An API answer's text: the string itself, or the text blocks of a list, each on a new line."""
+    """An answer's text, which is the string itself, or the text in a list of blocks (type ``text``, and plain strings).
+
+    Consecutive strings are chunks of one string and may split a word. Each block starts on a new line.
+    """
     if isinstance(content, str):
         return content
-    blocks = [block for block in _list(content) if isinstance(block, Mapping)]
-    return "\n".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list | tuple):
+        return ""
+    parts: list[str] = []
+    chunks = False
+    for block in content:
+        if isinstance(block, str):
+            if chunks:
+                parts[-1] += block
+            else:
+                parts.append(block)
+        elif isinstance(block, Mapping) and block.get("type", "text") in ("text", "output_text"):
+            parts.append(str(block.get("text") or ""))
+        chunks = isinstance(block, str)
+    return "\n".join(filter(None, parts))
 
 
 def extraction(text: str) -> Extraction:

@@ -12,7 +12,7 @@ because there is one at a time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -76,8 +76,4 @@ def _values(text: str) -> dict[str, frozenset[str]]:
 
 
 def _words(text: str) -> set[str]:
-    return {word[:_STEM] for word in _content(_WORD.findall(text.casefold()))}
-
-
-def _content(words: Iterable[str]) -> Iterable[str]:
-    return (word for word in words if len(word) > 2 and word not in _EMPTY)
+    return {word[:_STEM] for word in _WORD.findall(text.casefold()) if len(word) > 2 and word not in _EMPTY}

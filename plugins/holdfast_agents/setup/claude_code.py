@@ -60,8 +60,11 @@ def needed(where: Where) -> Needed:
     """See :func:`holdfast_agents.setup.clients.needed`."""
     base = where.root if where.in_project else claude_folder()
     inside = (".claude",) if where.in_project else ()
-    what = f"{len(EVENTS)} hooks, and leave to flush"
-    part = evolve(hooks(where.program, _guard_path(where, base)), listed={_ALLOW: _leave(where.program)})
+    what = f"{len(EVENTS)} hooks, and permission to flush"
+    part = evolve(
+        hooks(where.program, _guard_path(where, base)),
+        listed={_ALLOW: f"Bash({program.spelled(where.program)} flush:*)"},
+    )
     settings = where.place(part, what, base, *inside, _FILE)
     script = guard(f"take holdfast's hooks out of {settings.shown}")
     places = [
@@ -80,10 +83,6 @@ def needed(where: Where) -> Needed:
         by_hand.insert(1, _SERVER_QUESTION)
         places.append(where.place(_server(where.program), "the MCP server", base, ".mcp.json"))
     return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
-
-
-def _leave(words: tuple[str, ...]) -> str:
-    return f"Bash({program.spelled(words)} flush:*)"
 
 
 def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:

@@ -1,4 +1,5 @@
-"""``holdfast install``: add holdfast's hooks to a client, so that it drops context only after a verified flush."""
+"""``holdfast install`` adds holdfast's hooks to a client, so that it drops context only after a verified flush, and
+``holdfast uninstall`` removes them. The memory stays."""
 
 from __future__ import annotations
 
@@ -103,6 +104,30 @@ def install(call: Call) -> Answer:
     told = [{"message": message, "next_step": step} for message, step in notices]
     table: dict[str, Any] = {**named(call, where), "files": files, "by_hand": by_hand, "notices": told}
     return Answer(table | ({"model": model} if model else {}), show)
+
+
+@Command(
+    "Guard a client",
+    "remove holdfast's hooks from a client",
+    *WHERE,
+    examples=("holdfast uninstall claude-code", "holdfast uninstall codex --scope user"),
+    notes="A file that only holdfast changed gets its original content back, byte for byte. The memory stays.",
+)
+def uninstall(call: Call) -> Answer:
+    """Take holdfast's hooks out of the client's settings."""
+    where = where_of(call)
+    done = placing.take_out(needed(call.args.client, where).places)
+
+    def show(out: Term) -> None:
+        gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
+        place = home_short(where.root) if where.in_project else "your own settings"
+        state = "no longer guarded" if gone else "not guarded, so nothing was changed"
+        out.say(f"{out.mark('ok' if gone else 'dot')} {CLIENTS[call.args.client]} is {state} in {out.bold(place)}")
+        say_files(out, [d for d in done if d.fate is not placing.Fate.ABSENT])
+        if gone:
+            out.say("\n  The memory is still there. From now on this client drops context without a flush.")
+
+    return Answer({**named(call, where), "files": as_tables(done), "by_hand": []}, show)
 
 
 def where_of(call: Call) -> Where:

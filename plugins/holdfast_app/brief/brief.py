@@ -30,7 +30,7 @@ from holdfast_app import upkeep
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
-from holdfast_app.brief.resume import artifacts, own_first, resume
+from holdfast_app.brief.resume import artifacts, resume
 from holdfast_app.data_loss import losses
 from holdfast_app.trust import provenance
 
@@ -224,7 +224,7 @@ def _open_and_closed(
     """The open work, that of ``session`` first, and the newest closed entry. A project whose work always closed has no
     handoff, so the newest note shows what was done last."""
     entries = tuple(entries)
-    work = own_first([one for one in entries if one.is_open], session)
+    work = tuple(sorted((one for one in entries if one.is_open), key=lambda one: one.session != session))
     closed = next((one for one in entries if not one.is_open), None)
     if work or closed or not days:
         return work, closed

@@ -32,11 +32,6 @@ _NEXT_CHARS: Final = 160
 _LEAST: Final = 60
 
 
-def own_first(work: Sequence[handoff.Work], session: str) -> tuple[handoff.Work, ...]:
-    """The entries, with the entry of ``session`` first."""
-    return tuple(sorted(work, key=lambda w: w.session != session))
-
-
 def resume(
     services: Services,
     work: Sequence[handoff.Work],

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import define
 
 from holdfast.errors import HoldfastError
+from holdfast.journal.journal import Journal
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.view.journals import Incident
+from holdfast_app.view.journals import incidents as of_journal
 
 if TYPE_CHECKING:
     from holdfast_app.sessions.status import Status
@@ -136,7 +138,7 @@ def incidents(project: Project, now: Status, first: date) -> list[Incident]:
     for one in now.sessions:
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
-                found.extend(project.journals.incidents(one.id))
+                found.extend(of_journal(Journal(project.services.state, one.id)))
     found = [one for one in found if one.at.astimezone(project.zone).date() >= first]
     return sorted(found, key=lambda one: one.at, reverse=True)
 

@@ -98,10 +98,6 @@ class Journals:
             raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
         return _read(journal)
 
-    def incidents(self, session: str) -> list[Incident]:
-        """A session's refused flushes and overrides, oldest first. Raises: Unavailable."""
-        return list(_incidents(Journal(self._services.state, session)))
-
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
         """The state (stored, replaced or missing) of each document in the receipt, in order, and
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
@@ -135,11 +131,12 @@ def _read(journal: Journal) -> Story:
             if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
                 override = ""
     found = tuple(messages.values())
-    return Story(messages=found, passages=passages, incidents=list(_incidents(journal)), kept_from=kept_from)
+    return Story(messages=found, passages=passages, incidents=list(incidents(journal)), kept_from=kept_from)
 
 
-def _incidents(journal: Journal) -> Iterator[Incident]:
-    """The journal's incidents. The first refusal after an override is the flush that it let through."""
+def incidents(journal: Journal) -> Iterator[Incident]:
+    """A session's refused flushes and overrides, oldest first. The first refusal after an override is the flush that it
+    let through. Raises: Unavailable."""
     session = journal.session_id
     is_let_through = False
     for entry in journal.of_kinds(refusals.KIND, "override"):

@@ -24,6 +24,7 @@ from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
 from holdfast.text.plain import one_line
+from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -91,16 +92,27 @@ class WorkList:
         return {rule_id(rule): rule for entry in entries for rule in reversed(entry.rules)}
 
     def remove_rule(self, name: str) -> None:
-        """Remove the rule with this id. It stays in its note. Raises: as :meth:`list`, and NotFound."""
+        """Remove the rule with this id, also from MEMORY.md. It stays in its note, and does not come back from there.
+        Raises: as :meth:`list`, and NotFound; Conflict."""
+        removed: list[str] = []
 
         def without(there: Iterable[Work]) -> tuple[Work, ...]:
             entries = tuple(there)
             found = [rule for entry in entries for rule in entry.rules if rule_id(rule) == name]
             if not found:
                 raise NotFound(f"No rule has the id {name!r}.", next_step="Run `holdfast work` to list the rules.")
+            removed.append(found[0])
             return handoff.without_rule(entries, found[0])
 
-        Documents(services=self._services, session_id="").change_handoff(without)
+        services = self._services
+        Documents(services=services, session_id="").change_handoff(without)
+        Rejected(services).add([key_of(removed[-1])], services.now())
+        name = services.layout.name(Surface.MEMORY)
+        document = services.store.read(name)
+        lines = document.text.splitlines(keepends=True) if document is not None else []
+        kept = [line for line in lines if same_key(line.strip().removeprefix("- ")) != same_key(removed[-1])]
+        if document is not None and len(kept) < len(lines):
+            services.store.replace(Surface.MEMORY, name, "".join(kept), document.revision)
 
     # closing and reopening
 

@@ -79,9 +79,11 @@ def plugins(call: Call) -> Answer:
                 out.say()
                 out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
 
-    kinds = ("backend" if s.group == BACKENDS else "plugin" for s in found)
-    keys = ("name", "distribution", "version", "hooks", "status", "reason")
-    rows = [{"kind": kind, **{key: getattr(s, key) for key in keys}} for kind, s in zip(kinds, found, strict=True)]
+    keys = ("distribution", "version", "hooks", "status", "reason")
+    kinds = {BACKENDS: "backend"}
+    rows = [
+        {"name": s.name, "kind": kinds.get(s.group, "plugin"), **{key: getattr(s, key) for key in keys}} for s in found
+    ]
     return Answer({"plugins": rows}, show)
 
 

@@ -66,6 +66,18 @@ def test_doctor__dream_has_not_ended__is_running_while_it_holds_the_lock_and_was
         assert "was killed" in " ".join(noted("doctor").out.split())
 
 
+def test_rule__closed_by_a_person__leaves_memory_and_no_dream_brings_it_back(run, project):
+    run("add", "user", "Always run pytest -q before you commit.", "--session", "s1")
+    run("end", "--session", "s1")
+    run("dream")
+    assert "- Always run pytest -q before you commit." in memory(project)
+    (rule,) = [one["id"] for one in run("work", "--json").json["rules"]]
+    assert run("work", "close", rule).code == 0
+    assert "pytest" not in memory(project)
+    run("dream", "--force")
+    assert "pytest" not in memory(project)
+
+
 @pytest.mark.req("R103", "R104")
 def test_dream__said_in_three_sessions__is_proposed_and_only_a_person_puts_it_into_memory(run, project):
     asked = "Please keep functions under 40 lines"

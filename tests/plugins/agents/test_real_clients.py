@@ -62,12 +62,12 @@ class Model:
         if "summary" in json.dumps(said[-1]).lower() and not questions:  # after it a hook's context may come
             self.summaries += 1
             text = "<summary>\n## Goal\nFix the login test\n</summary>"  # without the tags Claude Code asks again
-        elif questions:
+        elif questions and body.get("tools"):
             self.questions |= questions
             command = questions.pop()
             for line, value in STATED.items():
                 command = command.replace(line, f"{line.partition(':')[0]}: {value}")
-        elif self.commands:
+        elif self.commands and body.get("tools"):  # not the request for a title
             command = self.commands.pop()
         form = _responses if "/responses" in path else _messages if "/messages" in path else _chat
         return form(text, self.tokens, _call(body, command) if command else None)
@@ -281,9 +281,8 @@ class Codex(Real):
         self._session = ("resume", started["thread_id"])
 
     def compact(self) -> None:
-        if self.model.tokens < 90_000:
-            self.model.tokens = 95_000
-            self.say("Go on with the test.")
+        self.model.tokens = 95_000
+        self.say("Go on with the test.")
         self.say("Next step, please.")
 
 

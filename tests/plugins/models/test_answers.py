@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from typing import Any
@@ -68,6 +69,12 @@ def test_extraction__thought_that_never_ends__answer_at_its_end_counts(text: str
     assert fact.content.endswith("tabs")
 
 
+@given(st.lists(st.integers(min_value=0, max_value=len(ANSWER)), max_size=5))
+def test_extraction__answer_in_chunks__words_stay_whole(cuts: list[int]) -> None:
+    ends = [0, *sorted(cuts), len(ANSWER)]
+    assert text_of([ANSWER[a:b] for a, b in itertools.pairwise(ends)]) == ANSWER
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -87,6 +94,7 @@ def test_without_thoughts__any_form__only_the_answer_is_left(text: str, left: st
     [
         ("a", "a"),
         ([{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "b"}, {"type": "text", "text": "c"}], "a\nc"),
+        (["a", "b", {"type": "text", "text": "c"}, "d", "e"], "ab\nc\nde"),
         (None, ""),
         ([None, 3, {"type": "text", "text": None}], ""),
     ],
