@@ -193,7 +193,7 @@ class ModelPlugin(ABC):
         from holdfast_keys import origins
 
         origin = self._checked_origin()
-        return "" if origin == origins.of(self.address) else origin
+        return "" if self.address and origin == origins.of(self.address) else origin
 
     def _checked_origin(self) -> str:
         from holdfast_keys import origins

@@ -80,7 +80,7 @@ def test_rule__closed_by_a_person__leaves_memory_and_no_dream_brings_it_back(run
 
 @pytest.mark.req("R103", "R104")
 def test_dream__said_in_three_sessions__is_proposed_and_only_a_person_puts_it_into_memory(run, project):
-    asked = "Please keep functions under 40 lines"
+    asked = "The footer hides the button on small screens"
     for number in range(3):
         run("add", "user", f"{asked}. Add page {number}.", "--session", f"s{number}")
         run("end", "--session", f"s{number}")
@@ -98,7 +98,13 @@ def test_dream__said_in_three_sessions__is_proposed_and_only_a_person_puts_it_in
 @pytest.mark.req("R104")
 def test_dream__proposal_of_a_repetition_is_rejected__is_not_proposed_again(run, project):
     for number in range(3):
-        run("add", "user", "Please keep functions under 40 lines", "--session", f"s{number}")
+        run(
+            "add",
+            "user",
+            f"The footer hides the button on small screens. Add page {number}.",
+            "--session",
+            f"s{number}",
+        )
         run("end", "--session", f"s{number}")
     run("dream")
     assert run("dream", "review", "reject").code == 0

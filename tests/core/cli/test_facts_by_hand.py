@@ -37,10 +37,10 @@ def test_edit__content_is_a_dash__read_from_stdin(run):
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_forget__edited_and_forgotten__no_file_of_the_project_holds_it(run, project, backend):
     use(project, backend)
-    for text in ("zebrafish one", "zebrafish two", "stays"):
+    for text in ("zebrafish have stripes", "zebrafish eat algae", "stays"):
         run("remember", text)
     first, second, _ = ids(run)
-    run("facts", "edit", first, "--content", "zebrafish three")
+    run("facts", "edit", first, "--content", "zebrafish have fins")
     assert holding(project, "zebrafish") != []
     assert run("facts", "forget", first, second).code == 0
     assert holding(project, "zebrafish") == []

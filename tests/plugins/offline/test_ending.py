@@ -54,7 +54,7 @@ ASK = ("user", "Fix the login test")
         ("Fixed. Do you want me to also fix the docs or not?", "none"),
         ("Gut.\n\nAls Nächstes ergänze ich einen Test.", "Gut. Als Nächstes ergänze ich einen Test."),
         ("テストは通りました。次に文書を更新します。", "テストは通りました。 次に文書を更新します。"),
-        ("Listo.\n\nPróximo paso: actualizar la guía", "Próximo paso: actualizar la guía"),
+        ("Listo.\n\nPróximo paso: actualizar la guía", "actualizar la guía"),
         ("Fertig.\n\nNächste Schritte: keine", "none"),
         ("Hi! What can I do for you today?", "none"),
     ],

@@ -157,8 +157,8 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
 
 
 def tail(texts: Iterable[str], limit: int = MAX_NEXT) -> str:
-    """The end of the newest of ``texts``, newest first: whole sentences of at most ``limit`` characters, from a label
-    "Next:" on, without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end of
+    """The end of the newest of ``texts``, newest first: whole sentences of at most ``limit`` characters, after a label
+    "Next:", without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end of
     the text before it."""
     kept: list[str] = []
     room = limit
@@ -169,10 +169,11 @@ def tail(texts: Iterable[str], limit: int = MAX_NEXT) -> str:
                 continue
             if kept and len(unit) >= room:
                 return " ".join(kept)
-            kept.insert(0, cut(unit, limit))
+            begins = _BEGINS.match(unit)
+            kept.insert(0, cut(unit[begins.end() :].strip() if begins else unit, limit))
             room -= len(kept[0]) + 1
-            if _BEGINS.match(unit):
-                return " ".join(kept)
+            if begins:
+                return " ".join(filter(None, kept))
         if limit - room > _FEW:
             break
     return " ".join(kept)
