@@ -241,18 +241,14 @@ _DID_BRANCH = _re(
 )
 _LONG_LIVED = _re(rf"(?:{w.LONG_LIVED})")
 _FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|sql|cfg|ini)")
-_CONVENTION = _re(
-    r"\b(?:must|never|always|only|should|do not|don't|named|every|each|all|nightly|daily|runs?|deploys?)\b"
-)
 
 
 def branch(text: Text) -> str:
     """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
     line = text.plain
-    if ("/" not in line and "branch" not in line.lower()) or _CONVENTION.search(line):
-        return ""
     found = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH) for ref in rule.finditer(line))
-    return "names a topic branch" if any(_is_topic(ref["ref"], ref[0]) for ref in found) else ""
+    named = not _HABIT.search(line) and any(_is_topic(ref["ref"], ref[0]) for ref in found)
+    return "names a topic branch" if named else ""
 
 
 def _is_topic(ref: str, said: str) -> bool:

@@ -77,7 +77,8 @@ _LABEL: Final = Lazy(
     re.IGNORECASE,
 )
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update)\b[,:]?\s+)"
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update"
+    r"|(?:in|for) this (?:project|repo\w*|codebase))\b[,:]?\s+)"
     r"{0,2}[*_]{0,3}"
 )
 #: A sentence that does not point to what only the moment explains, of at least three words.
@@ -90,10 +91,11 @@ _GENERAL: Final = (
 )
 _ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
 #: Subjects that say what the sentence is about.
-_SUBJECT: Final = (
+_ABOUT: Final = (
     r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
-    r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)(?:[\w'’$/.,-]+ ){1,8}?"
+    r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)"
 )
+_SUBJECT: Final = _ABOUT + r"(?:[\w'’$/.,-]+ ){1,8}?"
 _MUST: Final = r"(?:must|ha(?:s|ve) to|shall|(?:should|may|can) (?:always|never|not|only))"
 #: Code, a path, a number, an address or a name.
 _VALUE: Final = r"(?=.*(?:`|\w[./_@-]\w|\d|(?-i:\w[A-Z]|[a-z,] [A-Z])))"
@@ -108,7 +110,8 @@ _CALM: Final = (
 _TOPIC: Final = r"(?=(?:the|our|my|all)\b|(?-i:[A-Z]))"
 _BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
 _WE_DO: Final = (
-    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|are on)"
+    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|write|build"
+    r"|test|review|are on)"
 )
 _STATES: Final = (
     r"(?:is|are|runs?|lives?|uses?|owns?|maintains?|belongs?|hosts?|points?|listens?|handles?|expires?|sits?|deploys?|goes"
@@ -120,8 +123,9 @@ _STATES: Final = (
 _FORMS: Final = (
     (
         Cue(Kind.REJECTED, whole=True),
-        rf"{_WE}(?:tried(?! to\b)|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
-        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too \w+)\b{_BECAUSE}",
+        rf"{_WE}(?:tried(?! to\b(?!.*\bbut\b))|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
+        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too)\b{_BECAUSE}",
+        rf"{_SUBJECT}(?:was|were) (?:dropped|removed|abandoned)\b{_BECAUSE}",
         r".*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
     ),
     (
@@ -135,16 +139,19 @@ _FORMS: Final = (
         rf"(?:whenever|every time|each time|(?:before|after) (?:each|every|any|you|\w+ing)\b)(?=.*, ){_LASTING}",
         r"if .{4,120}, (?:then )?(?:stop|ask|do not|don['’]t|never|always|use|run|tell|escalate|say|skip)\b",
         rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
-        rf"(?:ask|tell|call|warn|address) (?:me|us) {_LASTING}",
+        rf"(?:(?:ask|tell|call|warn|address) (?:me|us)|(?:ask|wait|stop|confirm)(?: first)? before) {_LASTING}",
+        rf"{_ABOUT}{_LASTING}{_CALM}[^?]*\b(?:everything|everywhere|anything|anywhere|nothing)\b",
+        rf"{_ABOUT}{_LASTING}[^,?]+, (?:not|never) |[^?]*, so (?:please )?(?:avoid|always|never|don['’]t|use|keep) \w",
         rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
         rf"(?:write|answer|reply|report) {_ANY_IN}",
-        rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|like (?:my|our|all))\b{_MORE}",
+        rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|(?:do not |don['’]t )like|like (?:my|our|all))\b{_MORE}",
         rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
-        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* before)\b{_LASTING}",
+        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere))\b{_LASTING}",
         rf"(?:(?:we|i)(?:['’]d| would) (?:rather|prefer)|(?:the )?users? (?:wants?|prefers?))\b{_MORE}",
         rf"{_SUBJECT}{_MUST} (?!have\b|be (?:an?|the|some\w*|wrong)\b){_MORE}",
         rf"(?:every|each|all|any|everything|nothing|nobody)\b.* (?:needs?|goes|gets|may|can|is|are) {_LASTING}",
-        rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b|you (?:can|may) .*\b(?:except|but not|only)\b",
+        rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b",
+        r"you (?:can|may) (?:skip|ignore|.*\b(?:except|but not|only))\b",
         r"(?:max(?:imum)?|min(?:imum)?|at most|at least|no more than|we can(?:not|['’]t)? (?:spend|exceed))\b.*\w",
         rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
         r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
@@ -164,14 +171,15 @@ _FORMS: Final = (
     (
         Cue(Kind.FACT, Category.CORRECTION, STATED, whole=True),
         rf"(?:that['’]s|that is|this is) (?:wrong|not right|incorrect)\b(?=.*\b(?:use|is|it['’]s|are)\b){_MORE}",
-        rf"(?:it['’]s|it is) (?=.*, not\b)|use (?=.*\binstead\b){_VALUE}|(?:sorry, |scratch that|i meant)\b.*\w",
+        rf"(?:it['’]s|it is) (?=.*(?:, not\b|\bnot\b.*, ))|use (?=.*\binstead\b){_VALUE}",
+        r"(?:sorry, |scratch that|i meant)\b.*\w",
     ),
     (
         STATED_FACT,
         rf"{_TOPIC}{_CALM}{_VALUE}{_SUBJECT}{_STATES} \S",
         rf"{_TOPIC}{_CALM}{_SUBJECT}(?:owns|is called|is named) \S",
         rf"we (?:now |only |do not |don['’]t )?{_WE_DO}\b{_LASTING}",
-        rf"(?:the goal is|we want) to {_LASTING}",
+        rf"(?:the goal is|we want) to {_LASTING}|{_CALM}this (?:repo\w*|project|service|app|codebase) {_STATES} \S",
     ),
 )
 #: A sentence that only says what is so, which is worth keeping when the message has no other.
@@ -209,7 +217,7 @@ def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] 
             found = (STATED_FACT, 0)
     if found is None or not (user or found[0].is_agents):
         return None
-    if any(sentence[: max(found[1], 16)].count(mark) % 2 for mark in '`"'):
+    if any(sentence[: max(found[1], 4)].count(mark) % 2 for mark in '`"'):
         return None  # inside code or a quotation
     return found
 

@@ -170,13 +170,10 @@ class _Job(Walk):
             if days and self._is_old(path, days):
                 self._remove(path)
         elif rules.log and len(inside) == 1 and path.endswith(".jsonl") and inside[0] not in _LASTING:
-            self._trim(path, rules.log)
-
-    def _trim(self, path: str, days: int) -> None:
-        before = self.services.clock() - timedelta(days=days)
-        walk = Walk(services=self.services, edit=_OldRows(before), dry_run=self.dry_run)
-        walk.file(path)
-        self.changed += [evolve(one, kind="log lines", removed=True) for one in walk.changed]
+            before = self.services.clock() - timedelta(days=rules.log)
+            walk = Walk(services=self.services, edit=_OldRows(before), dry_run=self.dry_run)
+            walk.file(path)
+            self.changed += [evolve(one, kind="log lines", removed=True) for one in walk.changed]
 
     def _is_old(self, path: str, days: int) -> bool:
         with durable.reporting(path, "check"), suppress(FileNotFoundError):

@@ -153,7 +153,9 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
 
 def ask(services: Services, plugin: str, cases: Sequence[Case]) -> Verdicts:
     """The judge's verdicts on ``cases``. Raises: HookFailed; AnswerUnusable."""
-    control = Case(_control(), cases[0].passages)
+    number, other = (secrets.randbelow(800) + 100 for _ in range(2))
+    name = secrets.choice(_NAMES)
+    control = Case(secrets.choice(_CONTROLS).format(name=name, number=number, other=other), cases[0].passages)
     shown = [*cases, control]
     random.SystemRandom().shuffle(shown)
     codes = {secrets.token_hex(4): case for case in shown}
@@ -239,9 +241,3 @@ def _passage(lines: Sequence[str], cited: int) -> str:
             shown[at] = text
             room -= len(text)
     return "\n".join(shown[at] for at in sorted(shown))
-
-
-def _control() -> str:
-    """A statement that no source makes."""
-    number, other = (secrets.randbelow(800) + 100 for _ in range(2))
-    return secrets.choice(_CONTROLS).format(name=secrets.choice(_NAMES), number=number, other=other)

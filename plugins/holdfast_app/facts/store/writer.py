@@ -85,11 +85,10 @@ class FactWriter:
         source: str = "",
         *,
         fact_id: str | None = None,
-        created_at: datetime | None = None,
     ) -> AddResult:
         """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
-        at = (created_at or self.services.clock()).astimezone(UTC)
-        return self.add_all([Value(content, category, confidence, source, at)], ids=[fact_id])[0]
+        value = Value(content, category, confidence, source, self.services.clock().astimezone(UTC))
+        return self.add_all([value], ids=[fact_id])[0]
 
     def add_all(
         self, values: Sequence[Value], *, ids: Sequence[str | None] = (), older: Sequence[Sequence[Fact]] = ()
