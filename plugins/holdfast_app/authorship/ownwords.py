@@ -67,7 +67,8 @@ _NOT_SAID: Final = (
     "EXECUTION RESULT of [", "New Terminal Output:", "Current terminal state:", "Another language model started",
     "[SYSTEM NOTIFICATION", "PreToolUse:", "PostToolUse:", "UserPromptSubmit hook", "SETTING: You are",
     "You have been handed off", "<response clipped>", "Your command ran successfully and did not produce",
-    "[image] image_url:", "[row ", "caller.type:", "[a text was withheld",
+    "[image] image_url:", "[row ", "caller.type:", "[a text was withheld", "Read HEARTBEAT.md if it exists",
+    "The previous attempt did not produce a user-visible answer",
 )  # fmt: skip
 _HINT: Final = Lazy(
     r"^\[(?:image|file)\][^\n]*(?:\n(?:mime|filename|url|type|source)[\w.]*: [^\n]*)*$"
@@ -77,6 +78,13 @@ _HINT: Final = Lazy(
 )
 #: The same for the hints.
 _HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
+#: What a chat gateway puts around a message: its time and sender in brackets, its id, and described blocks of JSON.
+_ENVELOPE: Final = Lazy(
+    r"^\[(?:[\w:+ -]{0,120} )?(?:(?:mon|tue|wed|thu|fri|sat|sun) )?\d{4,5}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,40}\][ \t]*"
+    r"|\[message_id: [^\]\n]{0,80}\]|^[^\n]{0,80}\(untrusted[^)\n]{0,60}\):?[ \t]*\n+```(?:json)?\n.*?\n```",
+    re.MULTILINE | re.IGNORECASE | re.DOTALL,
+)
+_ENVELOPE_WORDS: Final = ("[message_id: ", "(untrusted")
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
 
@@ -112,6 +120,8 @@ def own_words(text: str) -> str:
         text = _TAG.sub("", text)
     if any(word in lower for word in _HINT_WORDS):
         text = _HINT.sub("", text)
+    if text.lstrip().startswith("[") or any(word in text for word in _ENVELOPE_WORDS):
+        text = _ENVELOPE.sub("", text)
     text = text.strip()
     return "" if text.startswith(_NOT_SAID) or (start == 0 and text.startswith("## Open tabs:")) else text
 

@@ -33,7 +33,7 @@ MAX_SUMMARY_CHARS: Final = 5_000
 _LEAST_SUMMARY_CHARS: Final = 3_000
 _SAID_LAST_CHARS: Final = 2_000
 _SAID_EARLIER_CHARS: Final = 1_200
-_USER_CHARS: Final = 1_000
+_USER_CHARS: Final = 1_500
 _CLIENT_CHARS: Final = 8_000
 _HEADLINE_CHARS: Final = 300
 _MAX_LISTED: Final = 8
@@ -168,17 +168,21 @@ def _part(title: str, found: Sequence[Quote]) -> str:
 
 
 def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
-    """The user's lines in a message. Before the last request, a single sentence is mostly a request that is done, and
-    pasted text says what was true then."""
+    """The user's lines in a message, short ones too, because a pick or a correction is short. Before the last request,
+    pasted text says what was true then, and a question was answered."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
         return []
     found = quotes.lines(message, user=True)
     own = own_words(message.text)
-    if is_last or len(found) < 2 or 2 * sum(map(len, asked.paragraphs(own))) < len(own):
-        return found if is_last else []
-    if len(own) > _MAX_QUOTED_CHARS:
+    if is_last:
+        return found
+    if 2 * sum(map(len, asked.paragraphs(own))) < len(own):
+        return []
+    if not found and asked.kind_of_words(own) in (asked.Kind.REQUEST, asked.Kind.STATEMENT):
+        found = [Quote(clip(" ".join(own.split()), _HEADLINE_CHARS), short_id(message.id))]
+    if len(own) > _MAX_QUOTED_CHARS and found:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
     return [quote for quote in found if not _asks(quote)]
 

@@ -413,7 +413,7 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
 def test_extract__line_that_says_nothing__is_not_quoted(line: str) -> None:
     kept = "The shop's API in `api.py` caps at 100 requests a minute."
     got = extract(("user", "Look at the shop"), ("assistant", f"{line}\n\n{kept}"), ("user", f"{line}\n\nGo on now"))
-    assert [text for text in got.summary.splitlines() if text.startswith("- ")] == [f"- {kept}"]
+    assert [text for text in got.summary.splitlines() if text.startswith("- ")] == ["- Look at the shop", f"- {kept}"]
 
 
 def test_extract__agent_repeats_the_user__only_the_user_is_quoted() -> None:
