@@ -329,7 +329,6 @@ def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
         blockers=(),
         follow_ups=(),
         needs_operator=(),
-        rejected=(),
         sources=(),
     )
 

@@ -8,7 +8,7 @@ because derived text must not become a source for its own sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -153,11 +153,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         session=session,
         max_chars=max_chars,
     )
-    if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
-        lacks = upkeep.lacks_model(services, memory)
-        first += f"\n\n{lacks} {upkeep.model_step()}" if lacks else ""
-    if waits := upkeep.proposed(services):
-        first += f"\n\n{waits}"
+    first = "\n\n".join(filter(None, (first, *_notices(services, reading, memory, session))))
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
@@ -168,14 +164,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         Part(name=handoff_name, text=torn, rank=4),
         Part(name=recall.FACTS, text=facts.text(), rank=1),
         Part(name=user_name, text=user, rank=4),
-        Part(
-            name=memory_name,
-            text=memory,
-            rank=3,
-            share=0.7,
-            shortened=lambda room: _shortened(memory, memory_name, room, services.state),
-            dated=lambda body: _dated(body, services),
-        ),
+        _memory_part(services, memory_name, _without(memory, rules)),
         *(Part(name=name, text=text, rank=4) for name, text in files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
         Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
@@ -195,6 +184,33 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         spooled=waiting,
         facts=tuple(facts.lines.values()),
         rules=rules,
+    )
+
+
+def _notices(services: Services, reading: _Reading, memory: str, session: str) -> Iterator[str]:
+    """What a person could do for a better memory: once, at a session's start, that no model fills it; and that
+    proposals wait."""
+    if not reading.facts and not (session and Journal(services.state, session).exists()):
+        lacks = upkeep.lacks_model(services, memory)
+        yield f"{lacks} {upkeep.model_step()}" if lacks else ""
+    yield upkeep.proposed(services)
+
+
+def _without(memory: str, rules: Collection[str]) -> str:
+    """The memory without the rules that stand at the top of the brief."""
+    shown = {f"- {rule}" for rule in rules}
+    kept = [line for line in memory.split("\n") if line not in shown]
+    return "\n".join(kept).replace("## Rules\n\n\n", "")
+
+
+def _memory_part(services: Services, name: str, memory: str) -> Part:
+    return Part(
+        name=name,
+        text=memory,
+        rank=3,
+        share=0.7,
+        shortened=lambda room: _shortened(memory, name, room, services.state),
+        dated=lambda body: _dated(body, services),
     )
 
 
@@ -233,7 +249,7 @@ def _open_and_closed(
     if last is None:
         return (), None
     done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
-    return (), handoff.closed(evolve(done, artifacts=last.items("Artifact")))
+    return (), handoff.closed(evolve(done, artifacts=last.items("Artifact"), rejected=last.items("Rejected")))
 
 
 def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:

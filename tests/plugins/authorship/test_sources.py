@@ -34,7 +34,7 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(memory):
     session.flush()
     text = memory.store.read("continuity/active.md").text
     [work] = handoff.parse(text)
-    assert "objective 2222-use" in work.sources
+    assert "objective 0000-use" in work.sources
     assert "next_step 3333-ass" in work.sources
     assert not any(source.startswith("decisions") for source in work.sources)
     assert f"- **Quoted from messages:** {'; '.join(work.sources)}\n" in text
