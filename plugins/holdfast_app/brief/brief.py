@@ -124,60 +124,31 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     fixed = [services.layout.name(one) for one in (Surface.HANDOFF, Surface.MEMORY, Surface.USER, *THREE_FILES)]
     handoff_name, memory_name, user_name, *protocol = fixed
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
-    kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
     session = services.gate.identifier(session) if session else ""
     entries, torn = reading.work(reading.text(handoff_name), handoff_name)
     memory, user = reading.text(memory_name), reading.text(user_name)
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
-    days = kept.notes(days) if kept else days
-    entries = kept.work(entries) if kept else entries
+    waiting = ""
+    if services.waits(private.SPOOL):
+        kept = services.spool.unshipped()
+        days, entries, waiting = kept.notes(days), kept.work(entries), kept.sentence
     rules = tuple(rule for one in entries for rule in one.rules[::-1])
     work, closed = _open_and_closed(entries, days, session)
     unsafe = tuple(safety.all_unsafe(services.state))
     withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
-    waiting = kept.sentence if kept else ""
     facts = known.chosen(services, reading.facts, max_chars)
-    first, shown = resume(
-        services,
-        work,
-        closed,
-        unsafe,
-        withheld,
-        lost,
-        commits=_commits(days, next((one.flush for one in (*work, closed) if one), "")),
-        facts=facts.lines,
-        spooled=waiting,
-        session=session,
-        max_chars=max_chars,
-    )
-    first = "\n\n".join(filter(None, (first, *_notices(services, reading, memory, session))))
-    condensed = _shown_notes(days, shown, facts.lines)
-    said = session or next((one.session for one in (*work, closed) if one), "")
-    last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
-    parts = [
-        Part(name=recall.RULES, text=known.ruled(rules, max_chars), rank=-1),
-        Part(name="", text=first, rank=0, share=0.6),
-        Part(name=turns.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
-        Part(name=handoff_name, text=torn, rank=4),
-        Part(name=recall.FACTS, text=facts.text(), rank=1),
-        Part(name=user_name, text=user, rank=4),
-        _memory_part(services, memory_name, _without(memory, rules)),
-        *(Part(name=name, text=text, rank=4) for name, text in files),
-        *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
-        Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
-    ]
     read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
-    return Brief(
+    brief = Brief(
         work=work,
         memory=memory,
         user=user,
         notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(name) for name in (*read, *dict(files), *dict(days))),
-        text=fitted(parts, facts, max_chars, Witness(services).is_own),
+        text="",
         files=files,
         withheld=withheld,
         lost=lost,
@@ -185,6 +156,52 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         facts=tuple(facts.lines.values()),
         rules=rules,
     )
+    return evolve(brief, text=_text(services, brief, reading, closed, facts, torn, session, max_chars))
+
+
+def _text(
+    services: Services,
+    brief: Brief,
+    reading: _Reading,
+    closed: handoff.Work | None,
+    facts: known.Known,
+    torn: str,
+    session: str,
+    max_chars: int | None,
+) -> str:
+    """The brief as a reader sees it, at most ``max_chars`` characters long. ``torn`` is a handoff with both sides of a
+    merge in it."""
+    handoff_name, memory_name, user_name = map(services.layout.name, (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
+    work, days = brief.work, brief.notes
+    first, shown = resume(
+        services,
+        work,
+        closed,
+        brief.unsafe,
+        brief.withheld,
+        brief.lost,
+        commits=_commits(days, next((one.flush for one in (*work, closed) if one), "")),
+        facts=facts.lines,
+        spooled=brief.spooled,
+        session=session,
+        max_chars=max_chars,
+    )
+    first = "\n\n".join(filter(None, (first, *_notices(services, reading, brief.memory, session))))
+    condensed = _shown_notes(days, shown, facts.lines)
+    said = session or next((one.session for one in (*work, closed) if one), "")
+    last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
+    parts = [
+        Part(name=recall.RULES, text=known.ruled(brief.rules, max_chars), rank=-1),
+        Part(name="", text=first, rank=0, share=0.6),
+        Part(name=turns.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
+        Part(name=recall.FACTS, text=facts.text(), rank=1),
+        *(Part(name=name, text=text, rank=4) for name, text in ((handoff_name, torn), (user_name, brief.user))),
+        _memory_part(services, memory_name, _without(brief.memory, brief.rules)),
+        *(Part(name=name, text=text, rank=4) for name, text in brief.files),
+        *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
+        Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
+    ]
+    return fitted(parts, facts, max_chars, Witness(services).is_own)
 
 
 def _notices(services: Services, reading: _Reading, memory: str, session: str) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Away:
         payload = STATED.evolve(facts=(text,), **more)
         with Holdfast.open(self.project, clock=(lambda: at) if at else None) as memory:
             one = memory.session(session)
-            one.add("user", f"About {text}")
+            one.add("user", "Go on.")
             one.add("assistant", "I will.")
             return one.flush(payload)
 

@@ -37,8 +37,8 @@ def test_config__a_backend_that_is_not_there__refused_before_anything_is_written
 
 @pytest.mark.req("R060")
 def test_config__fewer_facts_than_are_stored__says_how_many_will_leave__and_so_many_do(run):
-    for n in range(5):
-        run("remember", f"fact {n}")
+    for text in ("Cats purr", "Dogs bark", "Birds sing", "Fish swim", "Bees hum"):
+        run("remember", text)
     done = run("config", "facts.max_facts", "3", "--json")
     assert done.json["warnings"] == ["3 of the 5 stored facts will be evicted when the next one is added."]
     assert len(run("remember", "one more", "--json").json["evicted"]) == 3
