@@ -348,7 +348,7 @@ class _Call:
         return NO_REPLY
 
     def _beat(self, reply: Reply) -> None:
-        """Record that the hook ran and what it cost, unless it did not need the project."""
+        """Record the hook's run and cost, unless it did not need the project."""
         event = self.event
         if event is None or not self.state:
             return

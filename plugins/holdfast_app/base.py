@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Services(services.Services):
-    """:mod:`holdfast_app.services` answers the kernel's questions with the features, which stand on this class."""
+    """:mod:`holdfast_app.services` answers the kernel's questions with the features, which build on this class."""
 
     config: Config
     store: Store

@@ -1,4 +1,4 @@
-"""The settings of the application's features, beside the kernel's (:mod:`holdfast.config.values`)."""
+"""Settings for the application's features, in addition to the kernel's (:mod:`holdfast.config.values`)."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Services(base.Services):
         return Authorship(self)
 
     def later(self, *, flushed: bool = True) -> None:
-        """Begin what is due: extraction by a model, and the dream. ``flushed``: a note has just been written."""
+        """Begin due work: extraction by a model, and the dream. ``flushed``: a note has just been written."""
         from holdfast_app import upkeep
 
         upkeep.begin(self, flushed=flushed)

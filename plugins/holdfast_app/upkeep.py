@@ -30,7 +30,7 @@ CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "openco
 
 
 def begin(services: Services, *, flushed: bool = True) -> None:
-    """Start a process for what is due. ``flushed``: a note has just been written. Never raises, because the next flush
+    """Start a process for due work. ``flushed``: a note has just been written. Never raises, because the next flush
     tries again."""
     try:
         last = when.mark(services.state)

@@ -25,7 +25,7 @@ LISTS = {
     "artifact": ("artifacts", "a pointer to proof: path, issue or URL"),
     "follow_up": ("follow_ups", "something promised"),
     "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
-    "rejected": ("rejected", "an approach that was given up, as `WHAT: WHY`"),
+    "rejected": ("rejected", "an abandoned approach, as `WHAT: WHY`"),
     "rule": ("rules", "a standing rule of the user, verbatim"),
 }
 HANDOFF = {

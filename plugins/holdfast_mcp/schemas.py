@@ -67,7 +67,7 @@ FLUSH: Final = _object(
     needs_operator=_texts("Work only the operator can do or decide. Leave it out when none."),
     rejected={
         "type": "array",
-        "description": "Approaches that failed or were given up, so that nobody tries them again.",
+        "description": "Approaches that failed or were given up, so that they are not tried again.",
         "items": _object(("what", "why"), what=_text("The approach."), why=_text("Why it was given up.")),
     },
     rules=_texts("Standing rules that the user stated, in their words. Leave it out when none."),

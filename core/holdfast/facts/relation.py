@@ -6,20 +6,20 @@ line does less harm than a missing one.
 
 Two statements are about the same thing when the same words are left of them without values, word forms, order and
 verbs that say little. A value is a number with its unit, a day, a name after a preposition or after "is", one of a pair
-of opposites, a negation. Words in the subject are no values, so that another subject never replaces.
+of opposites, a negation. Words in the subject are never values, so another subject never replaces.
 
-    The port is 8080                     The port is 9090                     replaces: a number
-    Uploads are capped at 2 MB           The cap for uploads is now 8 MB      replaces: a number, reworded
-    Docs are built with Sphinx           Docs are built with MkDocs           replaces: a name after one preposition
-    Migrations run before the deploy     Migrations run after the deploy      replaces: a pair of opposites
-    Agents may push to main              Agents must not push to main         replaces: a modal, a negation
-    CI runs on Jenkins                   CI moved from Jenkins to Actions     replaces: it names the old value
-    The export test is flaky             The flaky export test is fixed       replaces: something done
-    Ada owns billing                     Bob owns billing                     replaces: a role
+    The port is 8080                     The port is 9090                     replaces (a number)
+    Uploads are capped at 2 MB           The cap for uploads is now 8 MB      replaces (a number, reworded)
+    Docs are built with Sphinx           Docs are built with MkDocs           replaces (a name after one preposition)
+    Migrations run before the deploy     Migrations run after the deploy      replaces (a pair of opposites)
+    Agents may push to main              Agents must not push to main         replaces (a modal, a negation)
+    CI runs on Jenkins                   CI moved from Jenkins to Actions     replaces (names the old value)
+    The export test is flaky             The flaky export test is fixed       replaces (something done)
+    Ada owns billing                     Bob owns billing                     replaces (a role)
     Port 80 is open                      Port 81 is open                      different: another subject
     Access logs are kept for 90 days     Log files are kept for 14 days       different: words of its own on either side
     The API uses Redis                   The API uses Postgres                different: it may use both
-    The API is slow                      The API is public                    different: adjectives are no values
+    The API is slow                      The API is public                    different: adjectives do not count
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def _verb(words: list[str]) -> int:
 
 
 def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -> Iterator[Slot]:
-    """The values after the verb, and the person before the verb of a role."""
+    """The values after the verb, and the person before a role's verb."""
     words = [token.word for token in tokens]
     many = not v.MANY.isdisjoint(words[1:]) and not changes
 
@@ -331,7 +331,7 @@ def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -
 
 
 def _kind(words: list[str], n: int, at: int, changes: bool) -> str:
-    """The kind of the value that the word introduces. Empty for other words."""
+    """Which kind of value the word introduces. Empty for other words."""
     word = words[n]
     if word in ("use", "uses"):  # without a purpose it may use several
         return "with" if changes or not {"for", "as"}.isdisjoint(words) else ""
@@ -349,7 +349,7 @@ def _is_number(words: list[str], n: int) -> bool:
 
 
 def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
-    """The kind of a number, its digits, and how many words it takes. None for another word."""
+    """A number's kind, its digits, and how many words it takes. None for another word."""
     word, after = tokens[n].word, _stem(tokens[n + 1].word) if n + 1 < len(tokens) else ""
     if word in ("a", "an") and after in v.SECONDS:
         word = "1"

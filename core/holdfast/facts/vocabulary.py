@@ -56,7 +56,7 @@ ROLES: Final = _set(
     "own owns lead leads maintain maintains supervise supervises manage manages chair chairs head heads"
     " handle handles approve approves call charge responsible"
 )
-#: Finite verbs that are no nouns too, or have no ending. The words before the verb are the subject.
+#: Finite verbs that cannot be nouns, or have no ending. The words before the verb are the subject.
 VERBS: Final = BE | MODALS | LIGHT | CHANGED | _set("has have do does cost costs last lasts need needs fail fails")
 #: Verbs and participles that allow several values at once.
 MANY: Final = _set(
@@ -73,7 +73,7 @@ OPPOSED: Final = {word: words.split()[0] for words in (
     "signed unsigned", "pending granted approved rejected", "mutable immutable", "included excluded",
     "hourly daily nightly weekly monthly yearly quarterly",
 ) for word in words.split()}  # fmt: skip
-#: Nouns whose value may be any word, and words that are no values.
+#: Nouns whose value may be any word, and words that cannot be values.
 HEADS: Final = _set(
     "address branch deadline endpoint formatter hostname language licence license limit linter"
     " maintainer name owner password port region release timeout url version"

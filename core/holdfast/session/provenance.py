@@ -37,7 +37,7 @@ class Sifted(NamedTuple):
 class Provenance:
     """Withholds nothing. All methods raise Unavailable when the records cannot be read or written."""
 
-    #: Whether anything may be withheld. If not, no text needs to be read for :meth:`record`.
+    #: Whether anything may be withheld. If not, nothing needs to be read for :meth:`record`.
     withholds: ClassVar[bool] = False
 
     def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:

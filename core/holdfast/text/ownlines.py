@@ -50,7 +50,7 @@ WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF =
     "What should happen next",
     "Where the proof lives",
 )
-#: Parts that are left out when they are empty.
+#: Parts omitted when they are empty.
 RULES: Final = "Rules of the user"
 GIVEN_UP: Final = "What was given up"
 PART: Final = "### {part}"

@@ -1,4 +1,4 @@
-"""The last time a client's hooks ran and what they cost: ``state/heartbeats/CLIENT.json``, one small file per client.
+"""The last run of a client's hooks and their cost: ``state/heartbeats/CLIENT.json``, one small file per client.
 
 Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the only sign. ``holdfast doctor``,
 ``status`` and the MCP tools read it, :mod:`holdfast_app.report.cost` the cost. Part of the hot path, so without

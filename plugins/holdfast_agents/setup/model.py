@@ -1,4 +1,4 @@
-"""The model for facts and dreams: a client's own login, which the user accepts once, for all projects."""
+"""The model for facts and dreams is a client's own login, which the user accepts once, for all projects."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ LOGINS: Final = {
     "gemini": _Login("gemini", "gemini_cli", "Gemini CLI"),
 }
 _QUESTION: Final = """\
-{shown} can write down what your sessions leave behind: facts, decisions and failed approaches. It uses its own login.
+{shown} can write down the results of your sessions: facts, decisions and failed approaches. It uses its own login.
   sent: your turns and the agent's, redacted, to the provider that has them already
   calls: about one for each session and each 60,000 characters, at most {most} a day, and one or two for a dream
 Use it in all your projects? [Y/n{others}] """
 
 
 def read(args: Namespace) -> None:
-    """Put the names of the client and the login in place: ``--model`` alone means the client's own, and it may stand
+    """Put the client's and the login's name in place: ``--model`` alone means the client's own, and it may come
     before the client's name. Raises: UsageError."""
     if args.client is None and args.model in CLIENTS:
         args.client, args.model = args.model, ""
@@ -73,7 +73,7 @@ def lacks(call: Call, root: str) -> bool:
 def step(client: str) -> str:
     """The manual step that switches a model on."""
     return (
-        "No model reads your conversations, so memory keeps only what is stated. "
+        "No model reads your conversations, so memory keeps only statements. "
         f"`holdfast install {client} --model` uses {LOGINS[client].shown}'s own login for it."
     )
 

@@ -78,7 +78,7 @@ _HINT: Final = Lazy(
 )
 #: The same for the hints.
 _HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
-#: What a chat gateway puts around a message: its time and sender in brackets, its id, and described blocks of JSON.
+#: A chat gateway's additions to a message: its time and sender in brackets, its id, and described blocks of JSON.
 _ENVELOPE: Final = Lazy(
     r"^\[(?:[\w:+ -]{0,120} )?(?:(?:mon|tue|wed|thu|fri|sat|sun) )?\d{4,5}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,40}\][ \t]*"
     r"|\[message_id: [^\]\n]{0,80}\]|^[^\n]{0,80}\(untrusted[^)\n]{0,60}\):?[ \t]*\n+```(?:json)?\n.*?\n```",

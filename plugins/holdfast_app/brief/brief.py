@@ -205,7 +205,7 @@ def _text(
 
 
 def _notices(services: Services, reading: _Reading, memory: str, session: str) -> Iterator[str]:
-    """What a person could do for a better memory: once, at a session's start, that no model fills it; and that
+    """Hints for a person: once, at a session's start, that no model fills the memory, and that
     proposals wait."""
     if not reading.facts and not (session and Journal(services.state, session).exists()):
         lacks = upkeep.lacks_model(services, memory)
@@ -214,7 +214,7 @@ def _notices(services: Services, reading: _Reading, memory: str, session: str) -
 
 
 def _without(memory: str, rules: Collection[str]) -> str:
-    """The memory without the rules that stand at the top of the brief."""
+    """The memory without rules already at the top."""
     shown = {f"- {rule}" for rule in rules}
     kept = [line for line in memory.split("\n") if line not in shown]
     return "\n".join(kept).replace("## Rules\n\n\n", "")
@@ -255,7 +255,7 @@ def _open_and_closed(
     entries: Iterable[handoff.Work], days: Sequence[tuple[str, str]], session: str
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
     """The open work, that of ``session`` first, and the newest closed entry. A project whose work always closed has no
-    handoff, so the newest note shows what was done last."""
+    handoff, so the newest note shows the last work."""
     entries = tuple(entries)
     work = tuple(sorted((one for one in entries if one.is_open), key=lambda one: one.session != session))
     closed = next((one for one in entries if not one.is_open), None)

@@ -89,7 +89,7 @@ def _rooms(parts: Sequence[Part], sizes: dict[str, int], max_chars: int) -> dict
 
 
 def _size(name: str, body: str) -> int:
-    """The characters of a part with its heading and the blank line after it."""
+    """A part's characters with its heading and the blank line after it."""
     return len(body) + 2 + (len(recall.heading(name)) if name else 0) if body else 0
 
 

@@ -31,7 +31,7 @@ _MORE_RULES: Final = "… {count} more: `holdfast work`"
 
 
 def ruled(rules: Sequence[str], max_chars: int | None) -> str:
-    """The newest rules that fit into their share of ``max_chars``, as list items, and the number of the others."""
+    """The newest rules that fit into their share of ``max_chars``, as list items, and how many others exist."""
     lines = [f"- {one_line(rule)}" for rule in rules]
     room = sys.maxsize if max_chars is None else _share(max_chars, RULES_SHARE, _FEW_RULES)
     if sum(map(len, lines)) + len(lines) > room:

@@ -1,4 +1,4 @@
-"""The newest messages of a session, from its journal: the last one if no note quotes it, and others for free space."""
+"""A session's newest messages, from its journal: its last one if no note quotes it, and others for free space."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 LAST: Final = "last message of session {session}"
 OTHERS: Final = "newest messages of session {session}, newest first"
 _WHO: Final = {"user": "user", "assistant": "agent"}
-#: The end of a journal that is read, in bytes, and the characters of one message that are shown.
+#: How much is read of a journal's end, in bytes, and shown of one message, in characters.
 _BYTES: Final = 500_000
 _CHARS: Final = 1_500
-#: The characters of one message that are masked. The last ones are not shown, since a secret may be cut there.
+#: How much of one message is masked, in characters. The last ones are not shown, since a secret may be cut there.
 _MASKED: Final = 2 * _CHARS
 _MARGIN: Final = 500
 #: Share of the last message that ``shown`` lacks, from which on it is shown before the notes.
@@ -36,7 +36,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?。！？:])\s+|\n+")
 
 
 def newest(services: Services, session: str, room: int, shown: Iterable[str]) -> tuple[str, str]:
-    """What the user and the agent said last in ``session``, masked: the last message if ``shown`` has little of
+    """The user's and the agent's last words in ``session``, masked: the last message if ``shown`` has little of
     it, and other messages that ``shown`` does not have whole, newest first, in about ``room`` characters.
 
     Both are empty without a journal on this machine.

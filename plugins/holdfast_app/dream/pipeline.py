@@ -307,7 +307,7 @@ class _Run:
         return record
 
     def _rejected(self, old: str, memory: memorytext.Memory) -> Rejected:
-        """What was rejected, with the lines of the last dream's memory that a person removed since. A memory that is
+        """The rejected statements, with lines that a person removed since the last dream. A memory that is
         missing as a whole was lost rather than rejected."""
         rejected = Rejected(self.services)
         last = when.mark(self.services.state).at
@@ -323,7 +323,7 @@ class _Run:
     def _sources(
         self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness, rejected: Rejected
     ) -> tuple[tuple[str, str], ...]:
-        """MEMORY.md and the newest notes that fit, oldest first, without what was rejected after it was said."""
+        """MEMORY.md and the newest notes that fit, oldest first, without statements rejected later."""
         manager, named = self.services.plugins, self.services.config.dream.plugin
         dreamers = [named] if named else manager.implementing("on_dream")
         endless = all(map(manager.dreams_of_everything, dreamers))

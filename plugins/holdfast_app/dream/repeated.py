@@ -1,4 +1,4 @@
-"""Proposes sentences that the user said in several sessions. Repetition alone promotes nothing: a person decides.
+"""Proposes sentences that the user said in several sessions. Repetition alone promotes nothing. A person decides.
 
 The proposal waits for ``holdfast dream review``, as a dream's own result does with ``[dream] apply = "propose"``.
 """

@@ -1,7 +1,7 @@
-"""Statements that were removed, purged or replaced on this machine, so that they do not come back by themselves.
+"""Statements removed, purged or replaced on this machine, so that they do not come back by themselves.
 
-``state/rejected`` has one line for each: a keyed digest and the time. It holds no text. Extractors, imports and dreams
-may not bring such a statement back. Whoever states it later, lifts that.
+``state/rejected`` has one line for each, with a keyed digest and the time, never the statement itself. Extractors,
+imports and dreams may not bring such a statement back. Stating it later lifts that.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Rejected:
             self._append(f"{one} {stamp(at.astimezone(UTC))}\n" for one in new)
 
     def lift(self, text: str) -> None:
-        """Let a statement in that was stated anew."""
+        """Accept a statement again, because it was stated anew."""
         if self.at(text) is not None:
             digest = self._digest(key_of(text))
             del self._times[digest]

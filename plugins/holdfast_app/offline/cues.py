@@ -1,4 +1,4 @@
-"""The forms by which a sentence of the user is a statement worth keeping: a label in front, or the words of a rule, a
+"""Forms by which a user's sentence is worth keeping: its label, or the words for a rule, a
 decision, a fact or a failure. English only, and only at the beginning of a sentence.
 
 Of the agent, only the labels "Decision:" and "Rejected:" count.
@@ -90,7 +90,7 @@ _GENERAL: Final = (
     r"|please|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
 )
 _ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
-#: Subjects that say what the sentence is about.
+#: Subjects that name the sentence's topic.
 _ABOUT: Final = (
     r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
     r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)"
@@ -182,14 +182,14 @@ _FORMS: Final = (
         rf"(?:the goal is|we want) to {_LASTING}|{_CALM}this (?:repo\w*|project|service|app|codebase) {_STATES} \S",
     ),
 )
-#: A sentence that only says what is so, which is worth keeping when the message has no other.
+#: A plain declarative sentence, which is worth keeping when the message has no other.
 _TOLD: Final = Lazy(
     rf"{_LEAD}{_TOPIC}{_CALM}{_LASTING}(?!.*\b(?:not|still|too|slow\w*|would|could|weird|looks?|seems?"
     rf"|shows?|when i|if i)\b)(?:i (?:work|live)|(?:the|our|my|all) {_SUBJECT}(?:are|is|has|have|\w{{3,}}(?<!s)s)"
     r"|\w+ (?:\w+ )?(?:are|is|has|have|go|comes?)) \w",
     re.IGNORECASE,
 )
-#: Beginnings that are left out of the statement.
+#: Beginnings omitted from the statement.
 _BEGINS: Final = (
     (_FACT._replace(line=False), rf"remember(?:,? that|(?=,)){_NAMED},?\s*|for the record\b[,:]?\s*"),
     (_FOLLOW_UP, r"remind (?:me|us) to\b\s*"),
@@ -223,7 +223,7 @@ def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] 
 
 
 def is_statement(sentence: str) -> bool:
-    """Whether the user's ``sentence`` tells something to keep and requests nothing."""
+    """Whether the user's ``sentence`` states something lasting and requests nothing."""
     found = match(sentence, user=True)
     told = found is not None and (not found[0].whole or found[0].kind in (Kind.FACT, Kind.REJECTED))
     return told or (found is not None and _HABIT.match(sentence) is not None)

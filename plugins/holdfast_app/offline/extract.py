@@ -1,6 +1,6 @@
 """Derives a flush from a session by quoting it: requests, answers, task list, changes. No word is invented.
 
-Explicit statements go into the payload's fields. The summary quotes the end of the session first, in whole sentences
+Explicit statements go into the payload's fields. The summary quotes the session's end first, in whole sentences
 under their speaker's name.
 """
 
@@ -118,8 +118,8 @@ def _summary(
             room -= len(parts[-1]) + 2
 
     def agents(among: Iterable[Message], limit: int, each: int, *, asks: bool = False) -> list[Quote]:
-        texts = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = ([q for q in quotes.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(texts))
+        spoken = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
+        groups = ([q for q in quotes.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(spoken))
         return quotes.newest(groups, min(limit, room), each, known)
 
     overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
@@ -169,7 +169,7 @@ def _part(title: str, found: Sequence[Quote]) -> str:
 
 def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
     """The user's lines in a message, short ones too, because a pick or a correction is short. Before the last request,
-    pasted text says what was true then, and a question was answered."""
+    pasted lines are outdated, and a question was answered."""
     if message.role == "tool":
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
     if message.role != "user":
@@ -188,7 +188,7 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
 
 
 def _asks(quote: Quote) -> bool:
-    """Whether it is a question, which was answered since when it is of an earlier request."""
+    """Whether it is a question. Those before the last request have their answers."""
     return quote.text.endswith(("?", "？"))
 
 

@@ -39,7 +39,7 @@ def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Paylo
 
 
 def _only_asks(messages: Sequence[Message]) -> bool:
-    """Whether the user only asked questions that were answered without a tool, which changes no work."""
+    """Whether the user only asked questions, answered without a tool, which changes no work."""
     said = [m.text for m in messages if m.role == "user"]
     return bool(said and not any(m.tool for m in messages)) and all(
         own_words(text).endswith(("?", "？")) or asked.kind(text) in (Kind.COURTESY, Kind.NOTHING) for text in said

@@ -43,7 +43,7 @@ _NOISE: Final = Lazy(
     r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ )",
     re.IGNORECASE,
 )
-#: The parts of a moment or a count. A line of nothing else says nothing.
+#: Parts of a moment or a count. A line of nothing else says nothing.
 _MOMENT: Final = Lazy(
     r"\b(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|(?:jan|febr)(?:uary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
     r"|aug(?:ust)?|(?:sept?|oct|nov|dec)(?:o|em)?(?:ber)?|utc|gmt|am|pm|[tz])\b|[\d\W_]",
@@ -92,7 +92,7 @@ def _says_little(plain: str) -> bool:
 
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
-    come first. Lines beyond ``room`` characters are counted. Empty for a notice that there is no summary."""
+    come first. Lines beyond ``room`` characters are counted. Empty for a notice without a summary."""
     sections = [list(own_lines(part)) for part in _SECTION.split(summaries.own(message.text)) if part.strip()]
     found: list[str] = []
     left = 0

@@ -58,7 +58,7 @@ def summary(found: Sequence[Entry]) -> list[str]:
 
 
 def _of_json(text: str) -> Iterator[str]:
-    """The values of a JSON document, or of each line."""
+    """Values from a JSON document, or from each line."""
     for part in (text, *filter(str.strip, text.splitlines())):
         try:
             yield from _of_value(untrusted.from_json(part))

@@ -47,7 +47,7 @@ class Cost:
 
 
 def cost(services: Services) -> Cost:
-    """What the records show. Unreadable ones are left out. Raises: Unavailable."""
+    """The cost in the records. Unreadable ones are omitted. Raises: Unavailable."""
     from holdfast_app.facts.extraction.lastrun import calls_today
 
     folder = services.private("heartbeats")

@@ -112,7 +112,7 @@ def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
 
 
 class _Making:
-    """The lines of each section, as they are collected. ``needed`` are a session's needs, of which the newest entry
+    """Lines for each section, as they are collected. ``needed`` are a session's needs, of which the newest entry
     counts."""
 
     def __init__(self, services: Services) -> None:
@@ -121,8 +121,8 @@ class _Making:
         self.found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
         self.needed: dict[str, list[Line]] = {}
 
-    def add(self, section: str, texts: Iterable[str], pointer: str) -> None:
-        self.found[section] += [Line(text=text, pointer=pointer) for text in texts]
+    def add(self, section: str, lines: Iterable[str], pointer: str) -> None:
+        self.found[section] += [Line(text=text, pointer=pointer) for text in lines]
 
     def add_note(self, name: str, told: Collection[str]) -> None:
         """Add a daily note. ``told`` are the state changes that its day's summary has, as that writes them."""

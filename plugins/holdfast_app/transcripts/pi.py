@@ -1,6 +1,6 @@
 """Sessions of pi: JSONL rows ``{type, id, parentId, timestamp, ...}`` after a row of type ``session``.
 
-Source: the session format page of pi 1.5.2. Its rows form a tree. They are read in the order in which they were
+Source: session format page of pi 1.5.2. Its rows form a tree. They are read in the order in which they were
 written, abandoned branches too.
 """
 
@@ -39,7 +39,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         reading.boundary()
         text = clean(row.get("summary"))
         reading.summary(text, key=row_key(row.get("id"), position, kind, text), at=at)
-    elif kind in ("custom_message", "branch_summary"):  # an extension's words, and what a branch came to that was left
+    elif kind in ("custom_message", "branch_summary"):  # an extension's words, and an abandoned branch's result
         text = text_of(row.get("content", row.get("summary")))
         reading.say("system", text, key=row_key(row.get("id"), position, kind, text), at=at, aside=True)
     elif kind in _TYPES:

@@ -45,7 +45,7 @@ _FENCE: Final = "\n+++"
 
 
 class Provenance(provenance.Provenance):
-    """The provenance of a project whose store is on this machine. Safe for several processes.
+    """Provenance in a project whose store is on this machine. Safe for several processes.
 
     ``folder`` and ``facts`` name the store's folder and facts file relative to ``root`` where documents are files that
     git and an editor can change; otherwise they are empty.
@@ -240,7 +240,7 @@ class Provenance(provenance.Provenance):
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
     def confirm(self, name: str, text: str) -> None:
-        """Record a document that was created here. After a power cut the record can be gone."""
+        """Record a document created here. After a power cut the record can be gone."""
         lines = self._stored.read()
         if name in lines and not _is_deleted(name, lines):
             return

@@ -1,4 +1,4 @@
-"""The store of a project opened with the application: facts recorded as written here, and what agents may not have."""
+"""An application's store: facts recorded as written here, and passages withheld from agents."""
 
 from __future__ import annotations
 

@@ -60,8 +60,8 @@ class Project:
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
         now = status(self.services)
-        texts = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
-        pairs = zip(now.sessions, texts[::2], texts[1::2], strict=True)
+        strings = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
+        pairs = zip(now.sessions, strings[::2], strings[1::2], strict=True)
         return evolve(now, sessions=tuple(evolve(one, error=error, next_step=step) for one, error, step in pairs))
 
     def alarms(self) -> int:

@@ -216,7 +216,7 @@ def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:
 
 
 def rule_id(rule: str) -> str:
-    """The id of a rule: ``rule_`` and 8 hex digits."""
+    """A rule's id: ``rule_`` and 8 hex digits."""
     return f"rule_{sha256(same_key(rule))[:8]}"
 
 

@@ -164,7 +164,7 @@ def settle(
 
 
 def _refused(candidate: FactCandidate, said: Sequence[Turn], rejected: Rejected) -> AddResult | None:
-    """The refusal of a sentence that is not the user's own and instructs an agent, or was removed before."""
+    """The refusal for a sentence that is not the user's own and instructs an agent, or was removed before."""
     content = candidate.content
     if not isinstance(content, str):
         return None

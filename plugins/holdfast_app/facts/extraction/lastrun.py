@@ -1,4 +1,4 @@
-"""The record of the last extraction in the background, ``state/upkeep.json``. Apart, because ``holdfast status`` shows
+"""Records the last extraction in the background, ``state/upkeep.json``. Apart, because ``holdfast status`` shows
 it."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def save(services: Services, run: Run) -> None:
 
 
 def begun(services: Services) -> Run:
-    """The record of a run that begins now, with the calls that earlier ones made today."""
+    """A record for a run that begins now, with the calls that earlier ones made today."""
     return Run(at=services.now(), calls=calls_today(services))
 
 

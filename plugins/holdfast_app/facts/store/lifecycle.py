@@ -164,7 +164,7 @@ class Facts(FactWriter):
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> AddResult:
         """Store a fact stated now, or at the earlier instant ``at``, unless a newer one on the same subject is stored.
-        It replaces the facts that it makes obsolete; the threshold does not apply.
+        It replaces the facts that it makes obsolete. The threshold does not apply.
 
         Raises: BadValue, Refused and PluginError, as :meth:`create`.
         """

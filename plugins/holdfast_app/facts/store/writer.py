@@ -68,7 +68,7 @@ class FactWriter:
 
     @property
     def rejected(self) -> Rejected:
-        """What was removed or replaced on this machine, read now."""
+        """Statements removed or replaced on this machine, read now."""
         return Rejected(self.services)
 
     def _reject(self, *facts: Fact, stays: str | None = "") -> None:

@@ -1,4 +1,4 @@
-"""Words that request nothing: assent, questions where the work stands, thanks and greetings, in several languages."""
+"""Words that request nothing: assent, questions about the state of work, thanks and greetings, in several languages."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Work is open when a request, a tool call or a result is last, when the last answer announces an action or asks for
 something it needs, and while the last request's task list has unfinished entries. An offer of more ("shall I also
-...?") leaves it finished. The next step is the task in progress and the end of the agent's text since the last
+...?") leaves it finished. The next step is the task in progress and the agent's last words since the last
 request; without either it is the request.
 """
 
@@ -148,7 +148,7 @@ def _spoke(messages: Iterable[Message]) -> Iterable[str]:
 
 
 def _asked(said: Sequence[Message], request: Message, own: str) -> str:
-    """The request; one of a few words, which answers or picks, followed by the end of the text that it answers."""
+    """The request. A short one, which answers or picks, is followed by the last words of its question."""
     step = asked.headline(own, MAX_NEXT)
     before = takewhile(lambda m: m is not request, said)
     if len(step) > _PICK or not (answered := tail(_spoke(reversed(list(before))), MAX_NEXT - len(step) - 10)):
@@ -156,13 +156,13 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
     return f"{step}{asked.AFTER}{answered})"
 
 
-def tail(texts: Iterable[str], limit: int = MAX_NEXT) -> str:
-    """The end of the newest of ``texts``, newest first: whole sentences of at most ``limit`` characters, after a label
-    "Next:", without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end of
-    the text before it."""
+def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
+    """The newest words among ``said``, which is newest first: whole sentences of at most ``limit`` characters, after a
+    label "Next:", without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end
+    of the message before it."""
     kept: list[str] = []
     room = limit
-    for text in texts:
+    for text in said:
         for unit in reversed(_ends(text)):
             unit = _with_code(" ".join(re.sub(r"[*_]{2,}", "", unit).split()), text)
             if not kept and _FILLER.match(unit):
