@@ -91,7 +91,8 @@ class Gate:
         Raises: Refused when masking does not converge; PluginError when a validator is broken. Then nothing leaves.
         """
         for _ in range(_ROUNDS):
-            found = self._plugins.on_validate(ValidationRequest(surface, name, text, stored=True), outgoing=True)
+            request = ValidationRequest(surface, name, text, stored=True, outgoing=True)
+            found = self._plugins.on_validate(request, outgoing=True)
             if not any(can_mask(f, text) for f in found):
                 return text
             text = mask(text, found)

@@ -25,7 +25,8 @@ class ValidationRequest(NamedTuple):
     ``surface`` is one of :data:`holdfast.config.layout.SURFACES`; ``name`` its document (``""`` without
     one); ``text`` the content itself; ``sources`` the material it was made from, as ``(name, text)`` pairs, for
     checks that compare (grounding); ``stored`` is true when the text is already in the store (``holdfast validate``);
-    ``entailed`` are lines that a judge found in the sources where words cannot prove them.
+    ``entailed`` are lines that a judge found in the sources where words cannot prove them; ``outgoing`` is true when
+    stored text is about to be shown, where only findings with a replacement count.
     """
 
     surface: str
@@ -34,6 +35,7 @@ class ValidationRequest(NamedTuple):
     sources: tuple[tuple[str, str], ...] = ()
     stored: bool = False
     entailed: tuple[str, ...] = ()
+    outgoing: bool = False
 
 
 class Chunks(NamedTuple):

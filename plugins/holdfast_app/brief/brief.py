@@ -125,7 +125,8 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     handoff_name, memory_name, user_name, *protocol = fixed
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
     session = services.gate.identifier(session) if session else ""
-    entries, torn = reading.work(reading.text(handoff_name), handoff_name)
+    held = reading.text(handoff_name)
+    entries, torn = reading.work(held, handoff_name)
     memory, user = reading.text(memory_name), reading.text(user_name)
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
@@ -140,7 +141,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
     facts = known.chosen(services, reading.facts, max_chars)
-    read = [name for name in (handoff_name, memory_name, user_name) if reading.text(name)]
+    read = [name for name, text in ((handoff_name, held), (memory_name, memory), (user_name, user)) if text]
     brief = Brief(
         work=work,
         memory=memory,

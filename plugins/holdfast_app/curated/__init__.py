@@ -45,7 +45,7 @@ class CuratedMemory(LimitsItems):
     @hookimpl
     def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """Findings for the curated surfaces, in line order. Empty for other surfaces."""
-        if request.surface not in _SURFACES:
+        if request.surface not in _SURFACES or request.outgoing:  # it masks nothing
             return ()
         from holdfast_app.curated.check import check
 
