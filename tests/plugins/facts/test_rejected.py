@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.dream.test_consolidation import say
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, Extraction, FactCandidate, Message
 
@@ -27,25 +28,6 @@ class Proposing:
 def memory(project: Path, clock: Any) -> Iterator[Holdfast]:
     with Holdfast.open(project, clock=clock, plugins=[("proposing", Proposing())]) as opened:
         yield opened
-
-
-def say(memory: Holdfast, *facts: str) -> None:
-    with memory.session("work") as session:
-        session.add("user", "Go on")
-        session.flush(
-            Payload(
-                objective="Go on",
-                facts=list(facts),
-                decisions=[],
-                blockers=[],
-                next_step="none",
-                artifacts=[],
-                follow_ups=[],
-                state_mutations=[],
-                work_open=False,
-                curated="none",
-            )
-        )
 
 
 def stored(memory: Holdfast) -> list[str]:
@@ -101,25 +83,25 @@ def test_rejected__the_user_says_it_again__an_extractor_may_bring_it_back(memory
 def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(
     memory: Holdfast, project: Path, clock: Any
 ) -> None:
-    say(memory, PORT, "The API lives in services/api")
+    say(memory, "work", PORT, "The API lives in services/api")
     memory.deep_dream()
     path = project / ".holdfast" / "MEMORY.md"
     path.write_text(path.read_text().replace(f"- {PORT}\n", ""))
     clock.tick(days=1)
-    say(memory, "Payments are processed by Stripe")
+    say(memory, "work", "Payments are processed by Stripe")
     result = memory.deep_dream()
     assert result.added == ("Payments are processed by Stripe",)
     assert result.warnings[0].startswith("Left out 1 line of the notes: ")
     assert PORT not in path.read_text()
     clock.tick(days=1)
-    say(memory, PORT)
+    say(memory, "work", PORT)
     assert memory.deep_dream().added == (PORT,)
 
 
 def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(
     memory: Holdfast, project: Path, clock: Any
 ) -> None:
-    say(memory, PORT, "The API lives in services/api")
+    say(memory, "work", PORT, "The API lives in services/api")
     clock.tick(minutes=1)
     remove(memory)
     memory.deep_dream()
@@ -127,7 +109,7 @@ def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(
 
 
 def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory: Holdfast, clock: Any) -> None:
-    say(memory, PORT)
+    say(memory, "work", PORT)
     [fact] = memory.facts.list()
     for text in ("The port is 9090", PORT):
         clock.tick(minutes=1)
@@ -136,17 +118,17 @@ def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory
 
 
 def test_rejected__dream_that_was_undone__is_dreamt_again(memory: Holdfast, clock: Any) -> None:
-    say(memory, PORT)
+    say(memory, "work", PORT)
     memory.deep_dream()
     clock.tick(minutes=1)
     memory.undo_dream()
     clock.tick(days=1)
-    say(memory, "Payments are processed by Stripe")
+    say(memory, "work", "Payments are processed by Stripe")
     assert memory.deep_dream().added == (PORT, "Payments are processed by Stripe")
 
 
 def test_rejected__memory_lost_as_a_whole__is_dreamt_again(memory: Holdfast, project: Path) -> None:
-    say(memory, PORT)
+    say(memory, "work", PORT)
     memory.deep_dream()
     (project / ".holdfast" / "MEMORY.md").unlink()
     assert memory.deep_dream(force=True).added == (PORT,)

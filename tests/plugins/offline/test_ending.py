@@ -149,6 +149,10 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
         ("Here's the issue text:\nISSUE:\nIt breaks\n\nINSTRUCTIONS:\nNow solve it.", "It breaks"),
         ("<task-notification><result>x</result></task-notification>", ""),
         ("a < b and c > d", "a < b and c > d"),
+        ("[Fri 2026-03-20 16:34 GMT+8] remove it, please\n[message_id: 916a1669]", "remove it, please"),
+        ('Sender (untrusted metadata):\n```json\n{"label": "gateway"}\n```\n\nwrite it in Rust', "write it in Rust"),
+        ("Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.", ""),
+        ("[WIP] the login page 2026-03-20", "[WIP] the login page 2026-03-20"),
     ],
 )
 def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> None:
