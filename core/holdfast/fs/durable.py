@@ -35,8 +35,8 @@ if sys.platform == "darwin":
 
 __all__ = [
     "TEMP_PREFIX", "TEMP_SUFFIX", "FolderLock", "Lock", "StoreFolder", "append", "fsync_dir", "lock",
-    "make_private_dir", "may_be_torn", "read_sealed", "remove", "replace", "reporting", "retire", "sealed", "sync", "truncate",
-    "unavailable", "write_sealed",
+    "make_private_dir", "may_be_torn", "read_sealed", "remove", "replace", "reporting", "retire", "sealed", "sync",
+    "truncate", "unavailable", "write_sealed",
 ]  # fmt: skip
 
 #: Prefix and suffix of unfinished temporary files. A crash can leave one, which is never read.
