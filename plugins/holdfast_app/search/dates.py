@@ -55,11 +55,6 @@ def local(at: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(at, UTC).astimezone(zone)
 
 
-def in_words(at: datetime) -> str:
-    """A moment's day as the index has it."""
-    return f"{at.year} {_MONTHS[at.month - 1]} {at.day} {_DAYS[at.weekday()]}"
-
-
 def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span]:
     """The spans of days that ``text`` names, seen from ``now``, which is in the zone of days. Empty when a day is
     impossible.
