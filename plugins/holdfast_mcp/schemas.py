@@ -9,6 +9,7 @@ from holdfast.errors import BadValue
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.models import MutationKind
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_app.search import KINDS
 
 Schema = Mapping[str, Any]
 
@@ -135,8 +136,8 @@ SEARCH_FACTS: Final = _object(
 
 SEARCH: Final = _object(
     ("question",),
-    question=_text("Words or a question. A day in it counts: `last Tuesday`, `in March`."),
-    kind=_text("Only of this kind.", enum=["turn", "note", "decision", "memory", "fact", "document"]),
+    question=_text("Words or a question. Days in it narrow the search: `last Tuesday`, `since March`."),
+    kind=_text("Only of this kind.", enum=list(KINDS)),
     session=_text("Only turns of this session."),
     since=_text("Not older than this, a span like 3d or a date like 2026-11-02."),
     until=_text("Older than this, like 3d or 2026-11-02."),

@@ -226,8 +226,9 @@ def _line(fact: Fact) -> str:
 
 @_tool("search", "Search the memory", schemas.SEARCH, read_only=True)
 def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    """Search the turns, decisions and notes of all sessions, even from long before the last compaction. Call it before
-    you ask the user something that may have been said. Returns short hits, best first. `open` reads one."""
+    """Search the rules, decisions, notes and turns of all sessions, even from long before the last compaction. Call it
+    before you ask the user something that may have been said. Returns what holds now, then where it was said. `open`
+    reads one."""
     return searching.search(memory, arguments)
 
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Final, NamedTuple
 
-from holdfast_app.search import dates, records, words
+from holdfast_app.search import KINDS, dates, records, words
 from holdfast_app.search.index import PASSAGE, SOURCE
 
 #: Number of entries ranked for their words, and the neighbours of each on both sides.
@@ -115,7 +115,7 @@ def rank(
 def _weights() -> dict[str, dict[str, float]]:
     """Of each kind the features' weights."""
     table = json.loads(files("holdfast_app.search").joinpath("weights.json").read_text(encoding="utf-8"))
-    return {kind: table.get(kind, table["line"]) for kind in records.KINDS}
+    return {kind: table.get(kind, table["line"]) for kind in KINDS}
 
 
 def _matches(db: sqlite3.Connection, asked: list[str], where: str, given: tuple[object, ...]) -> _Matches:

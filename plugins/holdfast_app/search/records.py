@@ -22,15 +22,14 @@ from holdfast.storage import Capability
 from holdfast.text import ownlines, untrusted
 from holdfast.text.lazy import Lazy
 from holdfast_app.markdown import marks
+from holdfast_app.search import KINDS
 from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.trust.store import Store
 
-TURN, NOTE, DECISION, RULE, REJECTED, OPEN, MEMORY, FACT, DOCUMENT = KINDS = (
-    "turn", "note", "decision", "rule", "rejected", "open", "memory", "fact", "document",
-)  # fmt: skip
+TURN, NOTE, DECISION, RULE, REJECTED, OPEN, MEMORY, FACT, DOCUMENT = KINDS
 #: Searched characters of a tool's output, from its beginning, because the rest is files and logs.
 TOOL_CHARS: Final = 8_000
 _DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from holdfast.errors import BadValue, PluginNotFound
 from holdfast.text.plain import in_one_line
+from holdfast_app.search import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 
-_KINDS: Final = ("", "turn", "note", "decision", "memory", "fact", "document")
+_KINDS: Final = ("", *KINDS)
 _HITS: Final = 30
 #: Shortest word to mark in a hit, in characters.
 _WORD: Final = 3
@@ -53,8 +54,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def _places(renderer: Renderer, hit: SearchHit) -> list[tuple[str, str]]:
     """Each place of the hit and its address."""
-    places = [(hit.name, hit.place, hit.where), *hit.also]
-    return [(where, _address(renderer, hit.kind, name, place)) for name, place, where in places]
+    places = (hit.at_place, *hit.also)
+    return [(one.where, _address(renderer, one.kind, one.name, one.place)) for one in places]
 
 
 def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:
