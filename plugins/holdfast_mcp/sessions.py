@@ -14,7 +14,7 @@ from holdfast.errors import BadValue
 from holdfast.text.plain import clean
 from holdfast.text.recall import defuse
 from holdfast_agents.records.heartbeat import Beat, beats
-from holdfast_cli.session_lookup import has_begun
+from holdfast_cli.saving import has_begun
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -106,7 +106,7 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     from holdfast.config.serde import payload_from
     from holdfast.flush import contract
     from holdfast.models import Payload
-    from holdfast_cli.session_lookup import has_begun
+    from holdfast_cli.saving import has_begun
 
     fields = {k: v for k, v in arguments.items() if k not in ("session", "reason")}
     payload = payload_from(fields, "The flush") if fields else None

@@ -20,9 +20,9 @@ from holdfast.errors import ConfigError, FlushRefused
 from holdfast.plugin import nested
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transcripts import read
-from holdfast_cli import receipt
+from holdfast_cli import saving
 from holdfast_cli.command import Call, Command, argument
-from holdfast_cli.dream import shown
+from holdfast_cli.commands import dream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +125,7 @@ class _Stage:
         kept = self.session.compact(KEEP, payload)
         self.out.say()
         if self.session.last_receipt is not None:
-            receipt.show(self.out, self.session.last_receipt, now=self.memory.services.now())
+            saving.show_receipt(self.out, self.session.last_receipt, now=self.memory.services.now())
         self.out.say()
         self.step(f"The context is dropped only now. {len(kept)} of {before} messages stay.")
 
@@ -205,7 +205,7 @@ class _Stage:
         """Consolidate the notes of both acts, without a model. True when the dream succeeded."""
         self.title("3", "A dream turns the notes into memory and checks each line")
         result = self.memory.deep_dream()
-        self.step(f"No model was used: {shown.counts(result) or result.reason}. The dream diary:")
+        self.step(f"No model was used: {dream.counts(result) or result.reason}. The dream diary:")
         if result.diary:
             self.quote(self.another_process("show", result.diary))
         self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")

@@ -1,4 +1,4 @@
-"""``holdfast config``: show the settings in force or a single setting, or change a setting."""
+"""``holdfast init`` sets a project up, ``config`` its settings; ``layers`` and ``route`` show where memory lives."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve
 
-from holdfast.config import settings
+from holdfast.config import resolved, settings
+from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.fs import durable, gitrun
+from holdfast.models import Category
 from holdfast.text.humanize import count, nearest
-from holdfast_app.settings import effective
+from holdfast_app.curated.layers import layers as all_layers
+from holdfast_app.curated.routing import Horizon
+from holdfast_app.curated.routing import route as surface_of
+from holdfast_app.settings import effective, project
+from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Term, home_short
+from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,3 +182,121 @@ def _unknown(key: str, found: list[Setting]) -> ConfigError:
     near = nearest(key, [s.key for s in found])
     step = f"Did you mean `{near}`?" if near else "`holdfast config` lists the keys."
     return ConfigError(f"There is no setting {key!r}.", next_step=step)
+
+
+_NOTES = {
+    "holdfast.toml": "the settings",
+    ".md": "with its anchors",
+    "state/": "private to this machine, ignored by git",
+}
+
+
+@Command(
+    "Get started",
+    "set up holdfast in this project",
+    argument("--layout", choices=sorted(PRESETS), default="default", help="where each kind of memory lives"),
+    argument("--zone", default="local", help="time zone of file names and headers, like Europe/Berlin"),
+    flag("--strict", "block a few flushes without a complete payload"),
+    flag("--three-files", "also create the three-file memory; --layout opencode always does"),
+    flag("--git", "also let git merge memory files; run it once in each clone"),
+    examples=(
+        "holdfast init",
+        "holdfast init --layout timmy --zone UTC",
+        "holdfast init --layout opencode",
+        "holdfast init --strict",
+    ),
+    notes="Running it again changes nothing, except that files get their missing parts.",
+)
+def init(call: Call) -> Answer:
+    """Make the settings file and the private folder."""
+    args = call.args
+    done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
+    done = _with_three_files(done, asked=args.three_files)
+    if args.git:
+        done = _with_git(done)
+    notices = [{"message": message, "next_step": step} for message, step in done.notices]
+    table = {"root": done.root, "made": done.made, "kept": done.kept, "notices": notices}
+    return Answer(table, lambda out: _show(out, done))
+
+
+def _show(out: Term, done: Done) -> None:
+    what = "holdfast is set up in" if done.made else "nothing was changed: holdfast is set up in"
+    out.say(f"{out.mark('ok')} {what} {out.bold(home_short(done.root))}")
+    rows = [(name, "made", next((t for n, t in _NOTES.items() if name.endswith(n)), "")) for name in done.made]
+    out.say(out.table([*rows, *((name, "kept", "") for name in done.kept)]))
+    for message, step in done.notices:
+        out.note("warn", f"{message} {step}")
+    if done.made:
+        out.say(f"\n  next: {out.style('holdfast doctor', 'cyan')}")
+
+
+def _with_three_files(done: Done, *, asked: bool) -> Done:
+    """The three files of document 004, if the layout or an option asks for them."""
+    from holdfast import Holdfast
+
+    if not asked and resolved.load(done.root).layout.preset != "opencode":
+        return done
+    with Holdfast.open(done.root) as memory:
+        made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
+        return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))
+
+
+def _with_git(done: Done) -> Done:
+    """The committed attribute, and this clone's own setting, without which the attribute has no effect.
+
+    Raises: ConfigError; Unavailable.
+    """
+    if resolved.load(done.root).layout.preset != "default":
+        raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
+    command = f"{DISTRIBUTION} merge-driver %O %A %B %P"
+    if gitrun.run(done.root, "config", "--local", "merge.holdfast.driver", command, timeout_s=10) is None:
+        raise ConfigError("Git's settings cannot be changed here.", next_step="Run `git init` first.")
+    name = ".holdfast/.gitattributes"
+    path = os.path.join(done.root, ".holdfast", ".gitattributes")
+    if os.path.lexists(path):
+        return evolve(done, kept=(*done.kept, name))
+    durable.replace(path, b"* merge=holdfast\n")
+    return evolve(done, made=(*done.made, name))
+
+
+@Command(
+    "Manage",
+    "show where each kind of memory lives, who owns it and who reads it",
+    examples=("holdfast layers", "holdfast layers --json"),
+)
+def layers(call: Call) -> Answer:
+    """Every layer of the project's layout."""
+    rows = all_layers(resolved.load(call.root).layout)
+
+    def show(out: Term) -> None:
+        width = max(len(layer.surface) for layer in rows) + 4
+        for at, layer in enumerate(rows):
+            title = f"{out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{out.plain(layer.name)}"
+            out.say(f"\n  {title}" if at else f"  {title}")
+            out.fill(f"{layer.role}.", " " * width)
+            for line in out.wrapped(f"{layer.audience}; owner: {layer.owner}", first=" " * width).split("\n"):
+                out.say(out.dim(line))
+
+    return Answer({"layers": [layer._asdict() for layer in rows]}, show)
+
+
+@Command(
+    "Manage",
+    "show which layer a fact belongs to",
+    argument("--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"),
+    argument(
+        "--category",
+        metavar="NAME",
+        choices=[c.value for c in Category],
+        default="knowledge",
+        help=f"its kind: {', '.join(c.value for c in Category)}",
+    ),
+    flag("--validated", "the fact was checked; repetition is not a check"),
+    examples=("holdfast route --horizon standing --category preference --validated", "holdfast route --horizon unsure"),
+)
+def route(call: Call) -> Answer:
+    """The layer, and its document's name."""
+    args, out = call.args, call.out
+    surface = surface_of(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
+    name = resolved.load(call.root).layout.pattern(surface)
+    return Answer({"surface": str(surface), "name": name}, f"{out.bold(str(surface))}  {out.plain(name)}")

@@ -1,7 +1,7 @@
-"""The payload from the command line. Flags override fields from a file or stdin.
+"""A flush on the command line: its session, its payload and its receipt.
 
-A file or stdin holds JSON, or the flags as lines like ``fact: TEXT``. Claude Code refuses to run a command with JSON in
-a here-document (observed with 2.1.332), and lines need no quoting.
+Flags override fields from a file or stdin, which holds JSON, or the flags as lines like ``fact: TEXT``: Claude Code
+refuses to run a command with JSON in a here-document (observed with 2.1.332), and lines need no quoting.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ import re
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, FlushRefused, NotFound
+from holdfast.text.humanize import ago, count, size
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:
-    from holdfast.models import Payload
+    from datetime import datetime
+
+    from holdfast import Holdfast
+    from holdfast.models import Payload, Receipt
+    from holdfast_cli.terminal import Term
+
 
 LISTS = {
     "fact": ("facts", "something learned or changed"),
@@ -171,3 +177,131 @@ def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
             **handoff,
         }
     return merged
+
+
+#: Up to this many missing fields count as forgotten. With more, the session's name is probably wrong.
+_FEW = 3
+
+
+def require_session(memory: Holdfast, session_id: str) -> None:
+    """Raises: NotFound when the session has neither a journal nor an UNSAFE marker, because a mistyped id must not look
+    like a successful flush."""
+    session_id = memory.services.gate.identifier(session_id)
+    if not has_begun(memory, session_id):
+        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
+
+
+def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
+    """Raises: FlushRefused when the payload is incomplete and no session exists to derive the rest from.
+
+    Checked before the flush begins, so that a session that never existed does not remain as UNSAFE.
+    """
+    from holdfast.flush import contract
+
+    missing = contract.missing(payload)
+    session_id = memory.services.gate.identifier(session_id)
+    if missing and not has_begun(memory, session_id):
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise FlushRefused(
+            f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
+            next_step=how_to_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
+            missing=missing,
+            target="payload",
+        )
+
+
+def how_to_give(missing: tuple[str, ...]) -> str:
+    """The next step for a payload that lacks fields."""
+    return f"Run the same command again with `{flags_for(missing)}`, or with text instead of `none`."
+
+
+def flags_for(missing: tuple[str, ...]) -> str:
+    """The flags of missing fields, each with ``none``, which is an answer."""
+    flags = {name: f"--{flag.replace('_', '-')} none" for flag, (name, _) in LISTS.items()}
+    flags |= {"objective": "--objective none", "next_step": "--next-step none", "curated": "--curated none"}
+    flags |= {"state_mutations": "--mutation none"}
+    flags |= {f"handoff.{name}": f"{flag} none" for name, flag, _ in HANDOFF.values()}
+    flags["handoff"] = " ".join(flag for name, flag in flags.items() if name.startswith("handoff."))
+    return " ".join(flags[name] for name in missing)
+
+
+def has_begun(memory: Holdfast, session_id: str) -> bool:
+    """Whether the session has a journal or an UNSAFE marker."""
+    from holdfast.journal import safety
+    from holdfast.journal.journal import Journal
+
+    state = memory.services.state
+    session_id = memory.services.gate.identifier(session_id)
+    return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def _which(memory: Holdfast, session_id: str) -> str:
+    from holdfast.text.humanize import nearest
+
+    known = memory.sessions()
+    if not known:
+        return "No session has begun here yet: `holdfast add` begins one."
+    near = nearest(session_id, known)
+    if near:
+        return f"Did you mean `--session {near}`?"
+    return "Sessions here: " + ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") + "."
+
+
+DIGEST_CHARS = 12
+
+
+def receipt_table(receipt: Receipt) -> dict[str, Any]:
+    """The receipt with ``ok`` first: true when everything is written and read back."""
+    from holdfast.config.serde import unstructure
+
+    return {"ok": not receipt.overridden, **unstructure(receipt)}
+
+
+def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
+    """Print it."""
+    session = out.bold(out.plain(receipt.session_id))
+    if receipt.overridden:
+        out.say(
+            f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} continues by operator's override"
+        )
+        out.fill(receipt.overridden, "    reason: ")
+    elif receipt.repeated:
+        when = ago(receipt.at, now)
+        out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; no new messages since")
+    else:
+        where = "to this machine" if receipt.spooled else "and was read back"
+        mark = out.mark("warn" if receipt.spooled else "ok")
+        out.say(f"{mark} session {session} is flushed ({receipt.reason}) {where}")
+    if receipt.flush_id:
+        out.say(f"  {out.dim(receipt.flush_id + f' at {receipt.at:%Y-%m-%d %H:%M %Z}'.rstrip())}")
+    if receipt.written:
+        ok = out.mark_cell("ok")
+        rows = [(ok, w.surface, w.name, size(w.size), (w.sha256[:DIGEST_CHARS], "dim")) for w in receipt.written]
+        out.say()
+        out.say(out.table(rows, right=(3,)))
+    for item in receipt.evidence:
+        if item.pointer:
+            out.say(f"  {out.mark('ok')}  {out.plain(item.target)}  {out.plain(item.pointer)}")
+    _remarks(out, receipt)
+
+
+def _remarks(out: Term, receipt: Receipt) -> None:
+    remarks = list(receipt.warnings)
+    if receipt.spooled:
+        remarks.append(
+            f"Kept on this machine, not yet on {receipt.spooled}. It is written there by the next flush, session start "
+            "or `holdfast spool send`; until then only this machine has it."
+        )
+    if receipt.pending:
+        verb, which = ("waits", "it") if receipt.pending == 1 else ("wait", "them")
+        remarks.append(
+            f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
+            f"(`holdfast outbox`); until then the daily summary lists {which}."
+        )
+    if receipt.derived or receipt.not_found or remarks:
+        out.say()
+    for label, names in (("derived from the messages", receipt.derived), ("nothing was said about", receipt.not_found)):
+        if names:
+            out.fill(", ".join(name.replace("_", " ") for name in names), f"  {label}: ", "    ")
+    for remark in remarks:
+        out.note("warn", remark, indent="  ")

@@ -13,7 +13,7 @@ from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, positive
-from holdfast_cli.facts.remember import confidence, kind
+from holdfast_cli.commands.remember import confidence, kind
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_file, text_of
 from holdfast_cli.terminal import Term
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Fact
     from holdfast_app.facts.store.factfile import ImportReport
+
 
 #: Bad rows that a person is shown; ``--json`` lists all.
 _SHOWN: Final = 20
