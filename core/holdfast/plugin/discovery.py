@@ -24,7 +24,7 @@ PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
 #: A module with a CLI command; see :mod:`holdfast_cli.table`.
 COMMANDS = "holdfast.commands"
-#: A function that ``holdfast doctor`` calls; see :mod:`holdfast.plugin.checks`.
+#: A function that ``holdfast doctor`` calls. It returns or yields ``holdfast.api.Check`` values.
 CHECKS = "holdfast.checks"
 #: A method that another distribution adds to an opened project.
 METHODS = "holdfast.methods"

@@ -16,6 +16,8 @@ LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _MAX_MARKS = 30
 _MARKS = r"[^\x00-\x7f\w\s]{31,}"
 
+#: Punctuation that may end a statement.
+FINAL = " .!;,:…。！"
 #: The byte-order mark that some editors write first; not part of the text.
 BOM = "\ufeff"
 #: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
@@ -59,6 +61,12 @@ def normalized(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
     import unicodedata
 
     return unicodedata.normalize(form, stream_safe(text))
+
+
+def same_key(text: str) -> str:
+    """The key of equal statements: they differ only in case, spacing or final punctuation."""
+    key = " ".join(normalized("NFC", text).casefold().split())
+    return key.rstrip(FINAL) or key
 
 
 def stream_safe(text: str) -> str:

@@ -19,7 +19,7 @@ from holdfast.text.humanize import count, nearest
 from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.routing import Horizon
 from holdfast_app.curated.routing import route as surface_of
-from holdfast_app.settings import effective, project
+from holdfast_app.settings import project
 from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
@@ -29,7 +29,7 @@ from holdfast_memory import DISTRIBUTION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast_app.settings.effective import Setting
+    from holdfast_app.settings.project import Setting
 
 
 #: Settings whose change can affect stored facts and documents. For all others no store is opened.
@@ -64,7 +64,7 @@ def _listed(call: Call) -> Answer:
         raise UsageError(
             "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
         )
-    found = [evolve(one, value=masked(one.key, one.value)) for one in effective.effective(call.root)]
+    found = [evolve(one, value=masked(one.key, one.value)) for one in project.effective(call.root)]
     chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
     if not chosen:
         raise _unknown(args.key, found)
@@ -95,9 +95,9 @@ def _set(call: Call) -> Answer:
     root, key = call.root, call.args.key
     value = settings.toml_value(call.args.value)
     before = _stored(root) if key in _OF_THE_STORE else None
-    name = effective.change(root, key, value, user=call.args.user)
+    name = project.change(root, key, value, user=call.args.user)
     warnings = [] if before is None else list(_surprises(before, _stored(root)))
-    now = next((s for s in reversed(effective.effective(root)) if s.key == key), None)
+    now = next((s for s in reversed(project.effective(root)) if s.key == key), None)
     if now is not None and not now.in_force:
         warnings.append(
             "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."

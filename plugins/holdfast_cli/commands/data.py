@@ -22,10 +22,9 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from holdfast_app.privacy.purge import PurgeReport
-    from holdfast_app.privacy.scrub import ScrubReport
+    from holdfast_app.privacy.purge import PurgeReport, ScrubReport
     from holdfast_app.privacy.transforms import Changed, Left
-    from holdfast_app.transfer.importing import Imported
+    from holdfast_app.transfer.exporting import Imported
 
 
 _LISTED = 20
@@ -118,8 +117,8 @@ def export(call: Call) -> Answer:
 )
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
-    from holdfast_app.transfer.database import is_database
-    from holdfast_app.transfer.importing import import_archive
+    from holdfast_app.transfer.archive import is_database
+    from holdfast_app.transfer.exporting import import_archive
 
     args, out = call.args, call.out
     if is_database(args.file) and (unread := _unread(call)):
@@ -152,7 +151,7 @@ def _say_imported(out: Term, done: Imported) -> None:
 
 def _unread(call: Call) -> Answer | None:
     """A database's content, unless the user agrees to import it."""
-    from holdfast_app.transfer.database import Database
+    from holdfast_app.transfer.archive import Database
 
     file, out = call.args.file, call.out
     with Database(file) as given:

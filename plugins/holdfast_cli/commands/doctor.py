@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast import Holdfast
-    from holdfast.plugin.checks import Check
-    from holdfast_app.validation.validation import Repair
+    from holdfast.models import Check
+    from holdfast_app.validation import Repair
 
 
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}

@@ -6,10 +6,8 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.humanize import ago, count
-from holdfast_app.view.events import COUNTS, history, interruptions, since_first, totals
-from holdfast_app.view.memory_lines import NOTES_SEARCHED
-from holdfast_app.view.origins import find
-from holdfast_app.view.project import Project
+from holdfast_app.view.origins import NOTES_SEARCHED, find
+from holdfast_app.view.project import COUNTS, Project, history, interruptions, since_first, totals
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from holdfast_app.view.events import Day, Interruption
     from holdfast_app.view.origins import Source, Trace
+    from holdfast_app.view.project import Day, Interruption
 
 
 _DAYS: Final = 60

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import payload_from_json
+from holdfast.config.serde import payload_from
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.plugin import nested
+from holdfast.text.untrusted import from_json
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transcripts import read
 from holdfast_cli import saving
@@ -53,7 +54,7 @@ def demo(call: Call) -> int:
     data = resources.files("holdfast_cli.demo")
     with resources.as_file(data / "session.jsonl") as path:
         messages = read(path).messages
-    payload = payload_from_json((data / "payload.json").read_text(encoding="utf-8"))
+    payload = payload_from(from_json((data / "payload.json").read_bytes()))
     first = int(len(messages) * FIRST_ACT)
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")

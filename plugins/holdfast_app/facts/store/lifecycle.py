@@ -126,7 +126,7 @@ class Facts(FactWriter):
         source: str = "",
     ) -> AddResult:
         """:meth:`create`, and retire the older facts that the new one makes obsolete
-        (:mod:`holdfast.facts.relation`): ``replaced`` has their ids, the log their content.
+        (:mod:`holdfast_app.facts.relation`): ``replaced`` has their ids, the log their content.
 
         Raises: as :meth:`create`.
         """

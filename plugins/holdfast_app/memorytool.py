@@ -8,7 +8,7 @@ Source: documented commands view, create, str_replace, insert, delete and rename
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
@@ -17,10 +17,68 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import ABSENT, check_name
-from holdfast_app.memorytool import filetext
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+
+
+def _lines(text: str) -> list[str]:
+    """The lines. A trailing newline does not begin another line."""
+    found = text.split("\n")
+    return found[:-1] if found[-1] == "" else found
+
+
+def _occurrences(text: str, part: str) -> list[int]:
+    """The 1-based line of each occurrence of ``part``, including overlapping ones; none when ``part`` is empty."""
+    found, at = [], text.find(part) if part else -1
+    while at >= 0:
+        found.append(text.count("\n", 0, at) + 1)
+        at = text.find(part, at + 1)
+    return found
+
+
+def _range(given: object, count: int) -> tuple[int, int] | None:
+    """First and last line, 1-based, of the range ``[first, last]`` in ``count`` lines: all lines without a range, to
+    the end when ``last`` is -1. None for an invalid range."""
+    if given is None:
+        return 1, count
+    if not isinstance(given, list | tuple) or len(given) != 2 or not all(type(n) is int for n in given):
+        return None
+    first, last = given
+    if not 1 <= first <= max(1, count) or (last != -1 and last < first):
+        return None
+    return first, count if last == -1 else min(last, count)
+
+
+def _numbered(shown: list[str], first: int, last: int) -> str:
+    """Lines ``first`` to ``last``, 1-based, each after its number and a tab."""
+    return "\n".join(f"{number:6}\t{shown[number - 1]}" for number in range(first, last + 1))
+
+
+def _listed(root: str, files: Iterable[tuple[str, int]], depth: int) -> str:
+    """One line for ``root`` and for each directory and file down to ``depth`` levels below, sorted, with sizes.
+
+    ``files`` are paths relative to ``root`` with their bytes; directories are derived from them and end with a slash.
+    """
+    total, sizes = 0, dict[str, int]()
+    for path, size in files:
+        total += size
+        parts = path.split("/")
+        for level in range(1, min(len(parts), depth) + 1):
+            shown = "/".join(parts[:level]) + ("/" if level < len(parts) else "")
+            sizes[shown] = sizes.get(shown, 0) + size
+    rows = [f"{_human(total)}\t{root}", *(f"{_human(sizes[path])}\t{root}/{path}" for path in sorted(sizes))]
+    return "\n".join(rows)
+
+
+def _human(size: int) -> str:
+    """Bytes like ``744B``, ``5.5K``, ``1.2M`` (powers of 1024)."""
+    value, unit = float(size), "B"
+    for larger in ("K", "M"):
+        if value >= 1024:
+            value, unit = value / 1024, larger
+    return f"{value:.0f}{unit}" if value == int(value) else f"{value:.1f}{unit}"
+
 
 ROOT: Final = "/memories"
 TOOL: Final[Mapping[str, str]] = {"type": "memory_20250818", "name": "memory"}
@@ -92,22 +150,22 @@ class MemoryTool:
         document = self._store.read(name) if self._is_file(name) else None
         if document is None:
             return self._listing(path, name)
-        lines = filetext.lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
+        lines = _lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
         given = command.get("view_range")
-        shown = filetext.stretch(given, len(lines))
+        shown = _range(given, len(lines))
         if shown is None:
             raise MemoryToolError(
                 f"Error: Invalid `view_range` parameter: {str(given)[:60]}. It should be [first, last] within the "
                 f"range of lines of the file: [1, {len(lines)}]; -1 as the last shows the rest."
             )
-        return f"Here's the content of {path} with line numbers:\n{filetext.numbered(lines, *shown)}"
+        return f"Here's the content of {path} with line numbers:\n{_numbered(lines, *shown)}"
 
     def _listing(self, path: str, name: str) -> str:
         below = self._listed(name)
         if not below and name != self._folder:
             raise MemoryToolError(f"The path {path} does not exist. Please provide a valid path.")
         files = [(one.removeprefix(f"{name}/"), self._size(one)) for one in below if _HIDDEN not in one.split("/")]
-        listed = filetext.listing(path.rstrip("/"), files, _DEPTH)
+        listed = _listed(path.rstrip("/"), files, _DEPTH)
         return f"Here're the files and directories up to 2 levels deep in {path}, excluding {_EXCLUDED}:\n{listed}"
 
     def _create(self, command: Mapping[str, object]) -> str:
@@ -129,7 +187,7 @@ class MemoryTool:
 
         def change(text: str) -> str:
             nonlocal line
-            found = filetext.occurrences(text, old)
+            found = _occurrences(text, old)
             if not found:
                 raise MemoryToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
@@ -142,21 +200,21 @@ class MemoryTool:
             line = found[0]
             return text.replace(old, new, 1)
 
-        lines = filetext.lines(self._changed(path, missing, change))
+        lines = _lines(self._changed(path, missing, change))
         last = min(len(lines), line + new.count("\n") + _CONTEXT)
-        return f"The memory file has been edited.\n{filetext.numbered(lines, max(1, line - _CONTEXT), last)}"
+        return f"The memory file has been edited.\n{_numbered(lines, max(1, line - _CONTEXT), last)}"
 
     def _insert(self, command: Mapping[str, object]) -> str:
         path, text, after = _text(command, "path"), _text(command, "insert_text"), command.get("insert_line")
 
         def change(stored: str) -> str:
-            lines = filetext.lines(stored)
+            lines = _lines(stored)
             if isinstance(after, bool) or not isinstance(after, int) or not 0 <= after <= len(lines):
                 raise MemoryToolError(
                     f"Error: Invalid `insert_line` parameter: {after}. It should be within the range of lines of the "
                     f"file: [0, {len(lines)}]"
                 )
-            return "\n".join([*lines[:after], *filetext.lines(text), *lines[after:]]) + "\n"
+            return "\n".join([*lines[:after], *_lines(text), *lines[after:]]) + "\n"
 
         self._changed(path, f"Error: The path {path} does not exist", change)
         return f"The file {path} has been edited."

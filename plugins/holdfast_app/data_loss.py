@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.config import statefolder
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, receipt_from
+from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
-from holdfast.flush import handoff, notes
+from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
 from holdfast.journal.journal import Journal, session_files, session_id_of
@@ -26,8 +26,11 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
-    from holdfast.models import Receipt, Written
+    from datetime import datetime
+
+    from holdfast.models import Payload, Receipt, Written
     from holdfast_app.base import Services
+
 
 FORGOTTEN = "forgotten.json"
 #: Number of journals whose last receipt a quick look checks, the newest first.
@@ -89,7 +92,12 @@ def newest(
     """
     last = newest_receipts(services) if receipts is None else receipts
     gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))
-    return [*journals(services, gone), *facts(services), *lists(services), *unproved(services, last, contents)]
+    return [
+        *lost_journals(services, gone),
+        *lost_facts(services),
+        *lost_lines(services),
+        *unproved(services, last, contents),
+    ]
 
 
 def newest_receipts(services: Services) -> list[Receipt]:
@@ -149,7 +157,7 @@ def _changed(path: str) -> float:
         return 0.0
 
 
-def journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
+def lost_journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
     for path in missing:
         if not os.path.lexists(path):
@@ -167,7 +175,7 @@ def facts_name(services: Services) -> str:
     return services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
 
 
-def facts(services: Services) -> Iterator[Loss]:
+def lost_facts(services: Services) -> Iterator[Loss]:
     backend, name = services.store.backend, facts_name(services)
     try:
         count = 0 if services.is_remote else backend.check().lost
@@ -183,7 +191,7 @@ def facts(services: Services) -> Iterator[Loss]:
         yield Loss(kind="facts", name=name, message=message, next_step=step)
 
 
-def lists(services: Services) -> Iterator[Loss]:
+def lost_lines(services: Services) -> Iterator[Loss]:
     """Lines missing from lists that only grow, or that only a call shortens."""
     for file, (kind, what) in LISTS.items():
         count = tally.missing(services.private(file))
@@ -268,3 +276,116 @@ def _holds(text: str, block_id: str) -> bool:
     block = next((b for b in notes.blocks(text) if b.id == block_id), None)
     lines = block.text.split("\n") if block else ["edited"]
     return any(line.strip() and not line.startswith(("<!--", "## ")) for line in lines)
+
+
+_T = TypeVar("_T")
+
+
+def every(services: Services) -> list[Loss]:
+    """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
+    is skipped."""
+    journals = session_files(services.state, missing=True)
+    proofs = list(unproved(services, receipts(services)))
+    others = _created(services, {loss.name for loss in proofs})
+    return [*lost_journals(services, journals), *lost_facts(services), *lost_lines(services), *proofs, *others]
+
+
+def here(services: Services) -> list[Loss]:
+    """The missing journals and lines of lists on this machine, without a request to the store."""
+    journals = session_files(services.state, missing=True)
+    return [*lost_journals(services, journals), *lost_lines(services)]
+
+
+def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
+    """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
+    created = services.store.provenance.stored()
+    there = set(services.store.names()) if created else ()
+    for name in created:
+        if name not in there and name not in named and services.layout.surface_of(name) is not None:
+            step = "Restore it from a copy or from git. `holdfast doctor --fix` accepts it as deleted."
+            yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
+
+
+def receipts(services: Services) -> list[Receipt]:
+    """All receipts that journals hold, each once. Raises: Unavailable."""
+    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
+    return list({receipt.flush_id: receipt for receipt in found}.values())
+
+
+def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
+    """The checkpoints with a receipt, of every journal as far as it can be read."""
+    for path in session_files(services.state):
+        session_id = session_id_of(path)
+        if session_id is None:
+            continue
+        try:
+            for entry in Journal(services.state, session_id).entries():
+                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
+                    yield entry.record
+        except Corrupt:
+            continue  # the check of journals reports it
+
+
+def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
+    """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
+    found: dict[str, tuple[Receipt, Payload]] = {}
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if record.get("flush") and receipt.summary != notes.PURGED:
+            found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
+    return _oldest_first(found.values())
+
+
+def _oldest_first(pairs: Iterable[tuple[Receipt, _T]]) -> list[tuple[Receipt, _T]]:
+    """Flushes by time, those of one session as their journal has them, because its clock may have gone back."""
+    reached: dict[str, datetime] = {}
+    times: dict[str, datetime] = {}
+    found = list(pairs)
+    for receipt, _ in found:
+        times[receipt.flush_id] = reached[receipt.session_id] = max(
+            receipt.at, reached.get(receipt.session_id, receipt.at)
+        )
+    return sorted(found, key=lambda pair: times[pair[0].flush_id])
+
+
+def last_receipts(services: Services) -> list[Receipt]:
+    """The last receipt of each session. Raises: Unavailable."""
+    found = (last_receipt(services, path) for path in session_files(services.state))
+    return [receipt for receipt in found if receipt is not None]
+
+
+def open_work(services: Services) -> list[handoff.Work]:
+    """The open work of every session whose last flush left some open."""
+    entries: list[handoff.Work] = []
+    payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
+    for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
+        decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        payload = payloads.get(receipt.flush_id)
+        if decided is not None or payload is None or not any(w.surface == Surface.HANDOFF for w in receipt.written):
+            continue
+        note, at = services.layout.name(Surface.DAILY, receipt.at.date()), stamp(receipt.at.astimezone(UTC))
+        work = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
+        entries += [work] if work.is_open else []
+    return entries
+
+
+def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
+    """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
+    Unavailable."""
+    found: dict[str, tuple[Receipt, dict[str, Any]]] = {}
+    gone: set[str] = set()
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if not receipt.spooled:
+            gone.add(receipt.flush_id.partition("-")[0])
+        elif record.get("flush") and receipt.summary != notes.PURGED:
+            found[receipt.flush_id] = receipt, record["flush"]
+    return _oldest_first(pair for key, pair in found.items() if key not in gone)
+
+
+def rebuilt(receipt: Receipt) -> str:
+    """The daily note's block as originally written, from the receipt, without an operator's override."""
+    return notes.of_receipt(receipt)
