@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import contract
 from holdfast.journal import journal
 from holdfast.models import CuratedDecision, Message, Turn
-from holdfast.text.openwork import is_none
+from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, ownwords, sources
 
 if TYPE_CHECKING:
