@@ -111,9 +111,9 @@ def _dispatch(words: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         from holdfast_cli import usage
 
-        if arguments and command == "help":
+        if arguments and command == "help" and arguments != ["all"]:
             return usage.run_command(arguments[0], ["--help"], None)
-        return usage.overall_help()
+        return usage.overall_help(everything="all" in arguments)
     if command in ("-V", "--version"):
         from holdfast import __version__
         from holdfast_cli.terminal import Term

@@ -12,7 +12,7 @@ from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
 from holdfast_cli.own_exit import PERMITTING, own_exit
 from holdfast_cli.problem import UsageError
-from holdfast_cli.table import described, known, load, summary
+from holdfast_cli.table import OTHERS, described, known, load, summary
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _AFTER_HELP = (
     "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
+)
+#: The commands that the short help shows, beside those of other distributions.
+_FIRST = frozenset(
+    ("demo", "init", "install", "doctor", "status", "load", "search", "show", "remember", "flush", "dream", "report")
 )
 _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
@@ -141,18 +145,26 @@ def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.N
         raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
 
 
-def overall_help() -> int:
-    """``holdfast --help``."""
+def overall_help(*, everything: bool) -> int:
+    """``holdfast --help``, or ``holdfast --help all``."""
     out = Term()
     out.say("holdfast preserves an agent's memory. Nothing is dropped until it is durable.")
     out.say()
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
-    table = described()
+    table = whole = described()
+    if not everything:
+        shown = {
+            title: {n: text for n, text in group.items() if n in _FIRST or title == OTHERS}
+            for title, group in table.items()
+        }
+        table = {title: group for title, group in shown.items() if group}
     widest = max(len(name) for group in table.values() for name in group)
     for title, group in table.items():
         out.say(f"\n{out.bold(title)}")
         out.say(out.table([((name.ljust(widest), "cyan"), _sentence(text)) for name, text in group.items()]))
     out.say()
+    if not everything:
+        out.say(f"`holdfast --help all` lists all {sum(map(len, whole.values()))} commands.")
     for text in _AFTER_HELP:
         out.say(out.wrapped(text))
     return 0

@@ -8,6 +8,7 @@ from pathlib import Path
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
     "core/holdfast/fs/safeopen.py": "the one place",
+    "core/holdfast_memory/__init__.py": "a receipt of uv, in the environment",
     "core/holdfast_memory/__main__.py": "installed code",
     "plugins/holdfast_cli/__init__.py": "the null device",
     "plugins/holdfast_cli/stdin.py": "a file that the user names",

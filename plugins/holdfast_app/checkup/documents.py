@@ -19,7 +19,7 @@ from holdfast_app.data_loss import audit
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.plugin.checks import Check
+    from holdfast.models import Check
     from holdfast_app.services import Services
 
 #: Documents that are never empty, because holdfast only appends to them.

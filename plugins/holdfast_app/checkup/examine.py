@@ -1,7 +1,6 @@
 """Checks whether everything works by trying it. Each check is one line, with the next step after a failure.
 
-Plugins check their own parts, see :mod:`holdfast.plugin.checks`. An exception becomes a failed check, so that it cannot
-hide the others.
+Plugins check their own parts. An exception becomes a failed check, so that it cannot hide the others.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, Sto
 from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
+from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
-from holdfast.plugin.checks import Check, Outcome
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast_app import upkeep
 from holdfast_app.checkup import documents, mending

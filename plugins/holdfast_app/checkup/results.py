@@ -8,7 +8,7 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
-from holdfast.plugin.checks import Check, Outcome
+from holdfast.models import Check, Outcome
 
 
 def good(message: str) -> Check:

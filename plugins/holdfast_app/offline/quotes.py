@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.facts.relation import same_key
 from holdfast.models import Message
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.markdown.lines import read_line

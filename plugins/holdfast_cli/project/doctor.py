@@ -13,7 +13,7 @@ from holdfast_cli.terminal import Cell, Term
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.plugin.checks import Check
+    from holdfast.models import Check
 
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from holdfast import Holdfast
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast_app.checkup import examine as doctor
 from holdfast_app.data_loss import audit, losses
 

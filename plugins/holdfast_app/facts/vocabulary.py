@@ -1,4 +1,4 @@
-"""The English words by which :mod:`holdfast.facts.relation` reads a statement."""
+"""The English words by which :mod:`holdfast_app.facts.relation` reads a statement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-FINAL: Final = " .!;,:…。！"
 BE: Final = _set("is are was were be been am being = :")
 MODALS: Final = _set("may can must should shall will could might")
 NEGATIONS: Final = _set("not never")
