@@ -15,7 +15,7 @@ and completes missing parts instead of writing a second block.
 
 It also carries every stated but refused payload, recorded before it is processed: first only its digest, then, if the
 gate admits it, the redacted payload. The marker is removed only when each payload is settled: fully stored, replaced by
-a later one, or overridden by an operator. Once a flush failed, they are also in ``state/stated/``, so that damage to the
+a later one, or overridden by an operator. After a failure they are also in ``state/stated/``, so that damage to the
 marker does not lose them. When no marker can be written, a note in :mod:`holdfast.journal.emergency_log` makes the
 session UNSAFE for every process.
 """
