@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.plugin.checks import Check, Outcome
+from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
 from holdfast_agents.records import heartbeat, recorded

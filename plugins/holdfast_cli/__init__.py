@@ -104,16 +104,16 @@ def _dispatch(words: list[str]) -> int:
         if code is not None:
             return code
     if not rest:
-        from holdfast_cli.overview import overview
+        from holdfast_cli.commands.status import overview
 
         return overview(root)
     command, *arguments = rest
     if command in ("-h", "--help", "help"):
         from holdfast_cli import usage
 
-        if arguments and command == "help":
+        if arguments and command == "help" and arguments != ["all"]:
             return usage.run_command(arguments[0], ["--help"], None)
-        return usage.overall_help()
+        return usage.overall_help(everything="all" in arguments)
     if command in ("-V", "--version"):
         from holdfast import __version__
         from holdfast_cli.terminal import Term

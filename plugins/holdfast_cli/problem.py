@@ -47,18 +47,15 @@ def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
 def not_installed(error: ImportError, name: str) -> Exception:
     """The error for `holdfast NAME` without a package of the extra NAME, or ``error`` itself for a holdfast
     module."""
-    import shlex
-
     from holdfast.errors import PluginLoadFailed
     from holdfast_memory import extra
 
     missing = (error.name or "").partition(".")[0]
     if missing.startswith("holdfast"):
         return error
-    python = shlex.quote(sys.executable) if sys.platform != "win32" else f'"{sys.executable}"'
     return PluginLoadFailed(
         f"`holdfast {name}` needs the missing package {missing}, or a newer version of it.",
-        next_step=f"Install it for the Python that runs holdfast: `{python} -m {extra(name)}`.",
+        next_step=f"Install it where holdfast runs: `{extra(name)}`.",
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Dialect, Event, Reply, text
-from holdfast_app.message_formats.excerpts import BACKGROUND, background_result
+from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -83,10 +83,10 @@ def step(client: str) -> str:
 
 def switch_on(root: str, name: str) -> dict[str, str]:
     """Enable a login in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast_app.settings import effective
+    from holdfast_app.settings import project
 
     key = f"plugins.{LOGINS[name].plugin}.enabled"
-    return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
+    return {"key": key, "file": home_short(project.change(root, key, True, user=True))}
 
 
 def _asked(client: str, root: str) -> str:

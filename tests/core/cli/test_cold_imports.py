@@ -27,7 +27,7 @@ NEVER = set(
     """.split()  # noqa: SIM905
 )
 #: Models that only a flush needs.
-OF_A_FLUSH = {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.models.dream"}
+OF_A_FLUSH = {"holdfast.models.payload"}
 #: Command -> packages and modules that it does without as well.
 COMMANDS = {
     ("status",): {"sqlite3", "tomllib"},

@@ -28,7 +28,7 @@ def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:
     return install
 
 
-GOOD = """from holdfast.plugin.checks import Check, Outcome
+GOOD = """from holdfast.models import Check, Outcome
 def checks(memory):
     yield Check(name="acme", outcome=Outcome.WARN, message=f"looked at {memory.services.root}", next_step="Look.")
 """

@@ -145,7 +145,7 @@ def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(
 
 @pytest.mark.req("R189", "R225", "R235", "R247")
 def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: Path) -> None:
-    assert "update" in three("--help").out
+    assert "  update  " in three("--help", "all").out
     done = three("update", "--gotcha", "a", "--deliverable", "d", "--evidence", "https://example.org/1")
     assert done.code == 0
     assert "+ ## Gotchas: a" in done.out

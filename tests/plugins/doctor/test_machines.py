@@ -11,7 +11,7 @@ from tests.support import machines
 from tests.support.git import git
 from tests.support.trusting import trusted
 
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast_app.checkup.examine import examine
 
 

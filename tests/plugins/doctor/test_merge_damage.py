@@ -16,7 +16,7 @@ from tests.plugins.doctor.test_merge_driver import _clones, _exchange
 from tests.support.git import git
 
 from holdfast import Holdfast
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.testing.base import make_fact
 from holdfast_app.checkup.examine import examine
 

@@ -16,7 +16,7 @@ from tests.support.git import git
 
 from holdfast import Holdfast
 from holdfast.flush import handoff, notes
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.storage import block_marker
 from holdfast_app.checkup.examine import examine
 from holdfast_app.checkup.threeway import damage, merge

@@ -203,7 +203,7 @@ def test_command__without_the_sdk__says_how_to_get_it(project: Path) -> None:
         [sys.executable, "-c", code, str(project)], input=b"", capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 3
-    assert b"-m pip install 'holdfast-memory[mcp]'`." in done.stderr
+    assert b"pip install 'holdfast-memory[mcp]'`." in done.stderr
     assert done.stdout == b""
 
 

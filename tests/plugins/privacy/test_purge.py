@@ -18,8 +18,7 @@ from holdfast.errors import BadValue
 from holdfast.fs import durable, private
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Evidence
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Evidence, Outcome
 from holdfast_app.checkup.examine import examine
 
 WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
