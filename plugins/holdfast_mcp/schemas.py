@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.errors import BadValue
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.models import MutationKind
-from holdfast.text.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 
 Schema = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.flush import contract
 from holdfast.models import CuratedDecision
-from holdfast.text.openwork import is_none
+from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, ownwords, sources
 from holdfast_app.authorship.witness import NEXT_STEP, REASON, Witness
 

@@ -24,8 +24,8 @@ from holdfast.journal import safety
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
 from holdfast.text import conflicts, recall
-from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
+from holdfast.text.stored import duplicate_key
 from holdfast_app import upkeep
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted

@@ -15,7 +15,7 @@ from holdfast.config import resolved, settings, statefolder, trust
 from holdfast.config.serde import unstructure
 from holdfast.errors import ConfigError, NotTrusted, Refused
 from holdfast.fs import durable
-from holdfast.plugin import discovery, options
+from holdfast.plugin import discovery
 from holdfast.text import untrusted
 
 HEADER = (
@@ -129,13 +129,13 @@ def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> Non
 
         storage = wish["storage"]
         backend = storage.get("backend", StorageConfig().backend)
-        if keys[1:] == ["backend"] or keys[1] not in options.STORAGE:
+        if keys[1:] == ["backend"] or keys[1] not in discovery.STORAGE_KEYS:
             module = discovery.import_object(discovery.choose(found, discovery.BACKENDS, str(backend)))
-            options.check_storage(module, [k for k in storage if k not in options.STORAGE], found)
+            discovery.check_storage(module, [k for k in storage if k not in discovery.STORAGE_KEYS], found)
     elif keys[0] == "plugins" and len(keys) > 2 and not (keys[2] == "enabled" and value is False):
         entry = discovery.choose(found, discovery.PLUGINS, keys[1])
-        if keys[2] not in options.PLUGIN:
-            options.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
+        if keys[2] not in discovery.PLUGIN_KEYS:
+            discovery.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
 
 
 def _trust_change(root: str, before: resolved.Resolved) -> None:

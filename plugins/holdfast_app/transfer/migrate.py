@@ -18,7 +18,7 @@ from holdfast.errors import ConfigError, Conflict
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import ABSENT, Add, StorageBackend, sha256
-from holdfast.text.factrules import duplicate_key
+from holdfast.text.stored import duplicate_key
 from holdfast_app import progress
 
 if TYPE_CHECKING:

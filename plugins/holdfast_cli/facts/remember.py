@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from holdfast.storage import snapshot
-from holdfast.text.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.humanize import some
+from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import text_of
