@@ -34,6 +34,7 @@ ELSEWHERE = {
     "plugins/holdfast_redaction/rules/loader.py": "a rules file that the user names",
     "plugins/holdfast_redaction/rules/table.py": "installed rules",
     "plugins/holdfast_app/settings/effective.py": "the project's settings",
+    "plugins/holdfast_app/history/sessions.py": "a client's recording",
     "plugins/holdfast_app/transcripts/__init__.py": "a client's recording",
     "plugins/holdfast_web/site.py": "installed stylesheet and script",
     "plugins/holdfast_cli/workflow/update.py": "installed text",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.models import Message
-from holdfast.text import tokens
+from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.relation import Relation, relation
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 #: Tools that read one file, as the clients name them.
 READERS: Final = frozenset({"read", "read_file", "view", "notebookread"})
+#: A shell command that prints one file.
+_SHOWN: Final = re.compile(
+    r"(?:^|['\" ])(?:cat|nl(?: -\w+)*|head(?: -n? ?\d+)?|sed -n '?[\d,]+p'?) (?P<path>[\w./-]+)['\"]?$"
+)
 #: Shares of equal words and fewest words of a request that repeats another.
 _ALIKE: Final = 0.75
 _LEAST_WORDS: Final = 4
@@ -73,18 +78,20 @@ class _Seen:
 
 def _marks(one: Message, answer: Message | None) -> list[tuple[str, str, int]]:
     """The files, requests and rules of a message: kind, text and tokens."""
-    if one.role == "assistant" and one.tool.casefold() in READERS:
-        path = one.text.partition("\n")[0].partition(": ")[2].strip()
-        size = tokens.estimate(answer.text) if answer is not None and answer.role == "tool" else 0
+    if one.role == "assistant" and one.tool:
+        words = one.text.partition("\n")[0].partition(": ")[2].strip()
+        shown = _SHOWN.search(words)
+        path = words if one.tool.casefold() in READERS else shown["path"] if shown else ""
+        size = tokens(answer.text) if answer is not None and answer.role == "tool" else 0
         return [("file", path, size)] if path else []
     if one.role != "user" or one.tool:
         return []
     text = own_words(one.text)
     stated = Statements()
     stated.read(one)
-    marks = [("rule", rule, tokens.estimate(rule)) for rule in stated.rules.strings()]
+    marks = [("rule", rule, tokens(rule)) for rule in stated.rules.strings()]
     if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= _LEAST_WORDS:
-        marks.append(("request", text, tokens.estimate(text)))
+        marks.append(("request", text, tokens(text)))
     return marks
 
 

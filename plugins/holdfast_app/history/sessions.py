@@ -46,7 +46,7 @@ class Past(NamedTuple):
     def is_in(self, root: str) -> bool:
         """Whether it ran in the project at ``root``."""
         folder, root = os.path.realpath(self.folder), os.path.realpath(root)
-        return bool(self.folder) and (folder == root or folder.startswith(os.path.join(root, "")))
+        return os.path.isabs(self.folder) and (folder == root or folder.startswith(os.path.join(root, "")))
 
 
 def found(environ: Mapping[str, str] = os.environ) -> list[Past]:
@@ -74,6 +74,8 @@ def _files(environ: Mapping[str, str]) -> Iterator[Past]:
 
 def _folder(path: str) -> str:
     """The working directory that a file's first rows name."""
+    if not os.path.isfile(path):
+        return ""
     with open(path, "rb") as stream:
         for row in islice(lines(stream), _HEAD):
             value = mapping(row.value)

@@ -11,6 +11,7 @@ from holdfast.errors import Refused
 from holdfast.text.humanize import count
 from holdfast.text.plain import in_one_line
 from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, confirmed
 from holdfast_cli.terminal import Term
 
@@ -93,12 +94,14 @@ def export(call: Call) -> Answer:
 
 @Command(
     "Manage",
-    "add an archive's content to this project",
-    argument("file", metavar="FILE", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    "add an archive's content to this project, or the clients' past sessions in it",
+    argument("file", metavar="FILE", nargs="?", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
+    flag("--dry-run", "with --history, only list the sessions"),
     flag("--yes", "import a SQLite store without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
-    examples=("holdfast import memory.zip", "holdfast import memory.zip --replace --json"),
+    examples=("holdfast import memory.zip", "holdfast import --history --dry-run", "holdfast import --history"),
     notes="A SQLite store is shown first. One that came with a clone, in the store's place, is renamed."
     "\nThe archive is checked first. Run the same command again to continue after an interruption."
     "\nFor a list of facts alone use `holdfast facts import`.",
@@ -111,6 +114,11 @@ def import_(call: Call) -> Answer:
     from holdfast_app.transfer.importing import import_archive
 
     args, out = call.args, call.out
+    if args.history:
+        return _history(call)
+    if args.file is None or args.dry_run:
+        problem = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
+        raise UsageError(f"{problem}.", next_step="See `holdfast import --help`.")
     if is_database(args.file) and (unread := _unread(call)):
         return unread
     put_aside = getattr(call.memory.store.backend, "put_aside", None)
@@ -123,6 +131,31 @@ def import_(call: Call) -> Answer:
         raise KeyboardInterrupt("imported data is kept, run the same command again to continue") from None
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say(out, done), error=problem if done.refused else None)
+
+
+def _history(call: Call) -> Answer:
+    from holdfast_app.history.importing import take_all
+
+    taken = list(take_all(call.memory, dry_run=call.args.dry_run))
+    failed = [one for one in taken if one.outcome == "failed"]
+
+    def show(out: Term) -> None:
+        rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in taken]
+        out.say(
+            out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,))
+            if rows
+            else "No client recorded a session in this project."
+        )
+        if call.args.dry_run:
+            out.next_step("`holdfast import --history` imports the new ones")
+        elif any(one.outcome == "imported" for one in taken):
+            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
+
+    problem = Refused(
+        f"{count(len(failed), 'session')} could not be imported.",
+        next_step="The reasons are above. Run it again to continue.",
+    )
+    return Answer({"sessions": [attrs.asdict(one) for one in taken]}, show, error=problem if failed else None)
 
 
 def _say(out: Term, done: Imported) -> None:

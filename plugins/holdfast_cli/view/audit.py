@@ -15,6 +15,8 @@ from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast_app.history.audit import Repeated
     from holdfast_app.history.sessions import Past
 
@@ -41,7 +43,7 @@ def audit(call: Call) -> Answer:
     since = call.memory.services.now() - timedelta(days=call.args.days)
     sessions = [one for one in found() if one.at >= since]
     compactions = unread = 0
-    rows: list[tuple[Past, str, Repeated]] = []
+    by_place: dict[tuple[str, datetime, str], tuple[Past, str, Repeated]] = {}
     with progress.shown(quiet=call.json):
         for number, past in enumerate(sessions, 1):
             report(number, len(sessions), "sessions read")
@@ -51,7 +53,9 @@ def audit(call: Call) -> Answer:
                 unread += 1
                 continue
             compactions += transcript.compactions
-            rows += [(past, transcript.session_id, one) for one in repeated(transcript) if one.at >= since]
+            session = transcript.session_id
+            by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
+    rows = [row for row in by_place.values() if row[2].at >= since]
     texts = [_admitted(call, one.text) for _, _, one in rows]
     clients = Counter(past.client for past in sessions)
     data = {

@@ -68,7 +68,7 @@ ASKED: dict[str, list[list[str]]] = {
 }
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
-    "web", "merge-driver", "export", "import", "gitea",
+    "web", "merge-driver", "export", "import", "gitea", "audit",
 }  # fmt: skip
 
 
