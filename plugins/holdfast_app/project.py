@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.message_formats.reading import Transcript
     from holdfast_app.outbox.delivery import Deliveries
-    from holdfast_app.privacy.purge import PurgeReport
+    from holdfast_app.privacy.purge import PurgeReport, ScrubReport
     from holdfast_app.privacy.retention import RetentionReport
-    from holdfast_app.privacy.scrub import ScrubReport
     from holdfast_app.report.morning import Morning
     from holdfast_app.report.report import Report
     from holdfast_app.search.searching import Hits
     from holdfast_app.session import Session
     from holdfast_app.spool.spooled import Spooled
-    from holdfast_app.validation.validation import Repair, Validation
+    from holdfast_app.validation import Repair, Validation
     from holdfast_app.work.worklist import WorkList
     from holdfast_app.workflow.observations import Captured
     from holdfast_app.workflow.three import MemoryUpdate
@@ -100,7 +99,7 @@ class Holdfast(RemembersFacts):
 
         Raises: PluginError when a validator is broken; Unavailable.
         """
-        from holdfast_app.privacy.scrub import scrub
+        from holdfast_app.privacy.purge import scrub
 
         try:
             return scrub(self.services, dry_run=dry_run)
@@ -123,7 +122,7 @@ class Holdfast(RemembersFacts):
 
         An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
         """
-        from holdfast_app.validation.validation import validate
+        from holdfast_app.validation import validate
 
         return validate(self.services, names)
 
@@ -352,7 +351,7 @@ class Holdfast(RemembersFacts):
         a list, or the rows that ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
-        from holdfast_app.loops.guard import Guard
+        from holdfast_app.loops import Guard
 
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
         return wrap if compact is None else wrap(compact)

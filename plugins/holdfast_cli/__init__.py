@@ -104,7 +104,7 @@ def _dispatch(words: list[str]) -> int:
         if code is not None:
             return code
     if not rest:
-        from holdfast_cli.overview import overview
+        from holdfast_cli.commands.status import overview
 
         return overview(root)
     command, *arguments = rest

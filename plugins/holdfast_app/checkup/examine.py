@@ -22,11 +22,10 @@ from holdfast.journal import journal, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
-from holdfast_app import upkeep
-from holdfast_app.checkup import documents, mending
-from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
-from holdfast_app.data_loss import audit
-from holdfast_app.data_loss.losses import apart
+from holdfast_app import data_loss, upkeep
+from holdfast_app.checkup import mending
+from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
+from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
@@ -86,8 +85,8 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     """The checks that read the store. When its server is unavailable, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks = {
-        "documents": documents.readable(memory, repair=repair),
-        "conflicts": documents.unmerged(memory.services, repair=repair),
+        "documents": mending.readable(memory, repair=repair),
+        "conflicts": mending.unmerged(memory.services, repair=repair),
         "stored": _stored(memory, repair=repair),
         "facts": _facts(memory),
         "provenance": _provenance(memory),
@@ -225,7 +224,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
     be asked, so only this machine's files are checked."""
-    found = audit.here(memory.services) if away else audit.every(memory.services)
+    found = data_loss.here(memory.services) if away else data_loss.every(memory.services)
     if not found and not away:
         yield good("all acknowledged data is present")
     if not repair:

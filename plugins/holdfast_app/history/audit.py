@@ -11,7 +11,7 @@ from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.relation import Relation, relation
-from holdfast_app.message_formats.summaries import SUMMARY
+from holdfast_app.message_formats.reading import SUMMARY
 from holdfast_app.offline.conversation import asked
 from holdfast_app.offline.statements import Statements
 

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_app.message_formats.blocks import take_content, text_of
-from holdfast_app.message_formats.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast_app.message_formats.leaves import readable, says
+from holdfast_app.message_formats.leaves import BACKGROUND, background_result, clean, readable, says, without_injected
+from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 _SPEECH: Final = frozenset({"user", "assistant"})

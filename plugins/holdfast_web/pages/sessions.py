@@ -1,4 +1,4 @@
-"""Pages for the list of sessions, and for one session with its turns and compactions."""
+"""Pages for the list of sessions, one session with its turns and compactions, open work, ended work, and the outbox."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
+from holdfast.config.layout import Surface
 from holdfast.journal import order
 from holdfast.models import turns_of
 from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
-from holdfast_web.paging import page
+from holdfast_web.pages.request import page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
+
 
 #: Turns on one page, and compactions.
 _TURNS: Final = 20
@@ -143,3 +145,32 @@ def _masked(project: Project, said: Sequence[Message]) -> list[Message]:
 def _cut(text: str, length: int) -> str:
     """The first characters of masked text whose stored length is ``length``."""
     return text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {length:,} characters"
+
+
+_SHOWN: Final = ("open", "all")
+_ITEMS: Final = 20
+
+
+def work(project: Project, renderer: Renderer, request: Request) -> str:
+    chosen = request.choice("show", _SHOWN)
+    work = project.memory.work.list(everything=chosen == "all")
+    name = project.services.layout.name(Surface.HANDOFF)
+    return renderer.page(
+        "work.html",
+        here="work",
+        title="Open work",
+        page=page(work, request.text("page"), size=_ITEMS),
+        chosen=chosen,
+        handoff=name,
+        withheld=project.services.store.withheld_in(name),
+    )
+
+
+def outbox(project: Project, renderer: Renderer, request: Request) -> str:
+    shown = page(project.memory.outbox.items(), request.text("page"), size=_ITEMS)
+    masked = project.masked(*(text for one in shown.items for text in (one.body, one.error, one.next_step, one.target)))
+    items = [
+        evolve(one, body=masked[at], error=masked[at + 1], next_step=masked[at + 2], target=masked[at + 3])
+        for at, one in zip(range(0, len(masked), 4), shown.items, strict=True)
+    ]
+    return renderer.page("outbox.html", here="outbox", title="Outbox", page=shown, items=items)

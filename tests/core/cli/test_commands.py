@@ -107,12 +107,12 @@ def test_bad_settings__are_named(run, project, words, text, named):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast_cli.commands import layers
+    from holdfast_cli.commands import config
 
     def broken(args):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(layers.layers, "run", broken)
+    monkeypatch.setattr(config.layers, "run", broken)
     result = run("layers")
     assert result.code == 1
     assert "RuntimeError: boom" in result.err

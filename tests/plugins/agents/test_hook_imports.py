@@ -13,7 +13,7 @@ HOT = """
     holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
-    holdfast_app.message_formats.excerpts holdfast.config
+    holdfast_app.message_formats.leaves holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.safeopen holdfast.fs.locks holdfast.fs.durable

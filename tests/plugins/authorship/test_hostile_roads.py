@@ -58,7 +58,7 @@ class Copying:
 
 def test_flush__the_package_cannot_be_imported__is_refused(opened, payload, monkeypatch: pytest.MonkeyPatch):
     """The protection cannot fail silently. No setting switches it off: the projects of these tests have no plugin."""
-    monkeypatch.setitem(sys.modules, "holdfast_app.authorship.flushing", None)
+    monkeypatch.setitem(sys.modules, "holdfast_app.authorship.witness", None)
     session = read_page(opened(), HOSTILE[0])
     with pytest.raises(FlushRefused, match=r"holdfast_app\.authorship"):
         session.flush(payload())

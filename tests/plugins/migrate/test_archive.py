@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
-from holdfast_app.transfer.exporting import export
-from holdfast_app.transfer.importing import Imported, import_archive
+from holdfast_app.transfer.exporting import Imported, export, import_archive
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
@@ -172,7 +171,7 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_app.transfer.importing import import_archive
+        from holdfast_app.transfer.exporting import import_archive
         from holdfast_app.progress import watched
         def kill(done, total, activity):
             if done == int(sys.argv[3]):

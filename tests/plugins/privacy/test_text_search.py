@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_app.privacy.text_search import Needle, any_in_bytes, fold, in_file
+from holdfast_app.privacy.transforms import Needle, any_in_bytes, fold, in_file
 
 _TEXT = st.text('…[]aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
 _DRESS = st.sampled_from(

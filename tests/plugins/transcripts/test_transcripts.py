@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Corrupt
-from holdfast_app.message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
+from holdfast_app.message_formats.leaves import MAX_CALL_CHARS, MAX_RESULT_CHARS
 from holdfast_app.transcripts import Transcript, read
 
 SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from holdfast_web.markdown import to_html
+from holdfast_web.rendering import to_html
 
 #: Every tag, with its attributes, that may be written.
 ALLOWED = re.compile(

@@ -15,7 +15,7 @@ from tests.plugins.web.conftest import Client, served
 from holdfast import Holdfast
 from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
-from holdfast_app.view.memory_lines import lines_of
+from holdfast_app.view.origins import lines_of
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"
