@@ -240,7 +240,7 @@ def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], 
     if hook not in (*OF_PLUGINS, *OF_BACKENDS):
         from holdfast.text.humanize import nearest
 
-        near = nearest(hook, (*OF_PLUGINS, *OF_BACKENDS))
+        near = nearest(hook, [*OF_PLUGINS, *OF_BACKENDS])
         return f"it has no hook to call: {hook!r} is unknown" + (f", did you mean `{near}`" if near else "")
     if hook not in allowed:
         place = "a backend, an entry point in the group holdfast.backends" if hook in OF_BACKENDS else "a plugin"
