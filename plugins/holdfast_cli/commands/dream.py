@@ -244,23 +244,12 @@ schedule = Command(
 )
 
 
-@schedule.action("install")
-def _install(call: Call) -> Answer:
-    return _planned(call, "install")
-
-
-@schedule.action("remove")
-def _remove(call: Call) -> Answer:
-    return _planned(call, "remove")
-
-
 @schedule.action("status")
-def _status(call: Call) -> Answer:
-    return _planned(call, "status")
-
-
-def _planned(call: Call, action: str) -> Answer:
+@schedule.action("remove")
+@schedule.action("install")
+def _planned(call: Call) -> Answer:
     """Do it, or with --print only show the plan."""
+    action = call.args.action
     kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
     at = cast("Config", resolved.load(call.root)).dream.at
     plan = schedulers.plan(kind, call.root, at=at)

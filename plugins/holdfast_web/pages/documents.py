@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from holdfast_web.rendering import Renderer
 
 
+#: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
+_MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)
 _NOTES: Final = 31
 _LINES: Final = 100
 _RENDERED: Final = (".md", ".markdown")
@@ -67,29 +70,17 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     document = project.document(request.argument)
+    surface = project.services.layout.surface_of(document.name)
     return renderer.page(
         "document.html",
-        here="memory" if document.name in _standing(project) else "notes",
+        here="memory" if surface in (Surface.MEMORY, Surface.USER) else "notes",
         title=document.name,
         document=document,
-        text=_without_marks(document.text),
+        text=_MARK.sub("", document.text),
         stamps=_stamps(renderer, document.text),
         rendered=document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
         lines=document.text.count("\n") + 1,
     )
-
-
-def _standing(project: Project) -> tuple[str, ...]:
-    return tuple(project.services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER))
-
-
-def _without_marks(text: str) -> str:
-    """The text without holdfast's own comment lines, which :func:`_stamps` shows; line numbers stay."""
-    return "\n".join("" if _is_mark(line) else line for line in text.split("\n"))
-
-
-def _is_mark(line: str) -> bool:
-    return line.startswith(("<!-- holdfast:block id=", "<!-- at=")) and line.endswith(" -->")
 
 
 def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
@@ -230,7 +221,7 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
     if at < 0:
         raise NotFound(f"There is no dream {request.argument!r}.", next_step="The page `Dreams` lists them.")
     run = runs[at]
-    diff = project.masked(run.diff)[0].splitlines()
+    diff = [row for row in project.masked(run.diff)[0].splitlines() if not row.startswith(("--- ", "+++ "))]
     lines = [(line.text, line.kept, line.sources) for line in run.lines]
     masked = project.masked(*(text for text, _, _ in lines))
     return renderer.page(
@@ -240,9 +231,7 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         run=run,
         newer=runs[at - 1] if at else None,
         older=runs[at + 1] if at + 1 < len(runs) else None,
-        diff=[
-            (_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF] if not _is_head(line)
-        ],
+        diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
         cut=max(0, len(diff) - _DIFF),
         gone=[(label, rows) for name, label in _GONE if (rows := _rows(project, run, name))],
         lines=[(text, kept, sources) for text, (_, kept, sources) in zip(masked, lines, strict=True)],
@@ -255,10 +244,6 @@ def _rows(project: Project, run: DreamResult, name: str) -> list[tuple[str, str]
     gone = getattr(run, name)
     masked = project.masked(*(text for one in gone for text in (one.text, one.reason)))
     return list(zip(masked[::2], masked[1::2], strict=True))
-
-
-def _is_head(line: str) -> bool:
-    return line.startswith(("--- ", "+++ "))
 
 
 def _kind(line: str) -> str:
