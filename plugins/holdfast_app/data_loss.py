@@ -81,9 +81,7 @@ class Losses:
 
 
 def newest(
-    services: Services,
-    contents: Mapping[str, str | None] | None = None,
-    receipts: Iterable[Receipt] | None = None,
+    services: Services, contents: Mapping[str, str | None] | None = None, receipts: Iterable[Receipt] | None = None
 ) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 

@@ -55,13 +55,7 @@ def take_content(
 
 
 def _take_block(
-    reading: Reading,
-    role: str,
-    block: Mapping[str, object],
-    *,
-    key: str,
-    at: datetime,
-    change: Callable[[str], str],
+    reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
 ) -> None:
     kind = clean(block.get("type"))
     rest = ""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import define, evolve, frozen
 
@@ -24,8 +24,12 @@ from holdfast_app.view.journals import incidents as of_journal
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
-    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.dream.dreamlog import DreamResult, Gone
     from holdfast_app.sessions.status import Status
+
+
+#: A run's lists of lines that left the memory.
+_GONE: Final = ("merged", "replaced", "archived", "dropped", "refused", "judged", "quoted")
 
 
 @frozen(kw_only=True)
@@ -89,6 +93,26 @@ class Project:
             return self.services.gate.outgoing_all(strings, surface=surface)
         except HoldfastError:
             return ["(not shown, because a validator is broken)"] * len(strings)
+
+    def masked_run(self, run: DreamResult) -> DreamResult:
+        """A dream as it may leave the store."""
+
+        def gone(listed: Sequence[Gone]) -> tuple[Gone, ...]:
+            masked = self.masked(*(text for entry in listed for text in (entry.text, entry.reason)))
+            pairs = zip(listed, masked[::2], masked[1::2], strict=True)
+            return tuple(evolve(entry, text=text, reason=reason) for entry, text, reason in pairs)
+
+        cleaned: dict[str, Any] = {name: gone(getattr(run, name)) for name in _GONE}
+        lines = self.masked(*(line.text for line in run.lines))
+        return evolve(
+            run,
+            diff=self.masked(run.diff)[0],
+            added=self.masked(*run.added),
+            reason=self.masked(run.reason)[0],
+            warnings=self.masked(*run.warnings),
+            lines=[evolve(line, text=text) for line, text in zip(run.lines, lines, strict=True)],
+            **cleaned,
+        )
 
     # documents
 

@@ -161,7 +161,7 @@ def _unread(call: Call) -> Answer | None:
         for line in lines[:_LISTED]:
             out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
         if len(lines) > _LISTED:
-            out.say(f"  {out.dim(f'and {len(lines) - _SHOWN:,} more')}")
+            out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
     if can_ask():
         return None if confirmed("Import them?") else Answer({}, ok=False)
     return Answer({}, f"\n  next: {step}", ok=False)

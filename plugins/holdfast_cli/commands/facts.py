@@ -41,10 +41,7 @@ facts = Command(
     argument("--limit", metavar="N", type=positive, help="maximum number of facts to list", group="list"),
     argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded", group="list"),
     argument(
-        "--category",
-        metavar="NAME",
-        help="list: only this category. edit: the new category",
-        group="list and edit",
+        "--category", metavar="NAME", help="list: only this category. edit: the new category", group="list and edit"
     ),
     argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin", group="edit"),
     argument("--confidence", metavar="N", type=confidence, help="the fact's confidence, 0.0 to 1.0", group="edit"),

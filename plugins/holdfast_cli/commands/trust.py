@@ -150,7 +150,7 @@ def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
             for name, why in adopted.left:
                 out.say(out.wrapped(f"{out.plain(name)} stays: {why}.", first=f"{out.mark('warn')} "))
     elif not can_ask:
-        out.say(f"\n  next: {_NEXT}")
+        out.say(f"\n  next: {_NEXT_ADOPT}")
     return 0 if clean else 1
 
 

@@ -67,13 +67,7 @@ def _proof(name: str, text: str, **options: Any) -> Argument:
 
 #: Flags for an update.
 _UPDATES = (
-    argument(
-        "--from",
-        dest="source",
-        metavar="FILE",
-        help="the update as JSON, `-` for stdin",
-        group=_REPEATABLE,
-    ),
+    argument("--from", dest="source", metavar="FILE", help="the update as JSON, `-` for stdin", group=_REPEATABLE),
     *(
         argument(f"--{name}", dest=key, metavar="TEXT", action="append", help=where, group=_REPEATABLE)
         for name, (key, where) in _SECTIONS.items()

@@ -20,7 +20,6 @@ from holdfast_web.pages.request import page
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
@@ -220,10 +219,9 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
     at = next((number for number, run in enumerate(runs) if run.id == request.argument), -1)
     if at < 0:
         raise NotFound(f"There is no dream {request.argument!r}.", next_step="The page `Dreams` lists them.")
-    run = runs[at]
-    diff = [row for row in project.masked(run.diff)[0].splitlines() if not row.startswith(("--- ", "+++ "))]
-    lines = [(line.text, line.kept, line.sources) for line in run.lines]
-    masked = project.masked(*(text for text, _, _ in lines))
+    run = project.masked_run(runs[at])
+    left = {label: getattr(run, name) for name, label in _GONE}
+    diff = [row for row in run.diff.splitlines() if not row.startswith(("--- ", "+++ "))]
     return renderer.page(
         "dream.html",
         here="dreams",
@@ -233,17 +231,13 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         older=runs[at + 1] if at + 1 < len(runs) else None,
         diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
         cut=max(0, len(diff) - _DIFF),
-        gone=[(label, rows) for name, label in _GONE if (rows := _rows(project, run, name))],
-        lines=[(text, kept, sources) for text, (_, kept, sources) in zip(masked, lines, strict=True)],
-        reason=project.masked(run.reason)[0],
-        warnings=project.masked(*run.warnings),
+        gone=[
+            (label, [(one.text, one.reason) for one in rows]) for name, label in _GONE if (rows := getattr(run, name))
+        ],
+        lines=[(line.text, line.kept, line.sources) for line in run.lines],
+        reason=run.reason,
+        warnings=run.warnings,
     )
-
-
-def _rows(project: Project, run: DreamResult, name: str) -> list[tuple[str, str]]:
-    gone = getattr(run, name)
-    masked = project.masked(*(text for one in gone for text in (one.text, one.reason)))
-    return list(zip(masked[::2], masked[1::2], strict=True))
 
 
 def _kind(line: str) -> str:

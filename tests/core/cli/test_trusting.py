@@ -117,12 +117,7 @@ def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(ru
     assert Path(userdir.path(userdir.CONFIG_FILE)).read_text().endswith("[facts]\nmax_facts = 700\n")
     assert os.stat(userdir.path(userdir.CONFIG_FILE)).st_mode & 0o077 == 0
     row = run("config", "facts.max_facts", "--json").json["settings"][0]
-    assert row == {
-        "key": "facts.max_facts",
-        "value": 700,
-        "source": "~/.config/holdfast/config.toml",
-        "in_force": True,
-    }
+    assert row == {"key": "facts.max_facts", "value": 700, "source": "~/.config/holdfast/config.toml", "in_force": True}
     run("config", "facts.max_facts", "900")
     assert "holdfast.toml overrides it here" in " ".join(run("config", "--user", "facts.max_facts", "800").out.split())
 

@@ -104,16 +104,6 @@ def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, p
     assert (project / ".holdfast/state/backups/MEMORY.1.md").read_text() == "- [REDACTED:key:0001]\n- stays\n"
 
 
-@pytest.mark.req("R241")
-def test_scrub__trace_log_and_repr__hold_no_secret(opened, payload, project, caplog):
-    caplog.set_level("DEBUG", logger="holdfast")
-    fill(opened(plugins=OFF), payload, project)
-    report = opened(Rules(), plugins=OFF).scrub()
-    assert KEY not in caplog.text + repr(report)
-    stone = json.loads((project / ".holdfast/state/tombstones.jsonl").read_text())
-    assert (stone["kind"], stone["left"], stone["rules"]) == ("scrub", 0, report.rules)
-
-
 @pytest.mark.req("R241", "R243")
 def test_scrub__allowed_on_one_surface__stays_there_and_goes_elsewhere(opened):
     memory = opened(Rules(), plugins=OFF)

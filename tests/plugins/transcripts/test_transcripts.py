@@ -131,11 +131,7 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path: P
             codex({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]}),
             codex({"type": "function_call", "name": "sh", "call_id": "c", "arguments": '{"cmd": "make"}'}),
             codex(
-                {
-                    "type": "function_call_output",
-                    "call_id": "c",
-                    "output": "Process exited with code 2\nOutput:\nno",
-                }
+                {"type": "function_call_output", "call_id": "c", "output": "Process exited with code 2\nOutput:\nno"}
             ),
             codex({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Fixed."}]}),
         ],
