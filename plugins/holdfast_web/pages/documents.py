@@ -231,9 +231,7 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         older=runs[at + 1] if at + 1 < len(runs) else None,
         diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
         cut=max(0, len(diff) - _DIFF),
-        gone=[
-            (label, [(one.text, one.reason) for one in rows]) for name, label in _GONE if (rows := getattr(run, name))
-        ],
+        gone=[(label, [(one.text, one.reason) for one in rows]) for label, rows in left.items() if rows],
         lines=[(line.text, line.kept, line.sources) for line in run.lines],
         reason=run.reason,
         warnings=run.warnings,
