@@ -40,11 +40,6 @@ def read_file(name: str, what: str = "") -> str:
         ) from error
 
 
-def read_json(name: str, what: str, begins: str) -> Any:
-    """The JSON value in a file or on stdin, which is like ``begins``. Raises: UsageError."""
-    return parse_json(read_file(name, what), f"{what} on stdin" if name == "-" else f"{what} {name}", begins)
-
-
 def parse_json(text: str, source: str, begins: str) -> Any:
     """The JSON value of ``text``. Raises: UsageError."""
     from holdfast.text import untrusted

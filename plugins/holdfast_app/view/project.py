@@ -19,8 +19,7 @@ from holdfast.text.plain import in_one_line
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import status
-from holdfast_app.view.journals import Incident, Journals
-from holdfast_app.view.journals import incidents as of_journal
+from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
@@ -51,7 +50,6 @@ class Project:
         self.services = memory.services
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
-        self.journals = Journals(memory.services)
 
     @property
     def zone(self) -> tzinfo | None:
@@ -297,20 +295,20 @@ def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
     return days[max(0, min(first, len(days) - least)) :]
 
 
-def incidents(project: Project, now: Status, first: date) -> list[Incident]:
+def incidents(project: Project, now: Status, first: date) -> list[journals.Incident]:
     """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
-    found: list[Incident] = []
+    found: list[journals.Incident] = []
     for one in now.sessions:
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
-                found.extend(of_journal(Journal(project.services.state, one.id)))
+                found.extend(journals.incidents(Journal(project.services.state, one.id)))
     found = [one for one in found if one.at.astimezone(project.zone).date() >= first]
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
     """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
-    groups: dict[tuple[date, str, bool], list[Incident]] = {}
+    groups: dict[tuple[date, str, bool], list[journals.Incident]] = {}
     for one in incidents(project, now, first):
         groups.setdefault((one.at.astimezone(project.zone).date(), one.session, one.overridden), []).append(one)
     reasons = project.masked(*(group[0].why for group in groups.values()))

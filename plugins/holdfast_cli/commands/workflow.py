@@ -13,7 +13,7 @@ from holdfast_app.workflow.workflow import records
 from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.saving import require_session
-from holdfast_cli.stdin import read_json
+from holdfast_cli.stdin import parse_json, read_file
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def _given(args: Namespace) -> MemoryUpdate:
     """Combine flags and JSON into one update, flags after the JSON. Raises: UsageError; ConfigError."""
     from holdfast_app.workflow.three import update_from
 
-    data = read_json(args.source, "The update", '{"decisions": ["..."]}') if args.source else {}
+    named = "The update on stdin" if args.source == "-" else f"The update {args.source}"
+    text = read_file(args.source, "The update") if args.source else "{}"
+    data = parse_json(text, named, '{"decisions": ["..."]}')
     if not isinstance(data, dict):
         return update_from(data)  # validates the data
     for key, _ in _SECTIONS.values():

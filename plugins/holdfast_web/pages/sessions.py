@@ -10,6 +10,7 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.journal import order
 from holdfast.models import turns_of
+from holdfast_app.view import journals
 from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
 from holdfast_web.pages.request import page
 
@@ -52,7 +53,7 @@ def listed(project: Project, renderer: Renderer, request: Request) -> str:
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     session = request.argument
-    story = project.journals.story(session)
+    story = journals.story(project.services, session)
     status = next((one for one in project.status().sessions if one.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
     turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
@@ -96,7 +97,7 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     dropped = [story.messages[number] for number in passage.dropped]
     marks = quoted(payload, dropped) if payload else [()] * len(dropped)
     saved = [(label, project.masked(*texts)) for label, texts in items(payload)] if payload else []
-    now, problem = project.journals.check(passage, is_last=passage.number == len(story.passages))
+    now, problem = journals.check(project.services, passage, is_last=passage.number == len(story.passages))
     shown = _masked(project, dropped[:_DROPPED])
     return {
         "passage": passage,
