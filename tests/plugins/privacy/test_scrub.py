@@ -24,7 +24,7 @@ PASS = "hunter2secret"
 class Rules:
     """Knows the keys by their form and passwords by what stands before them. Memory of the user may hold mails."""
 
-    def __init__(self, *, refuse: bool = False) -> None:
+    def __init__(self, *, refuse=False):
         self.refuse = refuse
 
     @hookimpl
@@ -45,7 +45,7 @@ class Rules:
         return found
 
 
-def fill(memory, payload, project) -> None:
+def fill(memory, payload, project):
     """What was stored before there were rules, everywhere."""
     session = memory.session("s")
     session.add("user", f"use {KEY} and password = {PASS} please", message_id="m1")
