@@ -26,8 +26,6 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.models import Payload, Receipt, Written
     from holdfast_app.base import Services
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from holdfast_app.config import Config
     from holdfast_app.dream.dreamlog import DreamResult, Gone
     from holdfast_app.dream.state_files import Proposal
-    from holdfast_cli.terminal import Term
 
 
 _MARKS = {

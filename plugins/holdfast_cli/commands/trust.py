@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.provenance import Withheld as Passage
     from holdfast_app.checkup.adoption import Adopted, Held
-    from holdfast_cli.terminal import Term
 
 
 def _reason(key: str) -> str:

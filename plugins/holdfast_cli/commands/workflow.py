@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.workflow.three import MemoryUpdate
     from holdfast_app.workflow.update import Updated
-    from holdfast_cli.terminal import Term
 
 
 #: Flag -> (key of the update, target section).
