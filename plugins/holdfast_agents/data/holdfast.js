@@ -12,12 +12,14 @@ import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
 
 const PROGRAM = ["holdfast-memory"]
+// opencode, or its fork Kilo.
+const CLIENT = "opencode"
 // False where the user had switched compaction off before holdfast was installed: then it stays off.
 const LIFTS = true
 const MISSING =
-  "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `@INSTALL@`."
+  "The program `" + PROGRAM[0] + "` is not installed here, or not on " + CLIENT + "'s PATH. Install it with `@INSTALL@`."
 const WITHOUT =
-  "To work without holdfast, delete .opencode/plugins/holdfast.js and take agent.compaction.disable out of opencode.json."
+  "To work without holdfast, delete ." + CLIENT + "/plugins/holdfast.js and take agent.compaction.disable out of " + CLIENT + ".json."
 // The exit code that allows a compaction. Code 0 comes from another program, or from an early exit.
 const ALLOWED = 10
 // How long each event may take. The program answers by itself well before.
@@ -237,7 +239,7 @@ function run(cwd, payload) {
       // A group of its own on POSIX: a closed terminal does not take it along, and all of it can be ended.
       const detached = process.platform !== "win32"
       const allow = payload.event === "compacting" ? ["--allow", String(ALLOWED)] : []
-      child = spawn(program, [...words, "hook", "opencode", payload.event, ...allow], { cwd, detached, windowsHide: true, stdio: "pipe" })
+      child = spawn(program, [...words, "hook", CLIENT, payload.event, ...allow], { cwd, detached, windowsHide: true, stdio: "pipe" })
     } catch (error) {
       finish({ error: String(error?.message ?? error) })
       return
@@ -278,9 +280,9 @@ function problem(answer) {
 // Whether the user's or the project's settings switch compaction off and are not the ones that `holdfast install` wrote.
 // Those name the protocol. An MCP server called holdfast may be the user's own.
 async function offElsewhere(...folders) {
-  const own = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "opencode")
+  const own = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), CLIENT)
   for (const folder of [own, ...folders]) {
-    for (const name of ["opencode.json", "opencode.jsonc"]) {
+    for (const name of [CLIENT + ".json", CLIENT + ".jsonc", "opencode.json", "opencode.jsonc"]) {
       const text = folder ? await readFile(join(folder, name), "utf8").catch(() => "") : ""
       if (!text.includes("holdfast-protocol.md") && /"compaction"\s*:\s*\{[^{}]*"disable"\s*:\s*true/.test(text)) return true
     }

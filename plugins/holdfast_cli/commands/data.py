@@ -99,12 +99,14 @@ def export(call: Call) -> Answer:
 
 @Command(
     "Manage",
-    "add an archive's content to this project",
-    argument("file", metavar="FILE", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    "add an archive's content to this project, or the clients' past sessions in it",
+    argument("file", metavar="FILE", nargs="?", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
+    flag("--dry-run", "with --history, only list the sessions"),
     flag("--yes", "import a SQLite store without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
-    examples=("holdfast import memory.zip", "holdfast import memory.zip --replace --json"),
+    examples=("holdfast import memory.zip", "holdfast import --history --dry-run", "holdfast import --history"),
     notes="A SQLite store is shown first. One that came with a clone, in the store's place, is renamed."
     "\nThe archive is checked first. Run the same command again to continue after an interruption."
     "\nFor a list of facts alone use `holdfast facts import`.",
@@ -115,8 +117,14 @@ def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
     from holdfast_app.transfer.archive import is_database
     from holdfast_app.transfer.exporting import import_archive
+    from holdfast_cli.commands.history import import_history
 
     args, out = call.args, call.out
+    if args.history:
+        return import_history(call)
+    if args.file is None or args.dry_run:
+        what = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
+        raise UsageError(f"{what}.", next_step="See `holdfast import --help`.")
     if is_database(args.file) and (unread := _unread(call)):
         return unread
     put_aside = getattr(call.memory.store.backend, "put_aside", None)

@@ -14,6 +14,7 @@ from holdfast_cli import table
 #: What each command with a dry run needs to run at all, and its flags that take a value, with one.
 NEEDED = {
     "dream": [("",), ("review",), ("review", "accept"), ("review", "reject"), ("review", "edit", "--from", "new.md")],
+    "import": [("--history",)],
     "purge": [("--subject", "Acme"), ("--session", "stock-sync"), ("--before", "2026-11-19"), ("--all",)],
     "retention": [("run",)],
     "scrub": [("",)],

@@ -73,7 +73,7 @@ WRITING = {
 }  # fmt: skip
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
-    "web", "merge-driver", "export", "import", "gitea",
+    "web", "merge-driver", "export", "import", "gitea", "audit",
 }  # fmt: skip
 
 
