@@ -130,7 +130,7 @@ class Authorship:
 def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent is marked with its source, where known. Such curated lines become facts of the
     note, like stated rules that a tool returned and the user did not say."""
-    from holdfast.flush import contract  # here, because briefs only ask for a witness
+    from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
     withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_read(rule)]

@@ -53,11 +53,7 @@ def migrate(call: Call) -> Answer:
         state = "is ready" if not before else f"was upgraded from version {before} to {after}"
         state = "is up to date" if before == after else state
         return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
-    try:
-        done = migrate_project(memory.services, call.args.to)
-    except KeyboardInterrupt:
-        kept = f"the {name} store is untouched and still in use; copied data is kept"
-        raise KeyboardInterrupt(f"{kept}, run the same command again to continue") from None
+    done = migrate_project(memory.services, call.args.to)
     switch = f"holdfast config storage.backend {done.target}"
 
     def show(out: Term) -> None:
@@ -135,10 +131,7 @@ def import_(call: Call) -> Answer:
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
     if file != args.file and not call.json:
         out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
-    try:
-        done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("imported data is kept, run the same command again to continue") from None
+    done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
 
@@ -176,7 +169,7 @@ def _unread(call: Call) -> Answer | None:
         for line in lines[:_LISTED]:
             out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
         if len(lines) > _LISTED:
-            out.say(f"  {out.dim(f'and {len(lines) - _SHOWN:,} more')}")
+            out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
     if can_ask():
         return None if confirmed("Import them?") else Answer({}, ok=False)
     return Answer({}, f"\n  next: {step}", ok=False)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.provenance import Withheld as Passage
     from holdfast_app.checkup.adoption import Adopted, Held
-    from holdfast_cli.terminal import Term
 
 
 def _reason(key: str) -> str:
@@ -150,7 +149,7 @@ def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
             for name, why in adopted.left:
                 out.say(out.wrapped(f"{out.plain(name)} stays: {why}.", first=f"{out.mark('warn')} "))
     elif not can_ask:
-        out.say(f"\n  next: {_NEXT}")
+        out.say(f"\n  next: {_NEXT_ADOPT}")
     return 0 if clean else 1
 
 
