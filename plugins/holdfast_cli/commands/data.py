@@ -117,11 +117,10 @@ def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
     from holdfast_app.transfer.archive import is_database
     from holdfast_app.transfer.exporting import import_archive
-    from holdfast_cli.commands.history import import_history
 
     args, out = call.args, call.out
     if args.history:
-        return import_history(call)
+        return _history(call)
     if args.file is None or args.dry_run:
         what = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
         raise UsageError(f"{what}.", next_step="See `holdfast import --help`.")
@@ -134,6 +133,31 @@ def import_(call: Call) -> Answer:
     done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
+
+
+def _history(call: Call) -> Answer:
+    from holdfast_app.history.importing import take_all
+
+    taken = list(take_all(call.memory, dry_run=call.args.dry_run))
+    failed = [one for one in taken if one.outcome == "failed"]
+
+    def show(out: Term) -> None:
+        rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in taken]
+        out.say(
+            out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,))
+            if rows
+            else "No client recorded a session in this project."
+        )
+        if call.args.dry_run:
+            out.next_step("`holdfast import --history` imports the new ones")
+        elif any(one.outcome == "imported" for one in taken):
+            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
+
+    problem = Refused(
+        f"{count(len(failed), 'session')} could not be imported.",
+        next_step="The reasons are above. Run it again to continue.",
+    )
+    return Answer({"sessions": [attrs.asdict(one) for one in taken]}, show, error=problem if failed else None)
 
 
 def _say_imported(out: Term, done: Imported) -> None:
