@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 import pytest
 from tests.support.trusting import trusted
-
-Bring = Callable[[str, str], None]
 
 
 @pytest.fixture

@@ -87,6 +87,3 @@ def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(
     table = run("facts", "import", str(path), "--json")
     assert (table.code, table.json["ok"], table.json["error"]["exit_code"]) == (1, False, 1)
     assert table.json["error"]["message"] == "3 of 4 rows were left out."
-
-
-# --- what is told

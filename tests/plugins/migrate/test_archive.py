@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -161,27 +160,31 @@ def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path, pac
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
 
 
+KILLED = """
+import os, signal, sys
+from holdfast import Holdfast
+from holdfast_app.transfer.exporting import export, import_archive
+from holdfast_app.progress import watched
+def kill(done, total, activity):
+    if done >= int(sys.argv[4]):
+        os.kill(os.getpid(), signal.SIGKILL)
+with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+    export(memory, sys.argv[2], force=True) if sys.argv[3] == "export" else import_archive(memory, sys.argv[2])
+"""
+
+
+def killed(root, file, verb, at):
+    """Run it in a process that dies at its report number ``at``."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", KILLED, root, file, verb, str(at)], env=env, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_import__killed_while_writing__is_completed_by_the_next(tmp_path, packed):
     other = project(tmp_path / "two", "sqlite")
-    code = """
-        import os, signal, sys
-        from holdfast import Holdfast
-        from holdfast_app.transfer.exporting import import_archive
-        from holdfast_app.progress import watched
-        def kill(done, total, activity):
-            if done == int(sys.argv[3]):
-                os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
-            import_archive(memory, sys.argv[2])
-    """
     for kill_at in (2, 6, 8):
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code), other, packed, str(kill_at)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            check=False,
-        )
-        assert done.returncode == -signal.SIGKILL
+        killed(other, packed, "import", kill_at)
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
 
@@ -226,20 +229,5 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
     target.mkdir()
     if force:
         (target / "memory.zip").write_bytes(b"before")
-    code = """
-        import os, signal, sys
-        from holdfast import Holdfast
-        from holdfast_app.transfer.exporting import export
-        from holdfast_app.progress import watched
-        def kill(done, total, activity):
-            os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
-            export(memory, sys.argv[2], force=True)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), root, target / "memory.zip"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL
+    killed(root, target / "memory.zip", "export", 0)
     assert {p.name: p.read_bytes() for p in target.iterdir()} == ({"memory.zip": b"before"} if force else {})
