@@ -1,4 +1,4 @@
-"""The cost of compactions in a recorded session: files, requests and rules from before one that came again after it."""
+"""The cost of compactions in a recorded session: files, requests and rules that came again after one."""
 
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ class Taken:
 
 
 def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
-    """Import the clients' recordings from this project and its folders, oldest first. Imported sessions have no open work. The sources stay. A second run adds nothing."""
+    """Import the clients' recordings from this project and its folders, oldest first. Imported sessions have no open
+    work. The sources stay. A second run adds nothing."""
     root = memory.services.root
     sessions = [past for past in found() if past.is_in(root)]
     for number, past in enumerate(sessions, 1):
