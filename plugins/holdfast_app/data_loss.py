@@ -26,8 +26,6 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.models import Payload, Receipt, Written
     from holdfast_app.base import Services
 
@@ -81,9 +79,7 @@ class Losses:
 
 
 def newest(
-    services: Services,
-    contents: Mapping[str, str | None] | None = None,
-    receipts: Iterable[Receipt] | None = None,
+    services: Services, contents: Mapping[str, str | None] | None = None, receipts: Iterable[Receipt] | None = None
 ) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
@@ -348,17 +344,12 @@ def _oldest_first(pairs: Iterable[tuple[Receipt, _T]]) -> list[tuple[Receipt, _T
     return sorted(found, key=lambda pair: times[pair[0].flush_id])
 
 
-def last_receipts(services: Services) -> list[Receipt]:
-    """The last receipt of each session. Raises: Unavailable."""
-    found = (last_receipt(services, path) for path in session_files(services.state))
-    return [receipt for receipt in found if receipt is not None]
-
-
 def open_work(services: Services) -> list[handoff.Work]:
     """The open work of every session whose last flush left some open."""
     entries: list[handoff.Work] = []
     payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
-    for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
+    found = (last_receipt(services, path) for path in session_files(services.state))
+    for receipt in sorted(filter(None, found), key=lambda r: r.at, reverse=True):
         decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
             entries.append(handoff.reopened(decided.work, decided.because))
@@ -384,8 +375,3 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
         elif record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, record["flush"]
     return _oldest_first(pair for key, pair in found.items() if key not in gone)
-
-
-def rebuilt(receipt: Receipt) -> str:
-    """The daily note's block as originally written, from the receipt, without an operator's override."""
-    return notes.of_receipt(receipt)

@@ -49,7 +49,8 @@ def parse(rows: Iterable[object]) -> list[Message]:
     reading = Reading()
     for number, row in enumerate(rows):
         try:
-            table = _table(row)
+            value = _plain(row)
+            table: dict[str, object] = value if isinstance(value, dict) else {}
             if not says(table.get("id")):
                 table.pop("id", None)  # equal ids would merge two messages
             if not plain.take(table, number, reading):
@@ -140,12 +141,6 @@ def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
         else:
             break
     return start
-
-
-def _table(row: object) -> dict[str, object]:
-    """A message as a plain dict; empty for anything else."""
-    value = _plain(row)
-    return value if isinstance(value, dict) else {}
 
 
 def _plain(value: object) -> object:
@@ -260,7 +255,13 @@ class Guard:
         if self.messages is not None:
             return self.messages(*args, **kwargs)
         given = [*args, *kwargs.values()]
-        lists = [rows for one in given if (rows := _rows_in(one)) is not None and any(map(_may_be_row, rows))]
+        # Text without a role counts, because parsing refuses it.
+        lists = [
+            rows
+            for one in given
+            if (rows := _rows_in(one)) is not None
+            and any(isinstance(row, Mapping) or says(row) or _is_row(row) for row in rows)
+        ]
         lists.sort(key=_likeness)  # ties keep their order
         if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
             raise FlushRefused(
@@ -336,12 +337,6 @@ def _likeness(rows: Sequence[object]) -> int:
     if any(_has(row, "role") for row in rows):
         return 0
     return 1 if all(map(_is_row, rows)) else 2
-
-
-def _may_be_row(row: object) -> bool:
-    """Whether an element must be parsed before it may be dropped. This includes text without a role, so a list with
-    such text is parsed, and parsing refuses it."""
-    return isinstance(row, Mapping) or says(row) or _is_row(row)
 
 
 @contextmanager

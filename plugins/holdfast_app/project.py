@@ -83,13 +83,14 @@ class Holdfast(RemembersFacts):
         ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
         Raises: BadValue; Unavailable.
         """
-        from holdfast_app.privacy.purge import What, purge
+        from holdfast_app.privacy.purge import purge
 
         if session is not None and session not in self.sessions():
             session = self.services.gate.identifier(session)
-        what = What(subject=subject, session=session, before=before, everything=everything)
         try:
-            return purge(self.services, what, dry_run=dry_run)
+            return purge(
+                self.services, subject=subject, session=session, before=before, everything=everything, dry_run=dry_run
+            )
         finally:
             self.reread()
 

@@ -147,11 +147,7 @@ plugin = Command(
     argument("--kind", metavar="KIND", choices=KINDS, help=f"its purpose: {', '.join(KINDS)}", group="new"),
     argument("--dir", metavar="DIR", default="", help="new folder (default: holdfast-NAME)", group="new"),
     argument(
-        "--settings",
-        metavar="FILE",
-        default="",
-        help="TOML file with keys for the plugin's table",
-        group="check",
+        "--settings", metavar="FILE", default="", help="TOML file with keys for the plugin's table", group="check"
     ),
     examples=(
         "holdfast plugin new acme-rules --kind validator",

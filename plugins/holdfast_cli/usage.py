@@ -54,7 +54,7 @@ _AFTER_HELP = (
     "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
-#: The commands that the short help shows, beside those of other distributions.
+#: The commands of the short help, which also lists those of other distributions.
 _FIRST = frozenset(
     ("demo", "init", "install", "doctor", "status", "load", "search", "show", "remember", "flush", "dream", "report")
 )
@@ -62,6 +62,7 @@ _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
 _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
 _VALUE = Lazy(r"argument (--[\w-]+): takes ")
+_UNKNOWN = Lazy(r"unrecognized arguments: (--[^\s=]+)")
 _MISSING = "the following arguments are required: "
 #: Words that are not commands -> the command they belong to.
 _PART_OF = {
@@ -108,6 +109,12 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(
                 f"{subject} {_either(choices)}, not {value!a}.", next_step=f"Did you mean `{near}`?" if near else step
             )
+        if unknown := _UNKNOWN.match(message):
+            # Compared without the dashes, which alone would make short names similar.
+            known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+            near = nearest(unknown[1][2:], known)
+            step = f"Did you mean `--{near}`?" if near else step
+            raise UsageError(f"The option {unknown[1]!r} is not known.", next_step=step)
         if message.startswith(_MISSING):
             shown = {one.metavar or one.dest: "|".join(one.choices) for one in self._actions if one.choices}
             names = [shown.get(name, name) for name in message.removeprefix(_MISSING).split(", ")]
@@ -154,27 +161,15 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
         return int(done.code or 0)
     _set_up_logging(args.debug)
     with own_exit() if command in PERMITTING else nullcontext():
-        return load(command).run(args)
+        code: int = load(command).run(args)
+        return code
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The arguments. argparse reads an unknown option's value as a separate argument and reports that instead, so after
-    any error this searches for an unknown option first. Raises: UsageError."""
+    """The arguments. Raises: UsageError."""
     # With actions, options may also come before the names.
     has_names = any(action.dest == "names" for action in parser._actions)  # noqa: SLF001 - not told else
-    try:
-        return parser.parse_intermixed_args(arguments) if has_names else parser.parse_args(arguments)
-    except UsageError as error:
-        known = [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - not told else
-        given = arguments[: arguments.index("--")] if "--" in arguments else arguments
-        options = [word.partition("=")[0] for word in given if word.startswith("--") and " " not in word]
-        unknown = next((option for option in options if option not in known), None)
-        if unknown is None:
-            raise
-        # Compared without the dashes, which alone would make short names similar.
-        near = nearest(unknown[2:], [name[2:] for name in known if name.startswith("--")])
-        step = f"Did you mean `--{near}`?" if near else error.next_step
-        raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
+    return parser.parse_intermixed_args(arguments) if has_names else parser.parse_args(arguments)
 
 
 def overall_help(*, everything: bool) -> int:

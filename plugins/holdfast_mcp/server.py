@@ -48,13 +48,7 @@ No secrets in any field."""
 
 def serve(root: str, *, session: str = "") -> None:
     """Serve the project at ``root`` on stdin and stdout until stdin is closed. Running calls are finished first."""
-    anyio.run(_serve, Desk(root, session=session))
-
-
-async def _serve(desk: Desk) -> None:
-    server = desk.server()
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    anyio.run(Desk(root, session=session).serve)
 
 
 class Desk:
@@ -66,9 +60,9 @@ class Desk:
         self._started = datetime.now(UTC)
         self._limit = anyio.CapacityLimiter(_CALLS)
 
-    def server(self) -> Server[dict[str, Any]]:
-        """The SDK's server with this desk's handlers."""
-        return Server(
+    async def serve(self) -> None:
+        """Run the SDK's server with this desk's handlers."""
+        server: Server[dict[str, Any]] = Server(
             "holdfast",
             version=__version__,
             title="holdfast",
@@ -79,6 +73,8 @@ class Desk:
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
 
     async def _aside(self, work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limit)

@@ -27,7 +27,6 @@ from holdfast_mcp import schemas, searching
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import AddResult, Fact, Receipt
-    from holdfast_agents.records.heartbeat import Beat
 
     Run = Callable[[Holdfast, "Arguments", "Caller"], str]
 

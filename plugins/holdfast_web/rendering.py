@@ -173,12 +173,7 @@ class Renderer:
         """A page. ``here`` is the path in its menu entry."""
         project = self._project
         return self._environment.get_template(template).render(
-            here=here,
-            title=title,
-            project_name=project.name,
-            root=project.root,
-            alarms=project.alarms(),
-            **values,
+            here=here, title=title, project_name=project.name, root=project.root, alarms=project.alarms(), **values
         )
 
     def part(self, template: str, **values: Any) -> Markup:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
-from holdfast.flush import contract
 from holdfast.journal import journal
-from holdfast.models import CuratedDecision, Message, Turn
+from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, ownwords, sources
 
@@ -131,6 +130,9 @@ class Authorship:
 def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent is marked with its source, where known. Such curated lines become facts of the
     note, like stated rules that a tool returned and the user did not say."""
+    from holdfast.flush import contract  # a brief uses this module and needs no payload
+    from holdfast.models import CuratedDecision
+
     withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_read(rule)]
     if withheld:
         payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])

@@ -6,7 +6,6 @@ Plugins check their own parts. An exception becomes a failed check, so that it c
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -404,7 +403,8 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
     loose = []
     if sys.platform != "win32":  # access follows the user's own folder there
         for folder, _, names in os.walk(state):
-            loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
+            found = (folder, *(os.path.join(folder, name) for name in names))
+            loose += [path for path in found if not os.path.islink(path) and os.lstat(path).st_mode & 0o077]
     told = "the folder is private to this user and machine"
     if not exposed and not loose:
         yield good(told)
@@ -420,8 +420,3 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
         if loose:
             message = f"{len(loose)} private files can be read by other users of this machine."
             yield warn(message, "`holdfast doctor --repair` closes them.")
-
-
-def _open_to_others(path: str) -> bool:
-    mode = os.lstat(path).st_mode
-    return not stat.S_ISLNK(mode) and bool(mode & 0o077)

@@ -273,11 +273,6 @@ def _unproved(services: Services, loss: Loss) -> Mended:
     return Mended(f"{loss.message} No journal holds its text, so it was recorded as deleted")
 
 
-def _damaged(services: Services, loss: Loss) -> Mended:
-    """A document that could be repaired is repaired by now."""
-    return Mended(loss.message.rstrip("."), whole=False)
-
-
 def _journal(services: Services, loss: Loss) -> Mended:
     stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
     if file_stem(stem) == stem:
@@ -291,7 +286,7 @@ def _block(services: Services, loss: Loss) -> Mended:
     receipt = loss.receipt
     if receipt is None or not receipt.summary:
         return Mended(f"{loss.message} The journal does not hold its text", whole=False)
-    block, header = data_loss.rebuilt(receipt), notes.header(receipt.at.date())
+    block, header = notes.of_receipt(receipt), notes.header(receipt.at.date())
     surface, block_id = Surface.DAILY, receipt.flush_id
     if loss.written is not None and loss.written.surface == Surface.TRAIL:
         surface, block_id = Surface.TRAIL, block_id.partition("-")[0]
@@ -339,7 +334,7 @@ def _document(services: Services, loss: Loss) -> Mended:
 def _decided(services: Services, surface: str) -> Iterator[CuratedEntry]:
     """Curated lines from flushes, in flush order."""
     for receipt in sorted(data_loss.receipts(services), key=lambda r: r.at):
-        for block in notes.blocks(data_loss.rebuilt(receipt)):
+        for block in notes.blocks(notes.of_receipt(receipt)):
             for item in block.items(surface):
                 found = _INSTEAD.fullmatch(item)
                 if found is not None:
@@ -359,7 +354,8 @@ _MENDERS: Mapping[str, Callable[[Services, Loss], Mended]] = {
     "spooled": _spooled,
     "lines": _lines,
     "unproved": _unproved,
-    "damaged": _damaged,
+    # A document that could be repaired is repaired by now.
+    "damaged": lambda _, loss: Mended(loss.message.rstrip("."), whole=False),
     "journal": _journal,
     "block": _block,
 }

@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.text import untrusted
 from holdfast_app.message_formats.leaves import STRUCTURE, block_text, clean, has_words, leaf_text, readable, says
-from holdfast_app.message_formats.reading import Reading, is_moment, mapping, row_key
+from holdfast_app.message_formats.reading import Reading, mapping, moment_of, row_key
 
 #: ``caller`` shows that the model itself made the call.
 _TOOL_USE: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
@@ -55,13 +55,7 @@ def take_content(
 
 
 def _take_block(
-    reading: Reading,
-    role: str,
-    block: Mapping[str, object],
-    *,
-    key: str,
-    at: datetime,
-    change: Callable[[str], str],
+    reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
 ) -> None:
     kind = clean(block.get("type"))
     rest = ""
@@ -180,7 +174,8 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     at = reading.at(row.get("timestamp", row.get("created_at", row.get("at"))))
     if role not in _ROLES:
         reading.begun = True
-        return take_item(row, row_key(row.get("id"), position, _shown(row)), at, reading)
+        shown = readable({name: value for name, value in row.items() if name != "id"})
+        return take_item(row, row_key(row.get("id"), position, shown), at, reading)
     content = row.get("content")
     key = row_key(row.get("id"), position, role, text_of(content))
     if role in {"system", "developer"} and not reading.begun:
@@ -209,7 +204,7 @@ def _is_made(name: str, value: object) -> bool:
     """Whether the member only records when or how the row was made."""
     if name not in _MADE or not says(value):
         return name in _MADE
-    return name == "logprobs" or (name in _TIMES and is_moment(value))
+    return name == "logprobs" or (name in _TIMES and moment_of(value) is not None)
 
 
 def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
@@ -235,7 +230,3 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
 
 _CALL: Final = frozenset({"id", "type", "index", "function", "custom", "name", "arguments", "input", "call_id"})
 _FLAT_CALL: Final = (_CALL | {"args"}) - {"function", "custom"}
-
-
-def _shown(row: Mapping[str, object]) -> str:
-    return readable({name: value for name, value in row.items() if name != "id"})

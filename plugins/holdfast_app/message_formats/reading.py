@@ -138,7 +138,7 @@ class Reading:
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
-        self._clock = _moment(stamp) or self._clock
+        self._clock = moment_of(stamp) or self._clock
         return self._clock
 
     def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
@@ -259,12 +259,7 @@ def mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def is_moment(stamp: object) -> bool:
-    """Whether ``stamp`` can be read as a time."""
-    return _moment(stamp) is not None
-
-
-def _moment(stamp: object) -> datetime | None:
+def moment_of(stamp: object) -> datetime | None:
     """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None for anything else."""
     try:
         if isinstance(stamp, str):

@@ -24,6 +24,7 @@ from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, gitrun, private
 from holdfast.journal import journal
 from holdfast.validation import ValidationRequest, mask
+from holdfast_app.data_loss import rewrite
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
 from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, alone, carry_out
 from holdfast_app.privacy.transforms import (
@@ -47,52 +48,6 @@ logger = logging.getLogger(__name__)
 
 #: Maximum time to count the commits that hold documents, in seconds.
 _GIT_S = 10.0
-KINDS = ("subject", "session", "before", "all")
-
-
-@frozen(kw_only=True)
-class What:
-    """The data to forget, which is either a string, a session id, a day (older data goes), or everything."""
-
-    subject: str | None = field(default=None, repr=False)
-    session: str | None = None
-    before: date | None = None
-    everything: bool = False
-
-    def __attrs_post_init__(self) -> None:
-        given = [self.subject is not None, self.session is not None, self.before is not None, self.everything]
-        if sum(given) != 1:
-            raise BadValue(
-                "purge",
-                "takes exactly one of subject, session, before and everything",
-                next_step="Name the data to forget.",
-            )
-        for name, value in (("subject", self.subject), ("session", self.session)):
-            if value is not None and not isinstance(value, str):
-                raise BadValue(name, f"must be a str, not {type(value).__name__}", next_step="Give a string.")
-        if self.before is not None and not isinstance(self.before, date):
-            raise BadValue("before", f"must be a date, not {type(self.before).__name__}", next_step="Give a date.")
-
-    @property
-    def kind(self) -> str:
-        """A member of :data:`KINDS`."""
-        values = (self.subject, self.session, self.before)
-        return next((kind for kind, value in zip(KINDS, values, strict=False) if value is not None), "all")
-
-    def edit(self, services: Services) -> Edit:
-        """The edit that removes this data from stored text. Raises: BadValue."""
-        if self.subject is not None:
-            return BySubject(self.subject)
-        if self.session is not None:
-            return BySession(self.session)
-        if self.before is not None:
-            return Before(self.before, services.layout, services.config.tz)
-        return Everything()
-
-    def digest(self, key: bytes) -> str:
-        """A keyed digest that identifies a repeated purge and reveals nothing else."""
-        value = fold(self.subject) if self.subject is not None else self.session or self.before or ""
-        return blake2s(f"{self.kind}\n{value}".encode("utf-8", "replace"), key=key, digest_size=16).hexdigest()
 
 
 @frozen(kw_only=True)
@@ -105,30 +60,60 @@ class PurgeReport(Report):
     unfinished: tuple[str, ...] = ()
 
 
-def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeReport:
-    """Remove ``what`` from every place and verify the removal. See docs/retention.md.
+def purge(
+    services: Services,
+    *,
+    subject: str | None = None,
+    session: str | None = None,
+    before: date | None = None,
+    everything: bool = False,
+    dry_run: bool = False,
+) -> PurgeReport:
+    """Remove one kind of data from every place and verify the removal. See docs/retention.md.
 
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
     when the purge's note cannot be written, or another purge is running.
     """
-    edit = what.edit(services)  # validates before anything is removed
+    named = {"subject": subject, "session": session, "before": before, "all": everything or None}
+    kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
     if dry_run:
-        return _purged(services, what, edit, dry_run=True)
+        return _purged(services, kind, edit, dry_run=True)
     with alone(services):
         register = _Register(services)
-        digest = what.digest(register.key)
-        resumed = register.begin(digest, what.kind)
-        others = () if what.everything else register.others(digest)
-        report = evolve(_purged(services, what, edit), resumed=resumed, unfinished=others)
-        register.bury(digest, what.kind, report)
+        # A keyed digest identifies a repeated purge and reveals nothing else.
+        identity = f"{kind}\n{value}".encode("utf-8", "replace")
+        digest = blake2s(identity, key=register.key, digest_size=16).hexdigest()
+        resumed = register.begin(digest, kind)
+        others = () if everything else register.others(digest)
+        report = evolve(_purged(services, kind, edit), resumed=resumed, unfinished=others)
+        register.bury(digest, kind, report)
     return report
 
 
-def _purged(services: Services, what: What, edit: Edit, *, dry_run: bool = False) -> PurgeReport:
+def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, Edit]:
+    """The only kind of data named, its identity, and the edit that removes it. Raises: BadValue."""
+    if len(named) != 1:
+        what = "takes exactly one of subject, session, before and everything"
+        raise BadValue("purge", what, next_step="Name the data to forget.")
+    ((kind, value),) = named.items()
+    wanted = date if kind == "before" else str
+    if kind != "all" and not isinstance(value, wanted):
+        what = f"must be a {wanted.__name__}, not {type(value).__name__}"
+        raise BadValue(kind, what, next_step=f"Give a {wanted.__name__}.")
+    if kind == "subject":
+        return kind, fold(value), BySubject(value)
+    if kind == "session":
+        return kind, value, BySession(value)
+    if kind == "before":
+        return kind, value, Before(value, services.layout, services.config.tz)
+    return kind, "", Everything()
+
+
+def _purged(services: Services, kind: str, edit: Edit, *, dry_run: bool = False) -> PurgeReport:
     pointers = published(services, edit)  # read before the receipts that name them are removed
     report = carry_out(services, edit, dry_run=dry_run)
     places = (*pointers, *report.elsewhere, *git_history(services))
-    return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=what.kind)
+    return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=kind)
 
 
 def git_history(services: Services) -> tuple[str, ...]:
@@ -212,11 +197,7 @@ class _Register:
         return {k: v for k, v in table.items() if isinstance(v, dict)}
 
     def _write(self, table: Mapping[str, object]) -> None:
-        path = self._services.private(UNFINISHED)
-        if table:
-            durable.replace(path, json.dumps(table).encode("utf-8"))
-        else:
-            durable.remove(path)
+        rewrite(self._services.private(UNFINISHED), json.dumps(table).encode() if table else None)
 
 
 #: Maximum masking passes, the same as the gate's.
@@ -331,7 +312,7 @@ class _Masking(Edit):
             return text
         for _ in range(_ROUNDS):
             found = self._services.gate.findings(ValidationRequest(surface, name, text))
-            self._note_refused(found, surface, name)
+            self._note_refused(found, name or str(surface))
             masked = mask(text, found)
             if masked == text:
                 self._clean.add((surface, hash(text)))
@@ -351,10 +332,9 @@ class _Masking(Edit):
         if len(secret.strip()) >= _LEAST_CHARS and secret not in self.secrets:
             self.secrets[secret] = _Secret(replacement=replacement, line=line)
 
-    def _note_refused(self, found: list[Finding], surface: str, name: str) -> None:
+    def _note_refused(self, found: list[Finding], where: str) -> None:
         for finding in found:
             if finding.span is not None and finding.replacement is None and finding.severity == "error":
-                where = name or str(surface)
                 self.refused[where] = Left(
                     name=where,
                     why=f"{finding.message} ({finding.rule}), and the policy has no mask for it",

@@ -281,11 +281,7 @@ def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
 
 
 def map_texts(
-    value: Any,
-    change: Callable[[str], str],
-    *,
-    keep: Collection[str] = (),
-    drop: Callable[[str], bool] | None = None,
+    value: Any, change: Callable[[str], str], *, keep: Collection[str] = (), drop: Callable[[str], bool] | None = None
 ) -> Any:
     """``value``, plain JSON, with ``change`` applied to every string except under the keys ``keep``.
     Entries whose key ``drop`` selects are left out."""

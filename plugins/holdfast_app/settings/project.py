@@ -42,11 +42,11 @@ class Setting:
     in_force: bool = True
 
 
-def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
+def effective(root: str) -> list[Setting]:
     """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then the project file's settings
     that are not in force. Raises: ConfigError when a setting is invalid."""
-    found = resolved.resolve(root, env)
-    config = resolved.structured(found, env)
+    found = resolved.resolve(root)
+    config = resolved.structured(found)
     table = unstructure(config)
     table["storage"].update(table["storage"].pop("options"))
     table["plugins"] = {}
@@ -54,9 +54,9 @@ def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
         plugin = config.plugin(name)
         deadline = {} if plugin.deadline_s is None else {"deadline_s": plugin.deadline_s}
         table["plugins"][name] = {"enabled": plugin.enabled, **deadline, **plugin.settings}
-    sources = dict.fromkeys(dict(resolved.leaves(found.user)), settings.user_file_shown(env))
+    sources = dict.fromkeys(dict(resolved.leaves(found.user)), settings.user_file_shown())
     sources |= dict.fromkeys(dict(resolved.leaves(found.project)), found.source)
-    sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides(env)}
+    sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides()}
     made = [
         Setting(key=key, value=value, source=sources.get(key, "default"))
         for key, value in resolved.leaves(table)

@@ -30,12 +30,7 @@ _OWN_ATTACHMENTS: Final = (
     "model",
 )  # fmt: skip
 # Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
-_NOT_SAID: Final = (
-    "<command-",
-    "<local-command-",
-    "Caveat: The messages below were generated",
-    "Stop hook feedback:",
-)
+_NOT_SAID: Final = ("<command-", "<local-command-", "Caveat: The messages below were generated", "Stop hook feedback:")
 _INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
 #: Commands to the client and to holdfast itself, regardless of their arguments.
 _CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})

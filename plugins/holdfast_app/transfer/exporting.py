@@ -339,7 +339,8 @@ class _Import:
 
     def _document(self, name: str, text: str) -> None:
         services, done = self._services, self._done
-        if not any(name.startswith(p) for p in services.layout.prefixes()) or _is_reserved(name):
+        is_reserved = any(part.startswith(".") for part in name.split("/")) or name.endswith("facts.jsonl")
+        if is_reserved or not name.startswith(tuple(services.layout.prefixes())):
             done.refused.append(Left(name, "this project's layout has no document of that name"))
             return
         stored = services.store.read(name)
@@ -414,8 +415,3 @@ class _Import:
     def _tell(self) -> None:
         self._seen += 1
         progress.report(self._seen, 0, "items imported")
-
-
-def _is_reserved(name: str) -> bool:
-    """Whether the store keeps such names for its own files."""
-    return any(part.startswith(".") for part in name.split("/")) or name.endswith("facts.jsonl")

@@ -23,6 +23,7 @@ from holdfast_app.facts.rejected import key_of
 from holdfast_app.facts.store.origins import of, unsigned
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 from holdfast_app.trust import provenance
+from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact
@@ -282,7 +283,7 @@ def _source(project: Project, place: str) -> Source:
 def _turns(project: Project, session: str, line: str, *, before: datetime | None) -> Iterator[Turn]:
     """The messages that a note line quotes by id or by its words, newest first."""
     try:
-        story = project.journals.story(session)
+        story = journals.story(project.services, session)
     except HoldfastError:
         return
     ids = {sources.short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import define, evolve, frozen
 
@@ -19,13 +19,16 @@ from holdfast.text.plain import in_one_line
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import status
-from holdfast_app.view.journals import Incident, Journals
-from holdfast_app.view.journals import incidents as of_journal
+from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
-    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.dream.dreamlog import DreamResult, Gone
     from holdfast_app.sessions.status import Status
+
+
+#: A run's lists of lines that left the memory.
+_GONE: Final = ("merged", "replaced", "archived", "dropped", "refused", "judged", "quoted")
 
 
 @frozen(kw_only=True)
@@ -47,7 +50,6 @@ class Project:
         self.services = memory.services
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
-        self.journals = Journals(memory.services)
 
     @property
     def zone(self) -> tzinfo | None:
@@ -89,6 +91,26 @@ class Project:
             return self.services.gate.outgoing_all(strings, surface=surface)
         except HoldfastError:
             return ["(not shown, because a validator is broken)"] * len(strings)
+
+    def masked_run(self, run: DreamResult) -> DreamResult:
+        """A dream as it may leave the store."""
+
+        def gone(listed: Sequence[Gone]) -> tuple[Gone, ...]:
+            masked = self.masked(*(text for entry in listed for text in (entry.text, entry.reason)))
+            pairs = zip(listed, masked[::2], masked[1::2], strict=True)
+            return tuple(evolve(entry, text=text, reason=reason) for entry, text, reason in pairs)
+
+        cleaned: dict[str, Any] = {name: gone(getattr(run, name)) for name in _GONE}
+        lines = self.masked(*(line.text for line in run.lines))
+        return evolve(
+            run,
+            diff=self.masked(run.diff)[0],
+            added=self.masked(*run.added),
+            reason=self.masked(run.reason)[0],
+            warnings=self.masked(*run.warnings),
+            lines=[evolve(line, text=text) for line, text in zip(run.lines, lines, strict=True)],
+            **cleaned,
+        )
 
     # documents
 
@@ -273,20 +295,20 @@ def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
     return days[max(0, min(first, len(days) - least)) :]
 
 
-def incidents(project: Project, now: Status, first: date) -> list[Incident]:
+def incidents(project: Project, now: Status, first: date) -> list[journals.Incident]:
     """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
-    found: list[Incident] = []
+    found: list[journals.Incident] = []
     for one in now.sessions:
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
-                found.extend(of_journal(Journal(project.services.state, one.id)))
+                found.extend(journals.incidents(Journal(project.services.state, one.id)))
     found = [one for one in found if one.at.astimezone(project.zone).date() >= first]
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
     """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
-    groups: dict[tuple[date, str, bool], list[Incident]] = {}
+    groups: dict[tuple[date, str, bool], list[journals.Incident]] = {}
     for one in incidents(project, now, first):
         groups.setdefault((one.at.astimezone(project.zone).date(), one.session, one.overridden), []).append(one)
     reasons = project.masked(*(group[0].why for group in groups.values()))

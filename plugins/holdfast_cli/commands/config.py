@@ -76,7 +76,9 @@ def _listed(call: Call) -> Answer:
             out.say(as_text(valid[0].value))
             _say_withheld(Term(sys.stderr), withheld)
             return
-        out.say(out.table([(s.key, _cell(s), (s.source, _style(s))) for s in valid], head=("setting", "value", "from")))
+        styles = [("", "dim") if s.source == "default" else ("bold", "") for s in valid]
+        rows = [(s.key, (as_text(s.value), a), (s.source, b)) for s, (a, b) in zip(valid, styles, strict=True)]
+        out.say(out.table(rows, head=("setting", "value", "from")))
         _say_withheld(out, withheld)
 
     return Answer({"settings": chosen}, show)
@@ -168,14 +170,6 @@ def as_text(value: object) -> str:
     if value is None:
         return "not set"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _cell(setting: Setting) -> tuple[str, str]:
-    return (as_text(setting.value), "" if setting.source == "default" else "bold")
-
-
-def _style(setting: Setting) -> str:
-    return "dim" if setting.source == "default" else ""
 
 
 def _unknown(key: str, found: list[Setting]) -> ConfigError:

@@ -53,11 +53,7 @@ def migrate(call: Call) -> Answer:
         state = "is ready" if not before else f"was upgraded from version {before} to {after}"
         state = "is up to date" if before == after else state
         return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
-    try:
-        done = migrate_project(memory.services, call.args.to)
-    except KeyboardInterrupt:
-        kept = f"the {name} store is untouched and still in use; copied data is kept"
-        raise KeyboardInterrupt(f"{kept}, run the same command again to continue") from None
+    done = migrate_project(memory.services, call.args.to)
     switch = f"holdfast config storage.backend {done.target}"
 
     def show(out: Term) -> None:
@@ -103,12 +99,14 @@ def export(call: Call) -> Answer:
 
 @Command(
     "Manage",
-    "add an archive's content to this project",
-    argument("file", metavar="FILE", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    "add an archive's content to this project, or the clients' past sessions in it",
+    argument("file", metavar="FILE", nargs="?", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
+    flag("--dry-run", "with --history, only list the sessions"),
     flag("--yes", "import a SQLite store without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
-    examples=("holdfast import memory.zip", "holdfast import memory.zip --replace --json"),
+    examples=("holdfast import memory.zip", "holdfast import --history --dry-run", "holdfast import --history"),
     notes="A SQLite store is shown first. One that came with a clone, in the store's place, is renamed."
     "\nThe archive is checked first. Run the same command again to continue after an interruption."
     "\nFor a list of facts alone use `holdfast facts import`.",
@@ -121,18 +119,45 @@ def import_(call: Call) -> Answer:
     from holdfast_app.transfer.exporting import import_archive
 
     args, out = call.args, call.out
+    if args.history:
+        return _history(call)
+    if args.file is None or args.dry_run:
+        what = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
+        raise UsageError(f"{what}.", next_step="See `holdfast import --help`.")
     if is_database(args.file) and (unread := _unread(call)):
         return unread
     put_aside = getattr(call.memory.store.backend, "put_aside", None)
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
     if file != args.file and not call.json:
         out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
-    try:
-        done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("imported data is kept, run the same command again to continue") from None
+    done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
+
+
+def _history(call: Call) -> Answer:
+    from holdfast_app.history.importing import take_all
+
+    taken = list(take_all(call.memory, dry_run=call.args.dry_run))
+    failed = [one for one in taken if one.outcome == "failed"]
+
+    def show(out: Term) -> None:
+        rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in taken]
+        out.say(
+            out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,))
+            if rows
+            else "No client recorded a session in this project."
+        )
+        if call.args.dry_run:
+            out.next_step("`holdfast import --history` imports the new ones")
+        elif any(one.outcome == "imported" for one in taken):
+            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
+
+    problem = Refused(
+        f"{count(len(failed), 'session')} could not be imported.",
+        next_step="The reasons are above. Run it again to continue.",
+    )
+    return Answer({"sessions": [attrs.asdict(one) for one in taken]}, show, error=problem if failed else None)
 
 
 def _say_imported(out: Term, done: Imported) -> None:
@@ -168,7 +193,7 @@ def _unread(call: Call) -> Answer | None:
         for line in lines[:_LISTED]:
             out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
         if len(lines) > _LISTED:
-            out.say(f"  {out.dim(f'and {len(lines) - _SHOWN:,} more')}")
+            out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
     if can_ask():
         return None if confirmed("Import them?") else Answer({}, ok=False)
     return Answer({}, f"\n  next: {step}", ok=False)

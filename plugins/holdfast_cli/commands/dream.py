@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from attrs import evolve
-
 from holdfast.config import resolved
 from holdfast.config.serde import unstructure
 from holdfast.text.humanize import ago, count
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from holdfast_app.config import Config
     from holdfast_app.dream.dreamlog import DreamResult, Gone
     from holdfast_app.dream.state_files import Proposal
-    from holdfast_cli.terminal import Term
 
 
 _MARKS = {
@@ -244,23 +241,12 @@ schedule = Command(
 )
 
 
-@schedule.action("install")
-def _install(call: Call) -> Answer:
-    return _planned(call, "install")
-
-
-@schedule.action("remove")
-def _remove(call: Call) -> Answer:
-    return _planned(call, "remove")
-
-
 @schedule.action("status")
-def _status(call: Call) -> Answer:
-    return _planned(call, "status")
-
-
-def _planned(call: Call, action: str) -> Answer:
+@schedule.action("remove")
+@schedule.action("install")
+def _planned(call: Call) -> Answer:
     """Do it, or with --print only show the plan."""
+    action = call.args.action
     kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
     at = cast("Config", resolved.load(call.root)).dream.at
     plan = schedulers.plan(kind, call.root, at=at)
@@ -281,9 +267,6 @@ def _planned(call: Call, action: str) -> Answer:
     return Answer({"kind": kind, "name": plan.name, "at": at, "installed": installed, "plan": str(plan)}, show)
 
 
-_MASKED = ("merged", "replaced", "archived", "dropped", "refused", "judged", "quoted")
-
-
 @Command(
     "Inspect",
     "list the changes that the last dream, or a given night's, made to MEMORY.md",
@@ -301,7 +284,7 @@ def diff(call: Call) -> Answer:
         why = "has changed anything yet" if runs else "has run yet"
         step = f"  {out.dim('next:')} holdfast dream --dry-run shows what one would change"
         return Answer({"run": None}, f"{out.mark('dot')} No dream {why}.\n{step}")
-    result = _masked(memory, _chosen(changed, call.args.night, memory))
+    result = Project(memory).masked_run(_chosen(changed, call.args.night, memory))
     return Answer({"run": result}, lambda out: _show_diff(out, result, memory))
 
 
@@ -341,24 +324,4 @@ def _chosen(changed: Sequence[DreamResult], night: str | None, memory: Holdfast)
         return days[night]
     raise UsageError(
         f"No dream of {night!a} changed anything.", next_step=f"Name a night with changes, like {[*days][-1]}."
-    )
-
-
-def _masked(memory: Holdfast, result: DreamResult) -> DreamResult:
-    """The run as it may leave the store."""
-    project = Project(memory)
-
-    def gone(listed: Sequence[Gone]) -> tuple[Gone, ...]:
-        masked = project.masked(*(text for entry in listed for text in (entry.text, entry.reason)))
-        pairs = zip(listed, masked[::2], masked[1::2], strict=True)
-        return tuple(evolve(entry, text=text, reason=reason) for entry, text, reason in pairs)
-
-    cleaned: dict[str, Any] = {name: gone(getattr(result, name)) for name in _MASKED}
-    lines = project.masked(*(line.text for line in result.lines))
-    return evolve(
-        result,
-        diff=project.masked(result.diff)[0],
-        added=project.masked(*result.added),
-        lines=[evolve(line, text=text) for line, text in zip(result.lines, lines, strict=True)],
-        **cleaned,
     )

@@ -41,10 +41,7 @@ facts = Command(
     argument("--limit", metavar="N", type=positive, help="maximum number of facts to list", group="list"),
     argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded", group="list"),
     argument(
-        "--category",
-        metavar="NAME",
-        help="list: only this category. edit: the new category",
-        group="list and edit",
+        "--category", metavar="NAME", help="list: only this category. edit: the new category", group="list and edit"
     ),
     argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin", group="edit"),
     argument("--confidence", metavar="N", type=confidence, help="the fact's confidence, 0.0 to 1.0", group="edit"),
@@ -197,13 +194,7 @@ def _import(call: Call) -> Answer:
 
     name, memory = call.names[0], call.memory
     rows = list(read_rows(read_file(name), name))
-    before = _ids(memory)
-    try:
-        report = memory.facts.import_(rows)
-    except KeyboardInterrupt:
-        more = len(_ids(memory) - before)
-        known = f"{count(more, 'fact')} were imported and will count as known"
-        raise KeyboardInterrupt(known if more else "nothing was imported") from None
+    report = memory.facts.import_(rows)
     problem = None
     if report.bad:
         problem = RowsLeftOut(
@@ -215,10 +206,6 @@ def _import(call: Call) -> Answer:
     what = "Standard input" if name == "-" else call.out.plain(name)
     nothing = f"{call.out.mark('dot')} {what} holds no facts, so nothing was imported"
     return Answer(table, (lambda out: _say_imported(out, report)) if rows else nothing, error=problem)
-
-
-def _ids(memory: Holdfast) -> set[str]:
-    return {fact.id for fact in memory.store.backend.facts()}  # a listing that is read as it is used
 
 
 def _say_imported(out: Term, report: ImportReport) -> None:

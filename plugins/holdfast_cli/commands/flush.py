@@ -75,9 +75,7 @@ _CHUNK = 250
         "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
     ),
     argument(
-        "--transcript",
-        metavar="FILE",
-        help="first journal a client's recorded session (Claude Code, Codex, opencode)",
+        "--transcript", metavar="FILE", help="first journal a client's recorded session (Claude Code, Codex, opencode)"
     ),
     *saving.ARGUMENTS,
     usage="holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"

@@ -98,7 +98,8 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str, told: Seq
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
     if shown:
         head = ("", "session", "state", "since the last flush", "last flush")
-        rows = [(*state.cells(out, s), state.since(s), state.flushed(s, now)) for s in shown[:_SHOWN]]
+        flushed = [ago(s.last_flush_at, now.at) if s.last_flush_at else "never" for s in shown[:_SHOWN]]
+        rows = [(*state.cells(out, s), state.since(s), at) for s, at in zip(shown, flushed, strict=False)]
         out.say()
         out.say(out.table(rows, head=head, clipped=1))
     hidden, ended = len(shown) - _SHOWN, len(now.sessions) - len(shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.provenance import Withheld as Passage
     from holdfast_app.checkup.adoption import Adopted, Held
-    from holdfast_cli.terminal import Term
 
 
 def _reason(key: str) -> str:
@@ -91,11 +91,6 @@ class Withheld:
             rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
             return cls(root, passages, facts, rows)
 
-    @property
-    def number(self) -> int:
-        """How many passages and facts."""
-        return len(self.rows)
-
     def accept(self) -> None:
         """Record all of it as seen. Raises: Unavailable."""
         from holdfast import Holdfast
@@ -105,19 +100,14 @@ class Withheld:
 
     def say(self, out: Term) -> None:
         """Show all of it, made safe for the terminal."""
-        them = "it" if self.number == 1 else "them"
-        out.say(f"Agents do not get {count(self.number, 'passage')}, because this machine did not write {them}:")
-        last = ""
+        them, last = "it" if len(self.rows) == 1 else "them", ""
+        out.say(f"Agents do not get {count(len(self.rows), 'passage')}, because this machine did not write {them}:")
         for name, place, text in self.rows:
             if name != last:
                 out.say(f"\n{out.bold(out.plain(name))}")
             last = name
             first, *rest = text.split("\n")
             out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
-
-    def table(self) -> list[dict[str, str]]:
-        """The same for ``--json``."""
-        return [{"name": name, "place": place, "text": text} for name, place, text in self.rows]
 
 
 _NEXT_ADOPT = "Look at it, then run `holdfast trust --adopt-state --yes`."
@@ -132,16 +122,16 @@ def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)
     held = [adoption.contents(path) for path in statefolder.apart(root, state)]
-    if not as_json:
-        for one in held:
-            _say_held(out, root, one)
+    for one in held:
+        _say_held(out, root, one)
     can_ask = not as_json and sys.stdin is not None and sys.stdin.isatty()
     agreed = bool(held) and (yes or (can_ask and confirmed("Take it over?")))
     done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
     clean = not held or (len(done) == len(held) and not any(adopted.left for adopted in done.values()))
     if as_json:
         rows = [_held_row(root, one, done.get(one.path)) for one in held]
-        out.json({"ok": clean, "root": root, "state": rows, **({} if clean or agreed else {"next_step": _NEXT_ADOPT})})
+        step = {} if clean or agreed else {"next_step": _NEXT_ADOPT}
+        Term().json({"ok": clean, "root": root, "state": rows, **step})
     elif not held:
         out.say("No state of another user, machine or layout, or of a copied project, is here.")
     elif agreed:
@@ -150,7 +140,7 @@ def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
             for name, why in adopted.left:
                 out.say(out.wrapped(f"{out.plain(name)} stays: {why}.", first=f"{out.mark('warn')} "))
     elif not can_ask:
-        out.say(f"\n  next: {_NEXT}")
+        out.say(f"\n  next: {_NEXT_ADOPT}")
     return 0 if clean else 1
 
 
@@ -205,7 +195,7 @@ def trust_command(call: Call) -> Answer | int:
     """Give, take back or show the user's trust."""
     from holdfast.config import resolved, trust
 
-    args, out = call.args, call.out
+    args = call.args
     if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
         raise UsageError(
             "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
@@ -216,6 +206,7 @@ def trust_command(call: Call) -> Answer | int:
         named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
         return _revoke(named)
     root = call.root
+    out = Term(io.StringIO()) if args.json else call.out  # what people read is not shown then
     if args.adopt_state:
         return _adopt(out, root, yes=args.yes, as_json=args.json)
     if args.digest:
@@ -235,8 +226,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
     rows = {**found.withheld, **found.trusted}
     has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
-    if not args.json:
-        _say_settings(out, root, found, rows, has_asked=has_asked)
+    _say_settings(out, root, found, rows, has_asked=has_asked)
     is_given = not has_asked or args.yes or (can_ask and confirmed(f"Trust the settings of {home_short(root)}?"))
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if found.former else ""
@@ -245,10 +235,9 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
             statefolder.take_along(root, str(preset))
     # Settings that the user did not accept can decide where memory is stored.
     memory = Withheld.of(root) if is_given else None
-    is_seen = memory is not None and not memory.number
-    if memory is not None and memory.number:
-        if not args.json:
-            memory.say(out)
+    is_seen = memory is not None and not memory.rows
+    if memory is not None and memory.rows:
+        memory.say(out)
         is_seen = args.yes or (can_ask and confirmed("Give this memory to your agents?"))
         if is_seen:
             memory.accept()
@@ -261,11 +250,11 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
             "digest": trust.digest(resolved.portable(root)),
             "foreign": found.foreign,
             "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
-            "withheld": memory.table() if memory else [],
+            "withheld": [{"name": n, "place": p, "text": t} for n, p, t in memory.rows] if memory else [],
         }
         message = f"{root} is not trusted."
         refusal = {"kind": "NotTrusted", "message": message, "next_step": _NEXT, "exit_code": 1}
-        out.json({"ok": True, **table} if is_done else {"ok": False, **table, "error": refusal})
+        Term().json({"ok": True, **table} if is_done else {"ok": False, **table, "error": refusal})
     elif is_done:
         out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
     elif not can_ask:

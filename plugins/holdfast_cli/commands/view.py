@@ -1,21 +1,30 @@
-"""``timeline``: flushes, blocked compactions and dreams, day by day. ``why``: where a line of memory comes from."""
+"""``timeline``: flushes, blocked compactions and dreams, day by day. ``why``: where a line of memory comes from.
+``audit``: what compactions cost before holdfast."""
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import timedelta
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, Refused
 from holdfast.text.humanize import ago, count
+from holdfast.text.plain import in_one_line
 from holdfast_app.view.origins import NOTES_SEARCHED, find
 from holdfast_app.view.project import COUNTS, Project, history, interruptions, since_first, totals
+from holdfast_cli import progress
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
+    from holdfast_app.history.audit import Repeated
+    from holdfast_app.history.sessions import Past
     from holdfast_app.view.origins import Source, Trace
     from holdfast_app.view.project import Day, Interruption
 
@@ -204,3 +213,87 @@ def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
     if source.turns:
         turn = source.turns[0]
         out.say(f"    {out.dim(f'holdfast sessions show {out.plain(turn.session)} --around {out.plain(turn.id)}')}")
+
+
+_AUDITED_DAYS: Final = 30
+_NEWEST: Final = 12
+_REPEATED: Final = {"file": "files read again", "request": "requests repeated", "rule": "rules stated again"}
+
+
+@Command(
+    "Get started",
+    "show what compactions cost in your clients' past sessions; writes nothing",
+    argument(
+        "--days", metavar="N", type=positive, default=_AUDITED_DAYS, help=f"how far back (default: {_AUDITED_DAYS})"
+    ),
+    examples=("holdfast audit", "holdfast audit --days 7 --json"),
+    notes="It reads what Claude Code, Codex, opencode and pi recorded on this machine. No hooks are needed."
+    "\nA file counts when it was read before a compaction and again after it. Tokens are estimates.",
+    progress=True,
+)
+def audit(call: Call) -> Answer:
+    """The repetitions after compactions, of all projects."""
+    from holdfast_app.history.audit import repeated
+    from holdfast_app.history.sessions import found
+    from holdfast_app.progress import report
+
+    since = call.memory.services.now() - timedelta(days=call.args.days)
+    sessions = [one for one in found() if one.at >= since]
+    compactions = unread = 0
+    by_place: dict[tuple[str, datetime, str], tuple[Past, str, Repeated]] = {}
+    with progress.shown(quiet=call.json):
+        for number, past in enumerate(sessions, 1):
+            report(number, len(sessions), "sessions read")
+            try:
+                transcript = past.read()
+            except HoldfastError:
+                unread += 1
+                continue
+            compactions += transcript.compactions
+            session = transcript.session_id
+            by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
+    rows = [row for row in by_place.values() if row[2].at >= since]
+    admitted = [_admitted(call, one.text) for _, _, one in rows]
+    clients = Counter(past.client for past in sessions)
+    data = {
+        "days": call.args.days,
+        "sessions": clients,
+        "unread": unread,
+        "compactions": compactions,
+        "repeated": [
+            {"kind": one.kind, "text": text, "at": one.at, "tokens": one.tokens, "client": past.client,
+             "session": session, "folder": past.folder}
+            for (past, session, one), text in zip(rows, admitted, strict=True)
+        ],
+    }  # fmt: skip
+
+    def show(out: Term) -> None:
+        named = ", ".join(f"{client} {number}" for client, number in sorted(clients.items())) or "none"
+        out.say(f"Sessions of the last {count(call.args.days, 'day')}: {named}; {count(compactions, 'compaction')}.")
+        if unread:
+            out.say(f"  {count(unread, 'session')} could not be read")
+        if not rows:
+            out.say("\nNothing was read, requested or demanded again after a compaction.")
+            return
+        out.say()
+        table: list[tuple[Cell, ...]] = []
+        for kind, title in _REPEATED.items():
+            some = [one for _, _, one in rows if one.kind == kind]
+            table.append((title, f"{len(some):,}", f"{sum(one.tokens for one in some):,}"))
+        out.say(out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)))
+        out.say()
+        newest = sorted(zip(rows, admitted, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
+        out.say(out.table([
+            (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
+            for (past, session, one), text in newest
+        ], head=("newest", "client", "session", "", "")))  # fmt: skip
+        out.say(f"\n  {out.dim('next:')} holdfast install")
+
+    return Answer(data, show)
+
+
+def _admitted(call: Call, text: str) -> str:
+    try:
+        return call.memory.services.gate.admit(text, surface=Surface.DAILY)
+    except Refused:
+        return "(a validator refuses to show this)"

@@ -63,7 +63,13 @@ def _list(call: Call) -> Answer:
             return
         now = memory.services.now()
         rows = [
-            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, _ago(w, now), _title_and_step(w))
+            (
+                out.mark_cell(_MARKS[w.status]),
+                short(w.session),
+                w.status,
+                ago(w.when, now) if w.when else "unknown",
+                _title_and_step(w),
+            )
             for w in entries
         ]
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
@@ -89,23 +95,13 @@ def _show(call: Call) -> Answer:
     return Answer({"work": _table(entry)}, lambda out: _print(out, entry, call.memory.services.now()))
 
 
-@work.action("close ID", "because")
-def _close(call: Call) -> Answer:
-    name = call.names[0]
-    if name not in (rules := call.memory.work.rules()):
-        return _decided(call, close=True)
-    call.memory.work.remove_rule(name)
-    text = rules[name]
-    return Answer({"removed": text}, lambda out: out.say(f"{out.mark('ok')} removed the rule: {out.plain(text)}"))
-
-
 @work.action("reopen ID", "because")
-def _reopen(call: Call) -> Answer:
-    return _decided(call, close=False)
-
-
-def _decided(call: Call, *, close: bool) -> Answer:
-    all_work = call.memory.work
+@work.action("close ID", "because")
+def _decided(call: Call) -> Answer:
+    all_work, close = call.memory.work, call.args.action == "close"
+    if close and (rule := all_work.rules().get(call.names[0])):
+        all_work.remove_rule(call.names[0])
+        return Answer({"removed": rule}, f"{call.out.mark('ok')} removed the rule: {call.out.plain(rule)}")
     before = all_work.get(call.names[0])
     now = (all_work.close if close else all_work.reopen)(before.session, call.args.because or "")
     changed = before.is_open is not now.is_open
@@ -138,17 +134,13 @@ def _title_and_step(entry: Work) -> str:
     return f"{entry.title}{end} {step if step.casefold().startswith('next') else f'Next: {step}'}"
 
 
-def _ago(entry: Work, now: datetime) -> str:
-    return ago(entry.when, now) if entry.when else "unknown"
-
-
 def _print(out: Term, entry: Work, now: datetime) -> None:
     out.say(f"{out.mark(_MARKS[entry.status])} {out.bold(out.plain(entry.title))}")
     for label, value in (
         ("session", entry.session),
         ("state", entry.status),
         ("because", entry.because),
-        ("flushed", _ago(entry, now)),
+        ("flushed", ago(entry.when, now) if entry.when else "unknown"),
         ("next action", entry.next_action),
         ("objective", entry.objective),
         ("branch", entry.branch),
@@ -244,12 +236,8 @@ def _drop(call: Call) -> Answer:
 @outbox.action("retarget OLD NEW")
 def _retarget(call: Call) -> Answer:
     moved = call.memory.outbox.retarget(*call.names)
-    return Answer(
-        {"items": moved},
-        lambda out: _show_items(
-            out, moved, call.memory.services.now(), " retargeted; `holdfast outbox send` tries now"
-        ),
-    )
+    end = " retargeted; `holdfast outbox send` tries now"
+    return Answer({"items": moved}, lambda out: _show_items(out, moved, call.memory.services.now(), end))
 
 
 def _show_items(out: Term, items: Sequence[Item], now: datetime, end: str) -> None:
@@ -282,18 +270,11 @@ spool = Command(
 )
 
 
-@spool.action("list", default=True)
-def _kept(call: Call) -> Answer:
-    return _spooled(call, 0)
-
-
 @spool.action("send")
-def _send_kept(call: Call) -> Answer:
-    return _spooled(call, len(call.memory.spool.send().written))
-
-
-def _spooled(call: Call, sent: int) -> Answer:
+@spool.action("list", default=True)
+def _spooled(call: Call) -> Answer:
     memory = call.memory
+    sent = len(memory.spool.send().written) if call.args.action == "send" else 0
     items = memory.spool.items()
 
     def show(out: Term) -> None:

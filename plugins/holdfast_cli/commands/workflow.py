@@ -13,7 +13,7 @@ from holdfast_app.workflow.workflow import records
 from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.saving import require_session
-from holdfast_cli.stdin import read_json
+from holdfast_cli.stdin import parse_json, read_file
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.workflow.three import MemoryUpdate
     from holdfast_app.workflow.update import Updated
-    from holdfast_cli.terminal import Term
 
 
 #: Flag -> (key of the update, target section).
@@ -67,13 +66,7 @@ def _proof(name: str, text: str, **options: Any) -> Argument:
 
 #: Flags for an update.
 _UPDATES = (
-    argument(
-        "--from",
-        dest="source",
-        metavar="FILE",
-        help="the update as JSON, `-` for stdin",
-        group=_REPEATABLE,
-    ),
+    argument("--from", dest="source", metavar="FILE", help="the update as JSON, `-` for stdin", group=_REPEATABLE),
     *(
         argument(f"--{name}", dest=key, metavar="TEXT", action="append", help=where, group=_REPEATABLE)
         for name, (key, where) in _SECTIONS.items()
@@ -96,7 +89,9 @@ def _given(args: Namespace) -> MemoryUpdate:
     """Combine flags and JSON into one update, flags after the JSON. Raises: UsageError; ConfigError."""
     from holdfast_app.workflow.three import update_from
 
-    data = read_json(args.source, "The update", '{"decisions": ["..."]}') if args.source else {}
+    named = "The update on stdin" if args.source == "-" else f"The update {args.source}"
+    text = read_file(args.source, "The update") if args.source else "{}"
+    data = parse_json(text, named, '{"decisions": ["..."]}')
     if not isinstance(data, dict):
         return update_from(data)  # validates the data
     for key, _ in _SECTIONS.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -19,12 +20,13 @@ from holdfast_web.pages.request import page
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 
 
+#: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
+_MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)
 _NOTES: Final = 31
 _LINES: Final = 100
 _RENDERED: Final = (".md", ".markdown")
@@ -67,29 +69,17 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     document = project.document(request.argument)
+    surface = project.services.layout.surface_of(document.name)
     return renderer.page(
         "document.html",
-        here="memory" if document.name in _standing(project) else "notes",
+        here="memory" if surface in (Surface.MEMORY, Surface.USER) else "notes",
         title=document.name,
         document=document,
-        text=_without_marks(document.text),
+        text=_MARK.sub("", document.text),
         stamps=_stamps(renderer, document.text),
         rendered=document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
         lines=document.text.count("\n") + 1,
     )
-
-
-def _standing(project: Project) -> tuple[str, ...]:
-    return tuple(project.services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER))
-
-
-def _without_marks(text: str) -> str:
-    """The text without holdfast's own comment lines, which :func:`_stamps` shows; line numbers stay."""
-    return "\n".join("" if _is_mark(line) else line for line in text.split("\n"))
-
-
-def _is_mark(line: str) -> bool:
-    return line.startswith(("<!-- holdfast:block id=", "<!-- at=")) and line.endswith(" -->")
 
 
 def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
@@ -229,10 +219,9 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
     at = next((number for number, run in enumerate(runs) if run.id == request.argument), -1)
     if at < 0:
         raise NotFound(f"There is no dream {request.argument!r}.", next_step="The page `Dreams` lists them.")
-    run = runs[at]
-    diff = project.masked(run.diff)[0].splitlines()
-    lines = [(line.text, line.kept, line.sources) for line in run.lines]
-    masked = project.masked(*(text for text, _, _ in lines))
+    run = project.masked_run(runs[at])
+    left = {label: getattr(run, name) for name, label in _GONE}
+    diff = [row for row in run.diff.splitlines() if not row.startswith(("--- ", "+++ "))]
     return renderer.page(
         "dream.html",
         here="dreams",
@@ -240,25 +229,13 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         run=run,
         newer=runs[at - 1] if at else None,
         older=runs[at + 1] if at + 1 < len(runs) else None,
-        diff=[
-            (_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF] if not _is_head(line)
-        ],
+        diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
         cut=max(0, len(diff) - _DIFF),
-        gone=[(label, rows) for name, label in _GONE if (rows := _rows(project, run, name))],
-        lines=[(text, kept, sources) for text, (_, kept, sources) in zip(masked, lines, strict=True)],
-        reason=project.masked(run.reason)[0],
-        warnings=project.masked(*run.warnings),
+        gone=[(label, [(one.text, one.reason) for one in rows]) for label, rows in left.items() if rows],
+        lines=[(line.text, line.kept, line.sources) for line in run.lines],
+        reason=run.reason,
+        warnings=run.warnings,
     )
-
-
-def _rows(project: Project, run: DreamResult, name: str) -> list[tuple[str, str]]:
-    gone = getattr(run, name)
-    masked = project.masked(*(text for one in gone for text in (one.text, one.reason)))
-    return list(zip(masked[::2], masked[1::2], strict=True))
-
-
-def _is_head(line: str) -> bool:
-    return line.startswith(("--- ", "+++ "))
 
 
 def _kind(line: str) -> str:

@@ -136,13 +136,14 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     latest = sorted(
         (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
     )
+    unique, lost = {one.message: one for one in problems}, {loss.message for loss in now.lost}
     return renderer.page(
         "overview.html",
         here="",
         title="Overview",
         status=now,
         dirty=[one for one in now.sessions if one.state is State.DIRTY],
-        problems=_unique(problems, [loss.message for loss in now.lost]),
+        problems=[one for message, one in unique.items() if message not in lost],
         due=list(_due(project, now, work)),
         work=work,
         last_flush=last_flush,
@@ -178,11 +179,6 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
         lost=now.lost,
         picture=picture(shown),
     )
-
-
-def _unique(problems: Iterable[HoldfastError], shown: Iterable[str]) -> list[HoldfastError]:
-    """Each problem once, without those that the banner shows already."""
-    return list({one.message: one for one in problems if one.message not in shown}.values())
 
 
 def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:

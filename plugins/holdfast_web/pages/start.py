@@ -40,7 +40,9 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         here="start",
         title="Next start",
         start=start,
-        parts=[(part, _lines(part)) for part in start.parts],
+        parts=[
+            (part, [one for one in part.lines if one.text.strip() and one.text not in _FENCES]) for part in start.parts
+        ],
         most=max((part.tokens for part in start.parts), default=0),
         curated=[services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER)],
         prompt=prompt,
@@ -64,10 +66,6 @@ def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> 
         waiting=spool.text(),
         copy=kept,
     )
-
-
-def _lines(part: preview.Part) -> list[preview.Loaded]:
-    return [line for line in part.lines if line.text.strip() and line.text not in _FENCES]
 
 
 _KINDS: Final = ("", "turn", "note", "decision", "memory", "fact", "document")

@@ -85,12 +85,7 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
 @pytest.mark.parametrize("words", [["status"], ["flush"], ["add", "user", "x"], ["doctor"], ["config"]])
 @pytest.mark.parametrize(
     ("text", "named"),
-    [
-        ("zone = 3\n", "zone"),
-        ("[flush]\npolicy = 'sometimes'\n", "policy"),
-        ("[flsh]\n", "flsh"),
-        ("not toml", "TOML"),
-    ],
+    [("zone = 3\n", "zone"), ("[flush]\npolicy = 'sometimes'\n", "policy"), ("[flsh]\n", "flsh"), ("not toml", "TOML")],
 )
 def test_bad_settings__are_named(run, project, words, text, named):
     (project / "holdfast.toml").write_text(text)

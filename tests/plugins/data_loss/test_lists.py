@@ -46,7 +46,7 @@ def filled(opened, project, payload):
 FILES = ("outbox.jsonl", "facts.log.jsonl", "dreams.jsonl")
 
 
-def told(opened) -> str:
+def told(opened):
     services = opened().services
     quick, full = data_loss.newest(services), data_loss.every(services)
     assert quick == full

@@ -26,11 +26,11 @@ def flushed(opened, payload, project):
     return project / ".holdfast"
 
 
-def messages(found) -> str:
+def messages(found):
     return "\n".join(one.message for one in found)
 
 
-def stored(home) -> dict[str, str]:
+def stored(home):
     return {p.relative_to(home).as_posix(): p.read_text() for p in home.rglob("*.md")}
 
 
