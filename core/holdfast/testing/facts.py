@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from holdfast.errors import Corrupt, DuplicateFact, NotFound, Refused, Unavailable
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused, Unavailable
 from holdfast.models import AddOutcome, Category, Fact
 from holdfast.storage import FactOrder, StorageBackend, Update, delete_fact, get_fact, update_fact
 from holdfast.testing import strategies
@@ -55,8 +55,41 @@ class FactContract(ContractBase):
         assert stored == at
         assert stored.utcoffset() == timedelta(0)
 
-    def test_f2_facts__calls_in_any_order__agree_with_a_model(self) -> None:
-        """F2, F3, F4, F5, F6, F8, F10, F11, F14, C2: see :class:`holdfast.testing.machine.FactMachine`. A loaded
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ("User prefers Python", "USER PREFERS PYTHON"),
+            ("Stra\u00dfe", "STRASSE"),
+            ("\u03bf\u03b4\u03bf\u03c2", "\u039f\u0394\u039f\u03a3"),
+            ("caf\u00e9", "CAFE\u0301"),
+            ("two  words", " two  words\n"),
+        ],
+    )
+    def test_f2_add__same_key__duplicate_and_first_unchanged(
+        self, store: StorageBackend, reopen: Open, first: str, second: str
+    ) -> None:
+        """F2"""
+        old = make_fact(1, first, confidence=0.5)
+        new = make_fact(2, second, confidence=1.0, category="goal")
+        store.add_fact(old, LIMIT)
+        for view in (store, reopen()):
+            result = view.add_fact(new, LIMIT)
+            assert (result.outcome, result.fact, result.duplicate_of) == (AddOutcome.DUPLICATE, old, old.id)
+            assert list(view.facts()) == [old]
+        # also at the limit, because duplicates evict nothing
+        assert store.add_fact(new, 1).outcome is AddOutcome.DUPLICATE
+        assert list(store.facts()) == [old]
+
+    def test_f3_add__id_taken__conflict(self, store: StorageBackend) -> None:
+        """F3"""
+        store.add_fact(make_fact(1, "one"), LIMIT)
+        with pytest.raises(Conflict):
+            store.add_fact(make_fact(1, "two"), LIMIT)
+        assert store.add_fact(make_fact(1, "ONE"), LIMIT).outcome is AddOutcome.DUPLICATE
+        assert [fact.content for fact in store.facts()] == ["one"]
+
+    def test_f4_facts__calls_in_any_order__agree_with_a_model(self) -> None:
+        """F4, F5, F10, F14, F2, F3, F6, F8, F11: see :class:`holdfast.testing.machine.FactMachine`. A loaded
         Hypothesis profile that asks for more examples decides how many."""
         machine = type("FactMachine", (FactMachine,), {"factory": self.factory})
         loaded, usual = settings().max_examples, settings.get_profile("default").max_examples
@@ -64,6 +97,15 @@ class FactContract(ContractBase):
         run_state_machine_as_test(
             machine, settings=settings(max_examples=examples, stateful_step_count=25, deadline=None)
         )
+
+    def test_f6_add__after_delete_or_eviction__is_no_duplicate(self, store: StorageBackend) -> None:
+        """F6"""
+        store.add_fact(make_fact(1, "one"), 1)
+        delete_fact(store, "fact_00000001")
+        assert store.add_fact(make_fact(1, "ONE"), 1).outcome is AddOutcome.ADDED
+        assert store.add_fact(make_fact(2, "two"), 1).evicted == ("fact_00000001",)
+        assert store.add_fact(make_fact(3, "one"), 1).outcome is AddOutcome.ADDED
+        assert [fact.content for fact in store.facts()] == ["one"]
 
     def test_f7_update__any_subset__only_those_change(self, store: StorageBackend, reopen: Open) -> None:
         """F7, C2"""
