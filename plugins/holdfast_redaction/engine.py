@@ -6,17 +6,16 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import islice
 
-from holdfast_redaction.budget import SECONDS, Budget, RedactionFailed
-from holdfast_redaction.layers import context, pem, pii, presence, values
-from holdfast_redaction.layers.exact import ASIDE, Formats
+from holdfast_redaction.layers import blocks, context, pii, values
+from holdfast_redaction.layers.exact import Formats, Words
+from holdfast_redaction.layers.plain import plain_forms
 from holdfast_redaction.mark import Marker
-from holdfast_redaction.patterns import KINDS, Hit
+from holdfast_redaction.patterns import KINDS, SECONDS, Budget, Hit, RedactionFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from holdfast_redaction.layers.presence import Keywords
     from holdfast_redaction.rules.loader import UserRules
 
 #: Maximum searches after masking. The second finds nothing, except in odd input.
@@ -28,6 +27,8 @@ _UNMISTAKABLE = 12
 _PERSONAL = frozenset(KINDS[1:])
 #: Characters per chunk, see :meth:`Scanner.in_chunks`.
 CHUNK_CHARS = 200_000
+#: Characters before and after a chunk that a rule may look at.
+_BEFORE, _BEHIND = 300, 8_000
 
 
 class Scanner:
@@ -53,54 +54,65 @@ class Scanner:
         self._allowed = allowed
         self._seconds = seconds
 
-    def find(self, text: str, keywords: Keywords | None = None) -> list[Hit]:
-        """All hits in text order, without overlaps. ``keywords`` are those that may occur, if known.
+    def find(self, text: str) -> list[Hit]:
+        """All hits in text order, without overlaps.
 
         Raises: RedactionFailed when a rule took too long, because the text may hold more.
         """
-        hits: list[Hit] = []
-        budget, lower = Budget(len(text), self._seconds), _lower(text)
-        self._search_area(text, lower, 0, len(text), keywords or presence.find(text, lower), budget, hits)
-        return self._judged(text, hits)
+        *_, hits = self.in_chunks(text)
+        return hits
 
     def in_chunks(self, text: str, size: int = CHUNK_CHARS) -> Iterator[list[Hit]]:
         """:meth:`find` in steps, so that a caller sees progress in a long text: empty lists, then all hits.
 
-        A hit begins in its chunk but may extend beyond it. Raises: like ``find``.
+        Raises: like ``find``.
         """
+        budget = Budget(len(text), self._seconds)
         hits: list[Hit] = []
-        start = 0
-        while start < len(text):
-            end = cut(text, start, size)
-            budget, lower = Budget(len(text), self._seconds), _lower(text)
-            first, last = max(0, start - ASIDE), end + ASIDE
-            keywords = presence.find(text[first:last], lower[first:last])
-            self._search_area(text, lower, start, end, keywords, budget, hits)
-            start = end
-            yield []
-        yield self._judged(text, hits)
-
-    def _judged(self, text: str, hits: list[Hit]) -> list[Hit]:
-        """``hits`` plus the user's rules' hits and the repetitions of secrets, in order and without overlaps."""
+        for plain in plain_forms(text):
+            start, length = 0, len(plain.text)
+            heads: list[int] = []
+            while start < length:
+                end = cut(plain.text, start, size)
+                hits += map(plain.back, self._in_area(plain.text, start, end, budget, heads))
+                start = end
+                if length > size:
+                    yield []
+            hits += map(plain.back, blocks.find(plain.text, heads))
+            budget.check("blocks")
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))
-        if not hits:
-            return hits
-        settled = self._settled(text, hits)
-        # Also from before they were merged, because a neighbour that overlaps a secret becomes one long hit with it.
-        again = _repeated(text, settled, hits)
-        return self._settled(text, settled + again) if again else settled
+        if hits:
+            settled = self._settled(text, hits)
+            # Also from before they were merged, because a secret and an overlapping neighbour become one long hit.
+            again = _repeated(text, settled, hits)
+            hits = self._settled(text, settled + again) if again else settled
+        yield hits
 
-    def _search_area(
-        self, text: str, lower: str, start: int, end: int, keywords: Keywords, budget: Budget, hits: list[Hit]
-    ) -> None:
-        hits += self._formats.find(text, lower, keywords, budget, start, end)
-        if text.find("-----BEGIN ", start, end) >= 0:
-            hits += pem.find(text)
-            budget.check("private-key")
-        hits += context.find(text, lower, budget, start, end, words=keywords.words)
+    def _in_area(self, text: str, start: int, end: int, budget: Budget, heads: list[int]) -> list[Hit]:
+        """The hits that begin in ``text[start:end]``, searched with the text around it. Adds the names that may head a
+        column to ``heads``."""
+        first, behind = max(0, start - _BEFORE), _BEHIND
+        while True:
+            last = min(len(text), end + behind)
+            found: list[int] = []
+            hits = self._search(text[first:last], budget, found)
+            if last == len(text) or all(hit.end < last - first for hit in hits if hit.start < end - first):
+                break
+            behind *= 8  # the last one goes on
+        heads += [first + head for head in found]
+        for hit in hits:
+            hit.start, hit.end = hit.start + first, hit.end + first
+        return [hit for hit in hits if start <= hit.start < end]
+
+    def _search(self, text: str, budget: Budget, heads: list[int]) -> list[Hit]:
+        lower = _lower(text)
+        words = Words(text)
+        hits = self._formats.find(text, lower, words, budget)
+        hits += context.find(text, lower, budget, words.lower, heads)
         if self._kinds:
-            hits += pii.find(text, lower, self._kinds, budget, start, end)
+            hits += pii.find(text, lower, self._kinds, budget)
+        return hits
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""
@@ -180,9 +192,8 @@ def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> 
 
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
     """Mask until nothing more is found. Raises: RedactionFailed, also when masking did not converge."""
-    keywords = presence.find(text, _lower(text))  # masking adds none
     for _ in range(ROUNDS + 1):
-        hits = scanner.find(text, keywords)
+        hits = scanner.find(text)
         if not hits:
             return text
         text = mask(text, hits, placeholder)

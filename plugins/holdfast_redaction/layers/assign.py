@@ -44,7 +44,9 @@ _WRAPS = frozenset("[sSbBC")
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
 _CUT = Lazy(
-    r"&(?:amp;)?[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[nrt\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII
+    r"&[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[\"']|\*\*|\|(?=\s|$)|\]\("
+    r"|(?<=[!-~])[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3]",
+    re.ASCII,
 )
 #: First characters of ``_DECLARED`` after its blank.
 _TYPE = frozenset("sScCbBrRtTvVnN*&")
@@ -79,7 +81,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
     quoted_name = at > end
     default = _DEFAULT.match(text, end) if quoted_name else None
     if default:
-        return _read_quoted(text, default.end(), "=")
+        return _read(text, default.end(), "=", whole=False)
     while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:
         at += 1
     made = _PROPERTY.match(text, end) if text.startswith(" {", end) else None

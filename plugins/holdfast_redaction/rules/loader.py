@@ -22,8 +22,7 @@ from attrs import define, field
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
 from holdfast_memory import extra
-from holdfast_redaction.budget import Budget
-from holdfast_redaction.patterns import Hit, entropy
+from holdfast_redaction.patterns import Budget, Hit, entropy
 from holdfast_redaction.rules import lint
 
 #: After the built-in table, so a known format keeps its name; before rules that need context.

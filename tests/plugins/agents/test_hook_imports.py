@@ -26,7 +26,7 @@ HOT = """
     holdfast_agents.dialects.claude_code holdfast_agents.turns holdfast_agents.asking
     holdfast_app.curated holdfast_app.curated.limits holdfast_app.dream holdfast_app.offline holdfast_app.workflow
     holdfast_redaction
-    holdfast_redaction.budget holdfast_redaction.layers holdfast_redaction.layers.assign
+    holdfast_redaction.patterns holdfast_redaction.layers holdfast_redaction.layers.assign
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
     holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.pem
     holdfast_redaction.layers.national holdfast_redaction.layers.numbers holdfast_redaction.layers.pii

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.growth import grows_less_than
 
-from holdfast_redaction.budget import Budget
+from holdfast_redaction.patterns import Budget
 from holdfast_redaction.layers.exact import Formats
 from holdfast_redaction.layers.presence import Keywords
 from holdfast_redaction.rules import table
