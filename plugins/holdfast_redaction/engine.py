@@ -6,6 +6,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import islice
 
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import blocks, context, pii, values
 from holdfast_redaction.layers.exact import Formats, Words
 from holdfast_redaction.layers.plain import plain_forms
@@ -14,7 +15,7 @@ from holdfast_redaction.patterns import KINDS, SECONDS, Budget, Hit, RedactionFa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from holdfast_redaction.rules.loader import UserRules
 
@@ -24,6 +25,7 @@ ROUNDS = 4
 _REPEATED = 100
 #: A secret of at least this length is also masked inside a longer word.
 _UNMISTAKABLE = 12
+_MARK = Lazy(r"\[REDACTED:[^\]]{0,110}\]?")
 _PERSONAL = frozenset(KINDS[1:])
 #: Characters per chunk, see :meth:`Scanner.in_chunks`.
 CHUNK_CHARS = 200_000
@@ -116,16 +118,16 @@ class Scanner:
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""
-        starts, ends = _marks(text) if values.MARK in text else ((), ())
+        marks = [found.span() for found in _MARK.finditer(text)] if values.MARK in text else []
         merged: list[Hit] = []
-        for hit in sorted(hits, key=_place) if len(hits) > 1 else hits:
-            if hit.rule in self._disabled or (starts and _overlaps(hit, starts, ends)):
+        for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
+            if hit.rule in self._disabled or (marks and _overlaps(hit, marks)):
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
             last = merged[-1] if merged else None
             if last and hit.start < last.end:
-                best = min(last, hit, key=_rank)
+                best = min(last, hit, key=lambda h: h.rank)
                 merged[-1] = Hit(last.start, max(last.end, hit.end), best.rule, best.rank, best.kind)
             else:
                 merged.append(hit)
@@ -142,18 +144,10 @@ def cut(text: str, start: int, size: int) -> int:
     return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
 
 
-def _rank(hit: Hit) -> int:
-    return hit.rank
-
-
-def _place(hit: Hit) -> tuple[int, int]:
-    return hit.start, -hit.end
-
-
-def _overlaps(hit: Hit, starts: Sequence[int], ends: Sequence[int]) -> bool:
+def _overlaps(hit: Hit, marks: list[tuple[int, int]]) -> bool:
     """Whether the hit overlaps an earlier redaction. Those are in order and do not touch."""
-    before = bisect_right(starts, hit.end - 1)
-    return before > 0 and ends[before - 1] > hit.start
+    before = bisect_right(marks, (hit.end - 1, marks[-1][1]))
+    return before > 0 and marks[before - 1][1] > hit.start
 
 
 def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
@@ -212,16 +206,3 @@ def _lower(text: str) -> str:
     if len(lower) != len(text):  # a few letters of other scripts become two
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     return lower
-
-
-def _marks(text: str) -> tuple[list[int], list[int]]:
-    """The start and end offsets of earlier redactions."""
-    starts, ends = [], []
-    at = text.find(values.MARK)
-    while at >= 0:
-        end = text.find("]", at, at + 120)
-        end = end + 1 if end >= 0 else at + len(values.MARK)
-        starts.append(at)
-        ends.append(end)
-        at = text.find(values.MARK, end)
-    return starts, ends

@@ -3,6 +3,7 @@ importing ``typing`` or ``attrs`` would cost more than the search."""
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import lru_cache
 from math import log2
 from time import monotonic, thread_time
@@ -13,37 +14,9 @@ from holdfast.errors import Refused
 KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
 
 
-class Rule:
-    """A format in the table. The comment at the top of ``rules.toml`` describes the fields.
-
-    ``check`` is "", "check", "random" or "secretlike".
-    """
-
-    __slots__ = ("after", "before", "before_max", "check", "entropy", "group", "id", "min_word", "overrides", "regex")
-
-    def __init__(
-        self,
-        id: str,  # noqa: A002 - the key's name in the common TOML form
-        regex: str,
-        group: int = 0,
-        entropy: float = 0.0,
-        before: str = "",
-        before_max: int = 0,
-        after: str = "",
-        check: str = "",
-        overrides: bool = False,
-        min_word: int = 0,
-    ) -> None:
-        self.id = id
-        self.regex = regex
-        self.group = group
-        self.entropy = entropy
-        self.before = before
-        self.before_max = before_max
-        self.after = after
-        self.check = check
-        self.overrides = overrides
-        self.min_word = min_word
+#: A format in the table. The comment at the top of ``rules.toml`` describes the fields. ``check`` is "", "check",
+#: "random" or "secretlike".
+Rule = namedtuple("Rule", "id regex group entropy before before_max after check overrides min_word")  # noqa: PYI024
 
 
 class Hit:

@@ -109,15 +109,15 @@ def _columns(text: str, heads: list[int]) -> Iterator[Hit]:
             continue
         first = text.rfind("\n", max(0, head - _MAX_LINE), head) + 1
         line, at = _line(text, first) if first or head < _MAX_LINE else ("", at)
-        header = _header(line)
-        while header and at < len(text):
+        separator, count, strengths = _header(line) or ("", 0, [])
+        while count and at < len(text):
             line, after = _line(text, at)
-            cells = _cells(line, header.separator)
-            if len(cells) != header.count:
+            cells = _cells(line, separator)
+            if len(cells) != count:
                 break
-            for index, strength in header.strengths:
+            for index, strength in strengths:
                 start, end = cells[index]
-                if _is_value(line[start:end], strength, header.separator):
+                if _is_value(line[start:end], strength, separator):
                     yield Hit(at + start, at + end, "password" if strength == values.PASSWORD else "secret", COLUMN)
             at = after
 
@@ -129,26 +129,16 @@ def _line(text: str, at: int) -> tuple[str, int]:
     return text[at : min(end, at + _MAX_LINE)], end + 1
 
 
-class _Header:
+def _header(line: str) -> tuple[str, int, list[tuple[int, int]]] | None:
     """A table's separator, its number of cells, and the columns of secrets with their names' strength."""
-
-    __slots__ = ("count", "separator", "strengths")
-
-    def __init__(self, separator: str, count: int, strengths: list[tuple[int, int]]) -> None:
-        self.separator = separator
-        self.count = count
-        self.strengths = strengths
-
-
-def _header(line: str) -> _Header | None:
     separator = next((s for s in _SEPARATORS if s in line), "")
     if not separator or len(line) >= _MAX_LINE:
         return None
     cells = [line[start:end] for start, end in _cells(line, separator)]
-    if not all(_NAME.fullmatch(cell) for cell in cells if cell):
+    if len(list(filter(None, cells))) < 2 or not all(_NAME.fullmatch(cell) for cell in cells if cell):
         return None
     strengths = [(index, s) for index, cell in enumerate(cells) if (s := names.strength(cell))]
-    return _Header(separator, len(cells), strengths) if strengths else None
+    return (separator, len(cells), strengths) if strengths else None
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:

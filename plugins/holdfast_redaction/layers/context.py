@@ -96,14 +96,14 @@ def _look(
         if noun in ("pass", "pw"):
             strength = PASSWORD
         behind = start + len(name)
-        masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
+        # Judged above, or masked: then nothing else is given here.
+        given = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
         if noun in _CREDENTIALS:
             value = prose.pair_near(text, lower, behind)
         else:
-            given = masked or (value is not None and value.quoted)  # and judged above
             value = None if given else prose.value_behind(text, lower, behind, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
-        if value is None and not masked and (strength >= STRONG or noun in _TELLING):
+        if value is None and not given and (strength >= STRONG or noun in _TELLING):
             value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength, cells)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content) and not prose.is_public(text, value):

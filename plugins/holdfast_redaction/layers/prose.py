@@ -8,10 +8,11 @@ and only when it is quoted or cannot be a word.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, values
-from holdfast_redaction.layers.assign import Value
+from holdfast_redaction.layers.assign import SCRIPT, Value
 from holdfast_redaction.layers.values import PASSWORD, STRONG
 
 # All of these read lower-case text, because an expression that ignores case takes twice the time.
@@ -53,7 +54,7 @@ _FOREIGN = _after(
 _APPOSED = Lazy(r"(?:[ \t]+[^,\n\"`]{1,60})?,[ \t]+([^\s,]{8,64}),")
 #: "Token:" or "What is the password?", and in the next line only the answer.
 _BELOW = Lazy(
-    r"[^\n?:]{0,60}[?:]\**[ \t\r]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t*]*(?:[A-Za-z]\w{0,15}:\**[ \t]*)?[\"'`]?"
+    r"[^\n?:]{0,60}[?:]\**[ \t\r]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t*]*(?:(?:[A-Z][a-z]{0,11}|user|human|me):\**[ \t]*)?[\"'`]?"
     r"([^\s\"'`]{4,200})[\"'`]{0,3}[.]?[ \t]*(?:\n|$)"
 )
 #: Before a value: it is public, or the id or hash of something.
@@ -133,18 +134,11 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
     following = lower[end : end + 40].lstrip(",;?").split(maxsplit=1)
     first = following[0].rstrip(",;?") if following else ""
     foreign = names.is_foreign(noun)
-    if first in _STARTS or first[:1] in _SIGNS or foreign:
-        found = (_FOREIGN if foreign else _AFTER).match(lower, end, stop)
-        value = found and _judge(text, found, strength, noun, sure=True)
-        if value:
-            return value
-        last = _AFTER_ALL.match(lower, end, stop) if first in _ABOUT else None
-        if last and (not found or last.end() > found.end()):
-            value = _judge(text, last, strength, noun, sure=True)
-            if value:
-                return value
-    if lower[end : end + 1] == "," or strength == PASSWORD:
-        found = _APPOSED.match(lower, end, stop)
+    patterns = [_FOREIGN if foreign else _AFTER] if first in _STARTS or first[:1] in _SIGNS or foreign else []
+    patterns += [_AFTER_ALL] if first in _ABOUT else []
+    patterns += [_APPOSED] if lower[end : end + 1] == "," or strength == PASSWORD else []
+    for pattern in patterns:
+        found = pattern.match(lower, end, stop)
         value = found and _judge(text, found, strength, noun, sure=True)
         if value:
             return value
@@ -209,6 +203,7 @@ def _striking(text: str, first: int, strength: int) -> list[int]:
     return spans
 
 
+@lru_cache(1024)
 def _is_striking(value: str, strength: int) -> bool:
     """Whether capitals, small letters and digits are mixed more closely than in any word, name or id."""
     if not _MIXTURE.search(" ".join(_NAMED.split(value))) or _OTHER_ID.match(value):
@@ -239,24 +234,19 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
         while start < end and text[start] in "([*“'\"`":
             start += 1
         end = _rstrip(text, start, end)
-        if not text[start:end].isascii() and text[start].isascii():  # a script without blanks
-            end = min(end, start + len(text[start:end].encode("ascii", "replace").partition(b"?")[0]))
+        script = SCRIPT.search(text, start, end)
+        end = script.start() if script else end
     value = text[start:end]
     if value[:1] in (",", ";", ")"):  # of code
         return None
-    if noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10:
-        return Value(start, end, " ", quoted=quoted)
-    if noun == "passphrase" and quoted and _ROW.fullmatch(value):
-        return Value(start, end, " ", quoted=quoted)
-    if not sure and strength < PASSWORD and len(value) < 12:
-        return None
-    if sure and strength == STRONG and _UUID.fullmatch(value):
-        return Value(start, end, " ", quoted=quoted)
-    ok = (
-        (sure and _quoted_secret(value, strength)) or stands_out(value, strength)
-        if quoted
-        else stands_out(value, strength)
+    named = (
+        (noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10)
+        or (noun == "passphrase" and quoted and _ROW.fullmatch(value))
+        or (sure and strength == STRONG and _UUID.fullmatch(value))
     )
+    if not named and not sure and strength < PASSWORD and len(value) < 12:
+        return None
+    ok = named or (sure and quoted and _quoted_secret(value, strength)) or stands_out(value, strength)
     return Value(start, end, " ", quoted=quoted) if ok else None
 
 
