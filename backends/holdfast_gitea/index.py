@@ -314,7 +314,7 @@ class Index:
             issues=[*self._entries.values()],
             tails=self._tails,
         )
-        return serde.to_json(copy, indent=None)
+        return json.dumps(serde.unstructure(copy), ensure_ascii=False)
 
     def _load(self) -> None:
         """Read the copy, once. An unusable copy is rebuilt from the server."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.plugin.checks import Check, Outcome
+from holdfast.models import Check, Outcome
 from holdfast_postgres.backend import PostgresBackend
 from holdfast_postgres.database import Database, reading
 

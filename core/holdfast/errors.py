@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # same as in typing, without the import
 if TYPE_CHECKING:
-    from holdfast.models.finding import Finding
+    from holdfast.models.records import Finding
 
 
 class HoldfastError(Exception):

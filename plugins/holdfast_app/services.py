@@ -10,6 +10,7 @@ from holdfast.storage import Capability
 from holdfast_app import base
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from holdfast.config.values import Config
@@ -81,13 +82,13 @@ class Services(base.Services):
 
     @property
     def losses(self) -> Losses:
-        from holdfast_app.data_loss.losses import Losses
+        from holdfast_app.data_loss import Losses
 
         return Losses(self)
 
     @property
     def authorship(self) -> Authorship:
-        from holdfast_app.authorship.flushing import Authorship
+        from holdfast_app.authorship.witness import Authorship
 
         return Authorship(self)
 
@@ -102,6 +103,22 @@ class Services(base.Services):
         from holdfast_app import background
 
         background.said(self, role, tool)
+
+    def out_of_date(self, new: str, there: Iterable[str]) -> str:
+        """The first line that ``new`` replaces, unless ``new`` is among them."""
+        from holdfast_app.facts.relation import Relation, relation
+
+        found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
+        return "" if Relation.SAME in found.values() else next(iter(found), "")
+
+    def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+        """The rules that none of ``new`` repeats, replaces or brings up to date."""
+        if not (rules and new):
+            return tuple(rules)
+        from holdfast_app.facts.relation import Relation, relation, updated
+
+        gone = {old for one in new for old in updated(one, rules)}
+        return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
 
     def with_surroundings(self, summary: str) -> str:
         """The summary with the project's uncommitted files below it."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
 from holdfast.text import untrusted
+from holdfast_memory import install
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -208,7 +209,7 @@ def _keyring() -> ModuleType:
     except ImportError as error:
         raise KeyringUnusable(
             "The keyring library is not installed.",
-            next_step="Install it with `pip install keyring`, or set the key in the environment.",
+            next_step=f"Install it with `{install('keyring')}`, or set the key in the environment.",
         ) from error
     # Backends that keep nothing have no or a negative priority.
     if float(getattr(keyring.get_keyring(), "priority", 0)) <= 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.plugin import nested
 from holdfast_cli.command import Call, Command, argument
-from holdfast_memory import extra
 
 
 @Command(
@@ -22,7 +21,7 @@ from holdfast_memory import extra
         "claude mcp add holdfast --scope project -- holdfast mcp",
     ),
     notes="Clients start it. Requests on stdin until it is closed, answers on stdout, the log on stderr."
-    f"\nNeeds the SDK: {extra('mcp')}.",
+    "\nNeeds the extra `mcp`; without it, this says how to install it.",
     json=False,
 )
 def mcp(call: Call) -> int:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
-from holdfast_memory import extra
 
 if TYPE_CHECKING:
     from holdfast_web.server import Server
@@ -34,7 +33,7 @@ _HIGHEST_PORT: Final = 65_535
     ),
     examples=("holdfast web", "holdfast web --no-open --port 8123", "holdfast --root ~/work/shop web"),
     notes="The page is read-only and reachable only from this machine, with the printed link. Ctrl-C stops it."
-    f"\nNeeds two packages: {extra('web')}.",
+    "\nNeeds the extra `web`; without it, this says how to install it.",
     json=False,
 )
 def web(call: Call) -> int:

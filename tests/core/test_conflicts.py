@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.text import conflicts
 from holdfast_app.checkup import examine as doctor
 

@@ -8,6 +8,7 @@ from pathlib import Path
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
     "core/holdfast/fs/safeopen.py": "the one place",
+    "core/holdfast_memory/__init__.py": "a receipt of uv, in the environment",
     "core/holdfast_memory/__main__.py": "installed code",
     "plugins/holdfast_cli/__init__.py": "the null device",
     "plugins/holdfast_cli/stdin.py": "a file that the user names",
@@ -29,13 +30,15 @@ ELSEWHERE = {
     "plugins/holdfast_models/cli/gemini.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_models/cli/model.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_cli/demo/command.py": "files of the demonstration",
-    "plugins/holdfast_cli/dream/dream.py": "a draft that the user edits",
+    "plugins/holdfast_cli/commands/dream.py": "a draft that the user edits",
     "plugins/holdfast_redaction/rules/loader.py": "a rules file that the user names",
     "plugins/holdfast_redaction/rules/table.py": "installed rules",
-    "plugins/holdfast_app/settings/effective.py": "the project's settings",
+    "plugins/holdfast_app/settings/project.py": "the project's settings",
+    "plugins/holdfast_app/history/sessions.py": "a client's recording",
     "plugins/holdfast_app/transcripts/__init__.py": "a client's recording",
+    "plugins/holdfast_app/search/rank.py": "installed weights",
     "plugins/holdfast_web/site.py": "installed stylesheet and script",
-    "plugins/holdfast_cli/workflow/update.py": "installed text",
+    "plugins/holdfast_cli/commands/workflow.py": "installed text",
     "backends/holdfast_postgres/schema.py": "installed SQL",
 }
 _OF_OS = frozenset({"open", "truncate", "link", "symlink", "mkfifo", "mknod"})
@@ -78,7 +81,7 @@ IN_PLACE = {
     "plugins/holdfast_models/cli/model.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_agents/watchdog.py": "the null device",
     "plugins/holdfast_cli/demo/command.py": "files of the demonstration",
-    "plugins/holdfast_cli/dream/dream.py": "a draft that the user edits",
+    "plugins/holdfast_cli/commands/dream.py": "a draft that the user edits",
     "plugins/holdfast_app/transfer/exporting.py": "a member of an archive in memory",
     "plugins/holdfast_authoring/probe.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_authoring/scaffold.py": "a new file in a folder that the user names",

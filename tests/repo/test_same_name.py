@@ -18,7 +18,7 @@ from tests.plugins.agents.hooking import Client
 from tests.repo.conftest import Environment, build
 
 from holdfast_agents.setup import codex as codex_files
-from holdfast_memory import DISTRIBUTION, REPAIR, extra
+from holdfast_memory import DISTRIBUTION, REPAIR
 
 NODE = shutil.which("node")
 HARNESS = Path(__file__).parents[1] / "plugins" / "agents" / "opencode_harness.mjs"
@@ -209,7 +209,6 @@ def test_name__in_the_project_and_in_the_code__is_the_same(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION
     assert set(project["scripts"]) == {"holdfast", DISTRIBUTION}
-    assert extra("mcp") == f"pip install '{DISTRIBUTION}[mcp]'"
 
 
 #: Ways to ask for the other project: as an argument, as a requirement, with an extra.

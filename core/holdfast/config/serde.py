@@ -1,42 +1,45 @@
-"""External data as values and back, with errors that name the file."""
+"""External data as values and back, with errors that name the file and every bad key.
+
+The only user of cattrs, which is imported at the first value that is read, because that takes longer than starting
+Python, and agents' hooks read none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import attrs
 
-from holdfast.errors import ConfigError, Corrupt, HoldfastError
-from holdfast.text import untrusted
-from holdfast.text.times import moment, stamp
+from holdfast.config.fields import ABOUT, REST
+from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
+from holdfast.text.humanize import nearest
 
 if TYPE_CHECKING:
+    import cattrs
+
     from holdfast.config.values import Config
     from holdfast.models import Fact, Payload, Receipt
 
 __all__ = [
-    "config_from",
-    "fact_out",
-    "flushed_payload",
-    "moment",
-    "payload_from",
-    "payload_from_json",
-    "receipt_from",
-    "stamp",
-    "structure",
-    "to_json",
+    "config_from", "fact_out", "flushed_payload", "moment", "payload_from", "receipt_from", "stamp", "structure",
     "unstructure",
-]
+]  # fmt: skip
 
 #: Names of keys in the settings that hold a secret.
 _KEY_NAMES = frozenset(
     ("key", "apikey", "api_key", "token", "apitoken", "api_token", "auth_token", "access_token", "secret", "password")
 )
+#: A type -> its name in messages.
+_KINDS: Mapping[type, str] = {
+    str: "a string", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table",
+}  # fmt: skip
 
 T = TypeVar("T")
+_Hook = Callable[[Any, Any], Any]
 
 
 def structure(
@@ -47,13 +50,14 @@ def structure(
     error: type[HoldfastError] = ConfigError,
     next_step: str = "",
 ) -> T:
-    """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
-    from holdfast.config import converter
+    """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
+    key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
+    import cattrs
 
     try:
-        return converter.structure(value, cls)
-    except converter.Invalid as caught:
-        lines = caught.problems
+        return _converter().structure(value, cls)
+    except (cattrs.BaseValidationError, HoldfastError, ValueError, TypeError) as caught:
+        lines = list(_problems(caught, ""))
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
         raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
@@ -65,11 +69,9 @@ def unstructure(value: Any) -> Any:
         return value.value
     if isinstance(value, datetime):
         return stamp(value)
+    if hasattr(value, "as_written"):
+        return unstructure(value.as_written())
     if attrs.has(type(value)):
-        from holdfast.models.curated import CuratedDecision
-
-        if isinstance(value, CuratedDecision):
-            return _decision(value)
         return {one.name: unstructure(getattr(value, one.name)) for one in attrs.fields(type(value)) if one.init}
     if isinstance(value, Mapping):
         return {unstructure(key): unstructure(one) for key, one in value.items()}
@@ -78,35 +80,12 @@ def unstructure(value: Any) -> Any:
     return value
 
 
-def _decision(value: Any) -> object:
-    """As people write it: `none`, and an entry that replaces nothing as a string."""
-    if value.is_none:
-        return "none"
-    lines = (("memory", value.memory), ("user", value.user))
-    return {
-        name: [unstructure(one) if one.replaces else one.text for one in entries] for name, entries in lines if entries
-    }
-
-
-def to_json(value: object, *, indent: int | None = 2) -> str:
-    """A value as JSON text; keys in order of definition, non-ASCII kept."""
-    import json
-
-    return json.dumps(unstructure(value), ensure_ascii=False, indent=indent)
-
-
 def config_from(data: Mapping[str, object], source: str) -> Config:
-    """The configuration from a parsed table. Raises: ConfigError."""
+    """The configuration from a parsed table. Raises: ConfigError, for a secret in it without the value."""
     from holdfast.config.values import config_type
 
     if not data:  # most projects; importing cattrs would slow each start
         return config_type()()
-    _refuse_keys(data)
-    return structure(data, config_type(), what=source)
-
-
-def _refuse_keys(data: Mapping[str, object]) -> None:
-    """Refuse a key in ``[storage]`` or a plugin's table. Raises: ConfigError, without the key's value."""
     plugins = data.get("plugins")
     tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
     for path, table in {"storage": data.get("storage"), **tables}.items():
@@ -116,6 +95,7 @@ def _refuse_keys(data: Mapping[str, object]) -> None:
                     f"{path}.{key}: a key does not belong in the settings, because others can read the file.",
                     next_step="Remove it, and set the key with `holdfast auth set` or in the environment.",
                 )
+    return structure(data, config_type(), what=source)
 
 
 def payload_from(data: object, source: str = "The payload") -> Payload:
@@ -125,11 +105,9 @@ def payload_from(data: object, source: str = "The payload") -> Payload:
     """
     from holdfast.models import Payload
 
-    if isinstance(data, Mapping):
-        data = {k: v for k, v in data.items() if k not in ("derived", "sources")}
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"objective": "..."}.')
-    return structure(data, Payload, what=source)
+    return structure({k: v for k, v in data.items() if k not in ("derived", "sources")}, Payload, what=source)
 
 
 def flushed_payload(record: Mapping[str, Any]) -> Payload:
@@ -141,15 +119,6 @@ def flushed_payload(record: Mapping[str, Any]) -> Payload:
     return made.evolve(derived=record["derived"], sources=record.get("sources", ()))
 
 
-def payload_from_json(text: str, source: str = "The payload") -> Payload:
-    """A payload from JSON text. Raises: ConfigError with line and column when it is not JSON."""
-    try:
-        data = untrusted.from_json(text)
-    except ValueError as error:
-        raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
-    return payload_from(data, source)
-
-
 def receipt_from(data: object) -> Receipt:
     """A receipt from a journal record. Raises: Corrupt."""
     from holdfast.models import Receipt
@@ -159,11 +128,129 @@ def receipt_from(data: object) -> Receipt:
 
 def fact_out(fact: Fact) -> dict[str, object]:
     """A fact in its published form: id, content, category, confidence, createdAt, source."""
-    return {
-        "id": fact.id,
-        "content": fact.content,
-        "category": str(fact.category),
-        "confidence": fact.confidence,
-        "createdAt": stamp(fact.created_at),
-        "source": fact.source,
-    }
+    return {"createdAt" if key == "created_at" else key: value for key, value in unstructure(fact).items()}
+
+
+# reading
+
+
+@cache
+def _converter() -> cattrs.Converter:
+    import cattrs
+
+    made = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (str, bool, int, float):
+        made.register_structure_hook(kind, _exactly)
+    made.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+    made.register_structure_hook(datetime, lambda value, _: moment(value))
+    made.register_structure_hook_factory(_is_tuple, _tuple)
+    made.register_structure_hook_factory(attrs.has, _class)
+    return made
+
+
+def _exactly(value: object, kind: Any) -> object:
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, float) if kind is float else kind):
+        raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
+    return value
+
+
+def _is_tuple(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return origin is tuple
+
+
+def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
+    items: Any = list[get_args(kind)[0]]  # type: ignore[misc]
+    read = converter.get_structure_hook(items)
+
+    def hook(value: object, _: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise TypeError("expected a list")
+        return tuple(read(value, items))
+
+    return hook
+
+
+def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
+    """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
+    from cattrs.gen import make_dict_structure_fn
+
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    rest = next((one.name for one in fields if REST in one.metadata), "")
+    known = {one.name for one in fields} - {rest}
+    checked = {one.name: _checked(one, converter) for one in fields}
+    read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
+
+    def hook(value: Any, _: object) -> object:
+        if isinstance(value, str) and fields[0].name == "text":
+            return cls(text=value)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
+        if rest:
+            value = {key: one for key, one in value.items() if key in known} | {
+                rest: {key: one for key, one in value.items() if key not in known}
+            }
+        return read(value, cls)
+
+    return hook
+
+
+def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
+    """Read a field. Its type is resolved only for a value, because few tables of the settings are set."""
+    import cattrs
+
+    def hook(value: object, kind: Any) -> object:
+        if "raw" in field.metadata or (field.converter and isinstance(kind, type) and issubclass(kind, Enum)):
+            return value  # the class converts it, and lists the choices if it cannot
+        made: object = converter.structure(value, kind)
+        if ABOUT in field.metadata:
+            field.metadata[ABOUT].check(made)
+        return made
+
+    return cattrs.override(struct_hook=hook)
+
+
+def _problems(error: BaseException, path: str) -> Iterator[str]:
+    """One line per mistake, each with its path."""
+    from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        noted, rest = error.group_exceptions()
+        for one, note in noted:
+            key: str | int = getattr(note, "name", getattr(note, "index", ""))
+            yield from _problems(one, f"{path}[{key}]" if isinstance(key, int) else _at(path, key))
+        for one in rest:
+            yield from _problems(one, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [one.name for one in attrs.fields(error.cl) if one.init]
+        for key in sorted(error.extra_fields):
+            near = nearest(key, known)
+            yield f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else "")
+    elif isinstance(error, BadValue):
+        problem = error.message.removesuffix(".")
+        if error.next_step.startswith("Use one of"):
+            problem += f" (use{error.next_step[3:].removesuffix('.')})"
+        yield f"{path}: {problem}" if path and not error.field.startswith(path) else problem
+    elif isinstance(error, HoldfastError):
+        yield str(error).removesuffix(".")
+    else:
+        text = str(error.args[0]) if error.args else type(error).__name__
+        if isinstance(error, KeyError):
+            yield f"{path or text}: missing"
+        else:
+            yield f"{path}: {text}" if path else text
+
+
+def _at(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def stamp(moment: datetime) -> str:
+    """ISO-8601 with offset; UTC is written ``Z``. Microseconds are kept."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def moment(text: str) -> datetime:
+    """The reverse of :func:`stamp`; a time without offset counts as UTC. Raises: ValueError."""
+    value = datetime.fromisoformat(text)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -102,13 +102,10 @@ class Documents:
         return flush_id
 
     def finish(self, sentences: Iterable[object] = ()) -> None:
-        """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
-        could replace another, this reads :attr:`facts` in the same round trip."""
+        """Make the collected changes, all or none of them, and read them back. With ``sentences``, which
+        facts may come of, this reads :attr:`facts` in the same round trip."""
         if self._transaction is not None:
-            from holdfast.facts.relation import read
-
-            replaces = any(isinstance(one, str) and read(one).words for one in sentences)
-            self.written[:] = self._transaction.commit(self.written, listing=replaces)
+            self.written[:] = self._transaction.commit(self.written, listing=any(map(bool, sentences)))
 
     @property
     def facts(self) -> Sequence[Fact] | None:
@@ -201,8 +198,9 @@ class Documents:
         name = self.services.layout.name(Surface.HANDOFF)
         if not (work.is_open or work.rules or written_again) and self.services.store.read(name) is None:
             return
-        if before := self._entry():
-            work = evolve(work, rules=handoff.ruled(before.rules, work.rules))
+        before = self._entry()
+        standing = self.services.standing
+        work = evolve(work, rules=handoff.ruled(before.rules if before else (), work.rules, standing))
         after: tuple[handoff.Work, ...] = ()
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
@@ -210,7 +208,7 @@ class Documents:
             new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
             new = new if new.ended == handoff.CLOSED else work
             newer = next((w for w in entries if self.is_later and is_newer(w, work, state)), None)
-            after = handoff.put(entries, newer or new)
+            after = handoff.put(entries, newer or new, standing)
             return after
 
         self.written.append(self.change_handoff(update))
@@ -255,7 +253,7 @@ class Documents:
         self, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> Sequence[CuratedEntry]:
         """The entries, with the lines that they make out of date. Those lines are archived first."""
-        new = curated.updating(self._known_text(name), entries)
+        new = curated.updating(self._known_text(name), entries, self.services.out_of_date)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
         if old:
             self._to_archive(*curated.replaced_block(old, name, flush_id, at))

@@ -13,12 +13,11 @@ from typing import Final
 from attrs import evolve
 
 from holdfast.config.serde import stamp
-from holdfast.facts.relation import Relation, relation, same_key
 from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker, sha256
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import BOM, lines, one_line
+from holdfast.text.plain import BOM, lines, one_line, same_key
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -70,21 +69,12 @@ def item(text: str) -> str:
     return " ".join(text.split()).removeprefix("- ").strip()
 
 
-def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedEntry]:
-    """The entries. An entry that names no line to replace gets the line of ``text`` that it makes out of date, if there
-    is one (:mod:`holdfast.facts.relation`)."""
-    found = []
-    for entry in entries:
-        if not entry.replaces:
-            entry = evolve(entry, replaces=_out_of_date(item(entry.text), each_bullet(text or "")))
-        found.append(entry)
-    return found
-
-
-def _out_of_date(new: str, there: Iterable[str]) -> str:
-    """The first item that ``new`` replaces. Empty if there is none, or if ``new`` is among them."""
-    found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
-    return "" if Relation.SAME in found.values() else next(iter(found), "")
+def updating(
+    text: str | None, entries: Iterable[CuratedEntry], out_of_date: Callable[[str, Iterable[str]], str]
+) -> list[CuratedEntry]:
+    """The entries. An entry that names no line to replace gets the line of ``text`` that it makes ``out_of_date``."""
+    there = list(each_bullet(text or ""))
+    return [one if one.replaces else evolve(one, replaces=out_of_date(item(one.text), there)) for one in entries]
 
 
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:

@@ -9,21 +9,22 @@ user, until a newer rule about the same thing replaces that rule, or a person re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.text import ownlines, untrusted
-from holdfast.text.openwork import is_none, is_open
-from holdfast.text.plain import one_line
+from holdfast.text.plain import is_none, is_open, one_line, same_key
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import Payload
 
+#: The rules, of those before, that hold after new ones: see :meth:`holdfast.session.services.Services.standing`.
+Standing: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]
 #: Limits of one entry. The daily note keeps everything, so this document can stay small (R181).
 MAX_ENTRIES = 8
 MAX_ITEMS = 20
@@ -209,13 +210,19 @@ def newest(entries: Iterable[Work]) -> list[Work]:
     return sorted(entries, key=lambda w: w.at, reverse=True)
 
 
-def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
+def unrepeated(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    """The ``rules`` without those that ``new`` repeats."""
+    keys = set(map(same_key, new))
+    return tuple(rule for rule in rules if same_key(rule) not in keys)
+
+
+def put(entries: Iterable[Work], new: Work, standing: Standing = unrepeated) -> tuple[Work, ...]:
     """``new`` first, then the others with open work or rules. Open work beyond the newest :data:`MAX_ENTRIES` is
-    shortened, like closed markers. A rule of ``new`` takes the place of those that it repeats or replaces."""
+    shortened, like closed markers. Of the others' rules those that are ``standing`` after the ones of ``new`` stay."""
     found = [new]
     number, left = 1, MAX_RULES - len(new.rules)
     for work in (w for w in entries if w.session != new.session):
-        kept = _still_hold(work.rules, new.rules)[-left:] if left > 0 else ()
+        kept = standing(work.rules, new.rules)[-left:] if left > 0 else ()
         left -= len(kept)
         if work.is_open or kept:
             number += work.is_open
@@ -224,22 +231,12 @@ def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
     return tuple(found)
 
 
-def ruled(before: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+def ruled(before: Sequence[str], new: Sequence[str], standing: Standing) -> tuple[str, ...]:
     """The rules that hold after ``new`` was added to those of ``before``, newest last."""
     found: tuple[str, ...] = tuple(before)
     for rule in new:
-        found = (*_still_hold(found, (rule,)), rule)
+        found = (*standing(found, (rule,)), rule)
     return found[-MAX_RULES:]
-
-
-def _still_hold(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    if not (rules and new):
-        return tuple(rules)
-    from holdfast.facts.relation import Relation, relation
-    from holdfast.facts.updates import updated
-
-    gone = {old for one in new for old in updated(one, rules)}
-    return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
 
 
 def without_rule(entries: Iterable[Work], rule: str) -> tuple[Work, ...]:
@@ -306,7 +303,7 @@ def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = ""
         follow_ups=payload.follow_ups or (),
         needs_operator=payload.needs_operator or (),
         rejected=payload.rejected or (),
-        rules=ruled((), [_clip(rule) for rule in payload.rules or () if not is_none(rule)]),
+        rules=tuple(_clip(rule) for rule in payload.rules or () if not is_none(rule))[-MAX_RULES:],
         derived="next_step" in payload.derived,
         at=at,
         sources=[source for source in payload.sources if source.partition(" ")[0] in _QUOTING],

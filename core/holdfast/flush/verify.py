@@ -16,11 +16,11 @@ from attrs import evolve, field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
 from holdfast.errors import FlushRefused, HoldfastError, Refused
-from holdfast.facts.relation import same_key
 from holdfast.flush import curated, handoff, notes, work_log
 from holdfast.fs import paths, private
 from holdfast.models import Written
 from holdfast.storage import sha256_of
+from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
     from datetime import datetime

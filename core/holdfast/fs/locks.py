@@ -17,8 +17,7 @@ from os import getpid
 
 from holdfast.errors import Unavailable
 from holdfast.fs import safeopen
-from holdfast.fs.faults import unavailable
-from holdfast.fs.safeopen import Folder
+from holdfast.fs.safeopen import Folder, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,11 +37,15 @@ _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 
 
 class Lock:
-    """An exclusive lock between threads and processes, as a context manager. See :func:`lock`."""
+    """Hold the lock file ``path`` (created if missing, never removed) while the block runs; not re-entrant.
+
+    It excludes threads and processes, and is freed when the process ends in any way. Waits at most ``timeout_s``
+    seconds. Raises: Unavailable when it stays held or cannot be opened.
+    """
 
     _fd = -1  # on the class for an object whose making was interrupted
 
-    def __init__(self, path: PathArg, timeout_s: float) -> None:
+    def __init__(self, path: PathArg, timeout_s: float = 10.0) -> None:
         self._path = os.fspath(path)
         self._timeout_s = timeout_s
 
@@ -104,7 +107,7 @@ class Lock:
 
 
 class FolderLock(Lock):
-    """A :func:`lock` on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
+    """A lock on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
     effect."""
 
     def _try(self) -> bool:
@@ -121,13 +124,7 @@ class FolderLock(Lock):
             return os.dup(folder.fd)
 
 
-def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
-    """Hold the lock file ``path`` (created if missing, never removed) while the block runs; not re-entrant.
-
-    It is freed when the process ends in any way. Waits at most ``timeout_s`` seconds. Raises: Unavailable when it stays
-    held or cannot be opened.
-    """
-    return Lock(path, timeout_s)
+lock = Lock
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

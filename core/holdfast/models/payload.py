@@ -1,8 +1,9 @@
-"""Content of a flush: what must be durable before context is dropped."""
+"""Content of a flush, extractions and dreams. Construction checks a caller's values and names the wrong field."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -10,21 +11,126 @@ import attrs
 from attrs import field, frozen
 
 from holdfast.errors import BadValue
-from holdfast.models.checks import (
-    bool_or_none,
-    items,
-    made,
-    must_be_text,
-    must_be_texts,
-    of_type,
-    strings,
-    text_or_none,
-    tuple_or_same,
-)
-from holdfast.models.curated import CuratedDecision, CuratedLines
+from holdfast.models.records import strings
 
 #: Lists that a payload may leave out.
 OPTIONAL = ("needs_operator", "rejected", "rules")
+#: Marks a field whose converter also reads JSON.
+_RAW = {"raw": True}
+
+
+# --- checks
+
+
+def of_type(value: object) -> str:
+    return f"cannot be of type {type(value).__name__}"
+
+
+def must_be_text(_: object, attribute: attrs.Attribute[str], value: object) -> None:
+    if not isinstance(value, str):
+        raise BadValue(attribute.name, of_type(value), next_step="Give a string.")
+
+
+def text_or_none(_: object, attribute: attrs.Attribute[str | None], value: object) -> None:
+    if value is not None:
+        must_be_text(_, attribute, value)  # type: ignore[arg-type]
+
+
+def bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: object) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise BadValue(attribute.name, of_type(value), next_step="Give True, False or nothing.")
+
+
+def items(value: object, name: str) -> list[Any]:
+    """Items from a caller's list. Raises: BadValue for a single string, a mapping, or a value without items."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise BadValue(name, f"must be a list and {of_type(value)}", next_step=f"Give a list, `{name}=[...]`.")
+    return list(value)
+
+
+def tuple_or_same(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    """A tuple where possible; :func:`must_be_texts` knows the field and checks the rest."""
+    if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return value  # type: ignore[return-value]
+    return tuple(value)
+
+
+def must_be_texts(_: object, attribute: attrs.Attribute[tuple[str, ...] | None], value: object) -> None:
+    if value is None:
+        return
+    for number, item in enumerate(items(value, attribute.name)):
+        if not isinstance(item, str):
+            raise BadValue(f"{attribute.name}[{number}]", of_type(item), next_step="Give strings.")
+
+
+def made(cls: type[Any], value: object, path: str) -> Any:
+    """``value``, a mapping of field names, as a ``cls``. Raises: BadValue with the field's path."""
+    if isinstance(value, cls):
+        return value
+    if not isinstance(value, Mapping):
+        raise BadValue(path, of_type(value), next_step=f"Give a mapping or a {cls.__name__}.")
+    known = {a.name: a for a in attrs.fields(cls)}
+    for key in value:
+        if key not in known:
+            raise BadValue(f"{path}.{key}", "is not a known field", next_step=f"Fields are: {', '.join(known)}.")
+    for name, attribute in known.items():
+        if attribute.default is attrs.NOTHING and name not in value:
+            raise BadValue(f"{path}.{name}", "is missing", next_step=f"Fields are: {', '.join(known)}.")
+    try:
+        return cls(**value)
+    except BadValue as error:
+        problem = error.message.removeprefix(error.field).strip().removesuffix(".")
+        raise BadValue(f"{path}.{error.field}", problem, next_step=error.next_step) from error
+
+
+# --- curated memory
+
+
+@frozen(kw_only=True)
+class CuratedEntry:
+    """One permanent line for curated memory; ``replaces`` names the line that it corrects, if any."""
+
+    text: str = field(validator=must_be_text)
+    replaces: str = field(default="", validator=must_be_text)
+
+
+CuratedLines: TypeAlias = Sequence[CuratedEntry | str | Mapping[str, str]]
+
+
+def _entries(value: CuratedLines, name: str) -> tuple[CuratedEntry, ...]:
+    return tuple(
+        CuratedEntry(text=v) if isinstance(v, str) else made(CuratedEntry, v, f"{name}[{number}]")
+        for number, v in enumerate(items(value, name))
+    )
+
+
+def _memory(value: CuratedLines) -> tuple[CuratedEntry, ...]:
+    return _entries(value, "memory")
+
+
+def _user(value: CuratedLines) -> tuple[CuratedEntry, ...]:
+    return _entries(value, "user")
+
+
+@frozen(kw_only=True)
+class CuratedDecision:
+    """The explicit decision about MEMORY.md and USER.md. Without entries it is ``none``. An entry may be given as a
+    string or as a mapping with ``text`` and ``replaces``."""
+
+    memory: tuple[CuratedEntry, ...] = field(default=(), converter=_memory)
+    user: tuple[CuratedEntry, ...] = field(default=(), converter=_user)
+
+    @property
+    def is_none(self) -> bool:
+        return not (self.memory or self.user)
+
+    def as_written(self) -> object:
+        """As people write it: `none`, and an entry that replaces nothing as a string."""
+        lines = (("memory", self.memory), ("user", self.user))
+        return {name: [one if one.replaces else one.text for one in row] for name, row in lines if row} or "none"
+
+
+# --- the payload
 
 
 class MutationKind(StrEnum):
@@ -130,12 +236,12 @@ class Payload:
     artifacts: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     follow_ups: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     needs_operator: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
-    rejected: tuple[str, ...] | None = field(default=None, converter=_rejected, validator=must_be_texts)
+    rejected: tuple[str, ...] | None = field(default=None, converter=_rejected, validator=must_be_texts, metadata=_RAW)
     rules: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     state_mutations: tuple[StateMutation, ...] | None = field(default=None, converter=_mutations)
     work_open: bool | None = field(default=None, validator=bool_or_none)
     handoff: HandoffFields | None = field(default=None, converter=_handoff)
-    curated: CuratedDecision | None = field(default=None, converter=_curated)
+    curated: CuratedDecision | None = field(default=None, converter=_curated, metadata=_RAW)
     derived: tuple[str, ...] = field(default=(), converter=strings)
     sources: tuple[str, ...] = field(default=(), converter=strings)
 
@@ -155,3 +261,63 @@ def payload_of(value: object) -> Payload | None:
         if key not in known:
             raise BadValue(str(key), "is not a field of the payload", next_step=f"Fields are: {', '.join(known)}.")
     return Payload(**value)
+
+
+# --- extractions and dreams
+
+
+@frozen(kw_only=True)
+class FactCandidate:
+    """An extractor's proposal; not yet checked, deduplicated or stored."""
+
+    content: str
+    category: str
+    confidence: float
+    source: str = ""
+
+
+@frozen(kw_only=True)
+class Profile:
+    """The user and recent activity, a few sentences each; empty where nothing is known. Source: R063, R064."""
+
+    work: str = ""
+    personal: str = ""
+    top_of_mind: str = ""
+    recent: str = ""
+    earlier: str = ""
+    background: str = ""
+
+
+@frozen(kw_only=True)
+class Extraction:
+    """The result of ``on_extract``: a summary, candidate facts, and the payload fields it found (others None).
+
+    ``profile`` holds new information about the user; core merges it into the stored profile. ``retire`` lists the ids
+    of facts shown to the extractor that the turns make obsolete.
+    """
+
+    summary: str = ""
+    facts: tuple[FactCandidate, ...] = field(default=(), converter=tuple[FactCandidate, ...])
+    draft: Payload = field(factory=Payload)
+    profile: Profile = field(factory=Profile)
+    retire: tuple[str, ...] = field(default=(), converter=strings)
+
+
+@frozen(kw_only=True)
+class DreamSources:
+    """A dream's sources: current MEMORY.md and the daily notes, oldest first, as (name, text).
+
+    ``confirmed`` lists when items of the memory were last confirmed, as (item, time). Items may be missing.
+    """
+
+    memory: str
+    notes: tuple[tuple[str, str], ...]
+    confirmed: tuple[tuple[str, datetime], ...] = ()
+
+
+@frozen(kw_only=True)
+class DreamDraft:
+    """A proposed MEMORY.md and diary entry. Core gates both before anything changes."""
+
+    memory: str
+    diary: str = ""

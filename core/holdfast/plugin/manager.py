@@ -1,7 +1,7 @@
 """The typed interface to the hooks, with one method per hook. The only module that calls hooks.
 
 pluggy keeps the plugins and their order and calls them. Each is registered as a
-:class:`holdfast.plugin.guarded.GuardedPlugin`, which limits the time of every call and attributes every failure. This
+:class:`holdfast.plugin.calls.GuardedPlugin`, which limits the time of every call and attributes every failure. This
 module decides, per hook, how a failure is handled.
 """
 
@@ -17,9 +17,18 @@ import pluggy
 from holdfast import hooks
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr, discovery
-from holdfast.plugin.calls import Caller, CallFailed, call, checked, words
+from holdfast.plugin.calls import (
+    OF_BACKENDS,
+    OF_PLUGINS,
+    Caller,
+    CallFailed,
+    GuardedPlugin,
+    call,
+    cannot_be_used,
+    checked,
+    words,
+)
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
-from holdfast.plugin.guarded import OF_BACKENDS, OF_PLUGINS, GuardedPlugin, cannot_be_used
 from holdfast.validation import ValidationRequest
 
 if TYPE_CHECKING:
@@ -302,7 +311,7 @@ def _made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
     plugin = import_object(entry)
     try:
         if given.settings:
-            from holdfast.plugin.options import check_plugin
+            from holdfast.plugin.discovery import check_plugin
 
             check_plugin(plugin, given.name, given.settings)
         if not isinstance(plugin, type):

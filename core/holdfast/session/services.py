@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -21,7 +21,7 @@ from holdfast.plugin.manager import PluginManager
 from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
 from holdfast.storage import Capability, StorageBackend
-from holdfast.text import tokens
+from holdfast.text.humanize import tokens
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
@@ -42,7 +42,7 @@ class Services:
     clock: Callable[[], datetime]
     notices: tuple[str, ...] = ()
     hurried: bool = False
-    count_tokens: Callable[[str], int] = tokens.estimate
+    count_tokens: Callable[[str], int] = tokens
     layout: Layout = field(init=False, default=Factory(lambda self: self.config.layout, takes_self=True))
     gate: Gate = field(init=False, default=Factory(lambda self: Gate(self.plugins), takes_self=True))
 
@@ -112,6 +112,16 @@ class Services:
 
     def said(self, role: str, tool: str) -> None:
         """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""
+
+    def out_of_date(self, new: str, there: Iterable[str]) -> str:
+        """The line of ``there`` that ``new`` makes out of date; empty when there is none. The kernel finds none."""
+        return ""
+
+    def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+        """The ``rules`` that still hold after ``new`` ones. The kernel only removes repeated rules."""
+        from holdfast.flush.handoff import unrepeated
+
+        return unrepeated(rules, new)
 
     def with_surroundings(self, summary: str) -> str:
         """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""

@@ -10,10 +10,10 @@ from attrs import define, evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.facts.relation import same_key
 from holdfast.flush import curated
 from holdfast.fs import paths
 from holdfast.text import ownlines
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import witness
 from holdfast_app.dream import consolidate, memorytext
 from holdfast_app.dream.comparing import compare

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast.facts.relation import Known, same_key
 from holdfast.flush import notes
+from holdfast.text.plain import same_key
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.memorytext import Item
 from holdfast_app.facts.rejected import key_of
+from holdfast_app.facts.relation import Known
 
 if TYPE_CHECKING:
     from holdfast_app.dream.notes import Note

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.facts.relation import Known
 from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.grounding.blocks import blocks, strip_marks
 from holdfast_app.dream.grounding.sources import words
 from holdfast_app.dream.memorytext import Item
+from holdfast_app.facts.relation import Known
 
 if TYPE_CHECKING:
     from holdfast.models import Finding

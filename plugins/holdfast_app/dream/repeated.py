@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.facts.relation import same_key
 from holdfast.fs import safeopen
 from holdfast.journal import journal
 from holdfast.storage import ABSENT
 from holdfast.text.humanize import count
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import ownwords
 from holdfast_app.dream import dreamlog, memorytext, state_files, when
 from holdfast_app.dream.dreamlog import DreamResult, Status

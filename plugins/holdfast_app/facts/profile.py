@@ -13,10 +13,9 @@ import attrs
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
-from holdfast.facts.relation import same_key
 from holdfast.models import Profile
 from holdfast.text import ownlines
-from holdfast.text.plain import BOM, clean
+from holdfast.text.plain import BOM, clean, same_key
 from holdfast_app.markdown.lines import read_line
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.serde import moment, stamp
-from holdfast.facts.relation import same_key
 from holdfast.flush import notes
 from holdfast.fs import durable, ownership_mark, private
 from holdfast.storage import sha256_of
+from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services

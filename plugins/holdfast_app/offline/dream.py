@@ -1,7 +1,7 @@
 """A dream without a model: appends the facts and decisions from the notes to the existing memory.
 
 Every item of the result is in a source, word for word. A newer statement replaces an older one as
-:mod:`holdfast.facts.relation` decides. Nothing else is removed from the memory.
+:mod:`holdfast_app.facts.relation` decides. Nothing else is removed from the memory.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from holdfast.facts.relation import Known, Relation, same_key
 from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.text import ownlines
 from holdfast.text.humanize import count
+from holdfast.text.plain import same_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
+from holdfast_app.facts.relation import Known, Relation
 
 #: Label of a note's lines -> the heading for new items.
 HEADINGS: Final = {"Rule": "Rules", "Decision": "Decisions", "Fact": "Facts"}

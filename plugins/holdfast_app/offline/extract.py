@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import Final
 
-from holdfast.facts.relation import same_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import ownlines
 from holdfast.text.humanize import count
+from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
-from holdfast_app.message_formats.summaries import SUMMARY
+from holdfast_app.message_formats.reading import SUMMARY
 from holdfast_app.offline import echoes, quotes, replies
 from holdfast_app.offline.changes import Changes, changes
 from holdfast_app.offline.conversation import asked, tasks

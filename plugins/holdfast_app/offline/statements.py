@@ -10,11 +10,11 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from holdfast.facts.relation import Relation, relation, same_key
-from holdfast.facts.updates import updated
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.facts.relation import Relation, relation, updated
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import cues, replies
 from holdfast_app.offline.conversation import asked

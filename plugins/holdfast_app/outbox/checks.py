@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.plugin.checks import Check, Outcome
+from holdfast.models import Check, Outcome
 from holdfast_app.outbox.forge import Forge
 
 if TYPE_CHECKING:

@@ -137,7 +137,9 @@ class Unshipped:
                 continue
             if work.is_open or work.rules or entries:
                 before = next((entry.rules for entry in entries if entry.session == work.session), ())
-                entries = handoff.put(entries, evolve(work, rules=handoff.ruled(before, work.rules)))
+                standing = self._services.standing
+                work = evolve(work, rules=handoff.ruled(before, work.rules, standing))
+                entries = handoff.put(entries, work, standing)
         return entries
 
     def notes(self, days: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

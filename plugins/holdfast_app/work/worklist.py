@@ -16,14 +16,13 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
-from holdfast.facts.relation import same_key
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
-from holdfast.text.plain import one_line
+from holdfast.text.plain import one_line, same_key
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.trust import provenance
 

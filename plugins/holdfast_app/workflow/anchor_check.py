@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
-from holdfast.facts.relation import same_key
 from holdfast.models import Finding, Severity
+from holdfast.text.plain import same_key
 from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown.marks import without_comments
 from holdfast_app.markdown.outline import Heading, Outline, outline

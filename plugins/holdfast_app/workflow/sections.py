@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.facts.relation import same_key
 from holdfast.models import CuratedEntry
 from holdfast.text import ownlines
-from holdfast.text.plain import BOM
+from holdfast.text.plain import BOM, same_key
 from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import TEXT, read_line

@@ -11,7 +11,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.plain_client import Reply, call
 
 from holdfast.errors import Conflict, Corrupt
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.storage import ABSENT, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker, replay

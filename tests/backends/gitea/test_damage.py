@@ -12,7 +12,7 @@ from tests.support.gitea.fake_server import FakeServer
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt, Unsupported
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config

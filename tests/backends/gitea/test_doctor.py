@@ -10,7 +10,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import PAGE, Fault, FaultProxy
 
 from holdfast.errors import StorageError
-from holdfast.plugin.checks import Check, Outcome
+from holdfast.models import Check, Outcome
 from holdfast.storage import deadline
 from holdfast.testing.base import make_fact
 from holdfast_gitea.backend import GiteaBackend

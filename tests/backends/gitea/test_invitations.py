@@ -12,7 +12,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.storage import deadline, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_cli import main

@@ -8,7 +8,7 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect

@@ -14,7 +14,7 @@ from tests.backends.postgres.cluster import DATABASE, PASSWORD, USER, Cluster
 from tests.support.file_keyring import VARIABLE, FileKeyring
 
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.plugin.checks import Outcome
+from holdfast.models import Outcome
 from holdfast_keys import secrets
 from holdfast_postgres.backend import PostgresBackend, from_options
 from holdfast_postgres.checks import inspect

@@ -13,13 +13,13 @@ HOT = """
     holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
-    holdfast_app.message_formats.excerpts holdfast.config
+    holdfast_app.message_formats.leaves holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
-    holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
+    holdfast.journal holdfast.fs.paths holdfast.fs.safeopen holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
-    holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.guarded holdfast.plugin.manager
+    holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.manager
     holdfast.text.lazy holdfast.text.plain
     holdfast.api
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects

@@ -22,9 +22,8 @@ from tests.support import processes
 from holdfast import Holdfast
 from holdfast.errors import ModelFailed
 from holdfast.fs import userdir
-from holdfast.models import Message, Turn
+from holdfast.models import Message, Outcome, Turn
 from holdfast.plugin import nested
-from holdfast.plugin.checks import Outcome
 from holdfast_app.checkup.examine import examine
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli.claude import ClaudeCli

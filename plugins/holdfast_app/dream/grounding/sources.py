@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from holdfast.facts.relation import same_key
-from holdfast.text.plain import lines
+from holdfast.text.plain import lines, same_key
 from holdfast_app.dream.grounding.blocks import blocks, sentences, strip_marks
 from holdfast_app.dream.grounding.literals import plain
 

@@ -7,8 +7,8 @@ from datetime import UTC
 from functools import partial
 from typing import Final
 
-from holdfast.facts.relation import K, Known, Relation
 from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast_app.facts.relation import K, Known, Relation
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.writer import FactWriter, Value
 

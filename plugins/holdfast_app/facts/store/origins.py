@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.facts.relation import Known, Relation
 from holdfast.text.lazy import Lazy
+from holdfast_app.facts.relation import Known, Relation
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

@@ -1,1 +1,0 @@
-"""The rules for facts that all stores share."""

@@ -1,0 +1,432 @@
+"""Whether a newer statement repeats an older one, replaces it, or is another one. The only place that decides this.
+
+A statement is ``same`` as another when they differ only in case, spacing or final punctuation. It ``replaces`` another
+when both are about the same thing and only one can hold. All others are ``different``, and both stay, because an extra
+line does less harm than a missing one.
+
+Two statements are about the same thing when the same words are left of them without values, word forms, order and
+verbs that say little. A value is a number with its unit, a day, a name after a preposition or after "is", one of a pair
+of opposites, a negation. Words in the subject are never values, so another subject never replaces.
+
+    The port is 8080                     The port is 9090                     replaces (a number)
+    Uploads are capped at 2 MB           The cap for uploads is now 8 MB      replaces (a number, reworded)
+    Docs are built with Sphinx           Docs are built with MkDocs           replaces (a name after one preposition)
+    Migrations run before the deploy     Migrations run after the deploy      replaces (a pair of opposites)
+    Agents may push to main              Agents must not push to main         replaces (a modal, a negation)
+    CI runs on Jenkins                   CI moved from Jenkins to Actions     replaces (names the old value)
+    The export test is flaky             The flaky export test is fixed       replaces (something done)
+    Ada owns billing                     Bob owns billing                     replaces (a role)
+    Port 80 is open                      Port 81 is open                      different: another subject
+    Access logs are kept for 90 days     Log files are kept for 14 days       different: words of its own on either side
+    The API uses Redis                   The API uses Postgres                different: it may use both
+    The API is slow                      The API is public                    different: adjectives do not count
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import FINAL, normalized, same_key
+from holdfast_app.facts import vocabulary as v
+
+K = TypeVar("K", bound=Hashable)
+
+#: Longer statements say more than one thing, so they replace nothing.
+_MAX_WORDS: Final = 40
+#: Maximum number of words that a sentence about a change adds.
+_ADDED: Final = 4
+#: Maximum words in a name.
+_SHORT: Final = 4
+
+
+class Relation(Enum):
+    """The relation of a newer statement to an older one."""
+
+    SAME = "same"
+    REPLACES = "replaces"
+    DIFFERENT = "different"
+
+
+class Slot(NamedTuple):
+    """One value: its ``kind`` (a unit, a class of prepositions, "is"), and the statement's other words."""
+
+    kind: str
+    value: tuple[str, ...]
+    rest: frozenset[str]
+
+
+class Statement(NamedTuple):
+    """A statement as it is compared. Two with one ``key`` are the same. ``said`` are the stems of the words that name a
+    thing or value, ``words`` their set. ``verbs`` may differ in a rewording. ``states`` are opposites, modals and
+    negations, ``order`` all stems. ``changes`` is set for a sentence about a change, ``done`` for one about an end."""
+
+    key: str
+    words: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    slots: tuple[Slot, ...] = ()
+    states: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    changes: bool = False
+    done: bool = False
+
+    @property
+    def places(self) -> frozenset[Hashable]:
+        """Two statements without a change in them can only be related when they share one of these."""
+        rests = ((slot.kind if slot.kind.startswith("#") else "", slot.rest) for slot in self.slots)
+        found = {place for kind, rest in rests for place in ((kind, rest), (kind, rest - self.verbs))}
+        return frozenset({self.key, self.order, ("", self.said), *found})
+
+    @property
+    def moves(self) -> bool:
+        """Whether it may end what another one says."""
+        return self.changes or self.done or "not" in self.states
+
+
+def relation(new: str, old: str) -> Relation:
+    """What ``new`` is to ``old``: see the module. Symmetric, so the caller's times decide which one is newer."""
+    return _relation(read(new), read(old))
+
+
+def _relation(one: Statement, other: Statement) -> Relation:
+    if one.key == other.key:
+        return Relation.SAME
+    replaces = _overtakes(one, other) or _overtakes(other, one)
+    if not replaces and one.order and not one.places.isdisjoint(other.places):
+        replaces = (
+            (one.order == other.order and one.states == other.states)
+            or (one.said == other.said != () and one.states != other.states)
+            or any(_clash(a, b, one, other) for a in one.slots for b in other.slots)
+        )
+    return Relation.REPLACES if replaces else Relation.DIFFERENT
+
+
+def _clash(a: Slot, b: Slot, one: Statement, other: Statement) -> bool:
+    """Whether two slots have different values of one thing."""
+    kinds = a.kind == b.kind or ((one.changes or other.changes) and not {a.kind[:1], b.kind[:1]} & {"#"})
+    return kinds and a.value != b.value and _same_but(a.rest, b.rest, one.verbs | other.verbs)
+
+
+def _same_but(one: frozenset[str], other: frozenset[str], verbs: frozenset[str]) -> bool:
+    """Whether the words are the same, but for verbs that one of two longer statements has in addition."""
+    if one == other:
+        return bool(one)
+    mine, theirs = one - other, other - one
+    return not (mine and theirs) and (mine | theirs) <= verbs and len((one & other) - verbs) > 1
+
+
+def _overtakes(new: Statement, old: Statement) -> bool:
+    """Whether ``new`` says that all of what ``old`` says has ended or changed."""
+    common, added = len(new.words & old.words), new.words - old.words
+    missing = old.words - old.verbs - new.words
+    if common < 2 or not new.moves:
+        return False
+    if new.done and not old.done:
+        return added <= new.verbs
+    if ("not" in new.states) != ("not" in old.states) and not added:
+        return new.changes or common > 2
+    if not new.changes or not 0 < len(added) <= _ADDED:
+        return False
+    # "Lena took the mobile port over from Marek" has all of "The mobile port is in the hands of Marek" but one word.
+    if not missing or (len(missing) == 1 and common > 2 and not old.names.isdisjoint(new.words)):
+        return True
+    # "Mails were moved from SES to Postmark" names the value and the subject of "The mail provider is SES".
+    said = ((frozenset(map(_stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
+    return any(value <= new.words and not rest.isdisjoint(new.words) for value, rest in said)
+
+
+class Known(Generic[K]):
+    """Statements under keys of the caller, to find those that a new one repeats or replaces without comparing all."""
+
+    def __init__(self) -> None:
+        self._texts: dict[K, str] = {}
+        self._places: dict[Hashable, dict[K, Statement]] = {}
+
+    def add(self, key: K, text: str) -> None:
+        """Add a statement, as the newest."""
+        self.remove(key)
+        self._texts[key] = text
+        statement = read(text)
+        for place in self._of(statement):
+            self._places.setdefault(place, {})[key] = statement
+
+    def remove(self, key: K) -> None:
+        """Remove a statement. A missing one is not an error."""
+        for place in self._of(read(self._texts.pop(key, ""))):
+            self._places.get(place, {}).pop(key, None)
+
+    def related(self, text: str) -> Iterator[tuple[K, Relation]]:
+        """The statements that ``text`` repeats, then those that it would replace if it were newer, each once."""
+        new = read(text)
+        places = [*new.places, *((not new.moves, word) for word in new.words)]
+        if new.moves:
+            places += [(True, word) for word in new.words]
+        near = {key: old for place in places for key, old in self._places.get(place, {}).items()}
+        found = [(key, _relation(new, old)) for key, old in near.items()]
+        yield from (pair for pair in found if pair[1] is Relation.SAME)
+        yield from (pair for pair in found if pair[1] is Relation.REPLACES)
+
+    @staticmethod
+    def _of(statement: Statement) -> list[Hashable]:
+        return [*statement.places, *((statement.moves, word) for word in statement.words)]
+
+
+class _Token(NamedTuple):
+    word: str  # in lower case
+    is_name: bool
+
+
+def _tokens(text: str) -> list[_Token]:
+    """The words, without the article in front."""
+    found: list[_Token] = []
+    text = (
+        normalized("NFC", text)
+        .replace("’", "'")
+        .replace("can't", "can not")
+        .replace("cannot", "can not")
+        .replace(" no longer ", " not ")
+    )
+    for raw in text.replace("won't", "will not").replace("n't ", " not ").rstrip(FINAL).split():
+        bare = raw.strip("\"'`()[],;").removesuffix("'s")
+        letters = bare.replace("-", "")
+        for part in bare.split("-") if letters.islower() and letters.isalpha() and bare.count("-") < 2 else [bare]:
+            said = part.removesuffix(":") or part
+            small = said.casefold()
+            if said and (found or small not in v.FILLING):
+                name = bool(v.CODE.fullmatch(said) or (found and said[0].isupper()))
+                found.append(_Token(small if name else v.COUNTS.get(small, small), name))
+            if said != part:
+                found.append(_Token(":", False))
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _stem(word: str) -> str:
+    """A word without its ending, so that its forms are one."""
+    if not word.isalpha() or len(word) < 4:
+        return word
+    for ending, end in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith(("ss", "us", "is")):
+            word = word[: -len(ending)] + end
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sle" else word
+
+
+@lru_cache(maxsize=4_096)
+def read(text: str) -> Statement:
+    """The statement in ``text``. Linear in its length; never raises."""
+    key = same_key(text)
+    tokens = _tokens(text) if key.count(" ") < _MAX_WORDS else []
+    words = [token.word for token in tokens]
+    if not words or words[0] in v.POINTING or words[-1].endswith("?"):
+        return Statement(key)
+    at = _verb(words)
+    if not v.RELATIVE.isdisjoint(words[:at]):
+        return Statement(key)
+    named = at < 4 and any(token.is_name or v.NUMBER.fullmatch(token.word) for token in tokens[:at])
+    if named and words[at] in v.BE and words[at + 1 : at + 2] in (["the"], ["what"]):  # "3.11 is the minimum version"
+        tokens = [*tokens[at + 2 :], tokens[at], *(_Token(token.word, True) for token in tokens[:at])]
+        words, at = [token.word for token in tokens], len(tokens) - at - 1
+    states = sorted(word for word in words if word in v.MODALS or word in v.QUANTIFIERS)
+    states += [word for word in words[at:] if word in v.OPPOSED]
+    if sum(word in v.NEGATIONS for word in words) % 2:
+        states.append("not")
+    stems = list(map(_stem, words))
+    said = {n: stems[n] for n in range(len(words)) if not _is_empty(words, n, at)}
+    participles = {words[n] for n in range(1, len(words)) if words[n - 1] in v.BE and words[n].endswith(("n", "t"))}
+    verbs = {
+        stems[n]
+        for n, word in enumerate(words)
+        if n and (n == at or word.endswith("ed") or (n > at and word in v.VERBS))
+    }
+    changes = bool(v.CHANGE.search(key)) or not v.CHANGED.isdisjoint(words)
+    names = {stems[n] for n, one in enumerate(tokens) if one.is_name and not v.NUMBER.fullmatch(words[n - 1])}
+    return Statement(
+        key,
+        frozenset(said.values()),
+        frozenset(verbs | participles),
+        frozenset(names),
+        tuple(_slots(tokens, at, said, changes)),
+        tuple(states),
+        tuple(stems[n] for n, word in enumerate(words) if word not in v.FILLING),
+        tuple(said.values()),
+        changes,
+        bool(v.DONE.search(key)),
+    )
+
+
+def _is_empty(words: list[str], n: int, at: int) -> bool:
+    word = words[n]
+    if n == 0 < at and word in v.LIGHT:  # "Deploys need a review"
+        return False
+    return word in v.UNSAID or (n >= at and word in v.OPPOSED)
+
+
+def _verb(words: list[str]) -> int:
+    """The verb's place, 0 for an imperative. For an unknown verb the place where it is most likely."""
+    verbs = [
+        n
+        for n, word in enumerate(words)
+        if n and word in v.VERBS and not (word not in v.BE and words[n - 1] in v.BEFORE_NOUN)
+    ]
+    if verbs:
+        return (
+            verbs[0] if words[verbs[0]] in v.BE | v.MODALS else verbs[-1]
+        )  # "unit tests with mocks fail": not "tests"
+    if words[0] in v.VERBS:
+        return 0
+    stop = next(
+        (
+            n
+            for n, word in enumerate(words)
+            if n > 1 and (v.PLACES.get(word, "for") != "for" or v.NUMBER.fullmatch(word))
+        ),
+        0,
+    )
+    if stop and words[stop - 2] not in v.ARTICLES:
+        return stop - 1
+    return next((n for n, word in enumerate(words) if n and word.endswith("s")), min(2, len(words) - 1))
+
+
+def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -> Iterator[Slot]:
+    """The values after the verb, and the person before a role's verb."""
+    words = [token.word for token in tokens]
+    many = not v.MANY.isdisjoint(words[1:]) and not changes
+
+    def slot(kind: str, begin: int, end: int) -> Slot:
+        counts = kind.startswith("#")  # "8 to 10": of several numbers each may change
+        places = [n for n in said if not (begin <= n < end or (counts and n > at and _is_number(words, n)))]
+        return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in places))
+
+    for n in range(at, len(words)):
+        date = v.CALENDAR.fullmatch(words[n])
+        if date and (date["day"] or words[n - 1] in v.PLACES or words[n - 1] in v.BE):
+            yield slot("#day" if date["day"] else "#date", n, n + 1)
+        elif number := _number(tokens, n):
+            kind, value, size = number
+            if not (many and (kind == "#" or tokens[n - 1].is_name)) and words[n - 1] not in v.LABELS:
+                yield slot(kind, n, n + size)._replace(value=(value,))
+        elif kind := _kind(words, n, at, changes):
+            end = next((m for m in range(n + 1, len(words)) if _ends_name(words[m])), len(words))
+            name = tokens[n + 1 : end]
+            if not 0 < len(name) <= _SHORT or many:
+                continue
+            plain = name[0].word not in ("a", "an") and kind != "in"
+            if kind == "is":
+                plain &= words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[n + 1 : end]))
+            if plain or any(token.is_name for token in name):
+                yield slot(words[n] if kind == "in" else kind, n + 1, end)
+    if 0 < at < 3 and not v.ROLES.isdisjoint(words[at : at + 3]):
+        yield slot("with", 0, at)
+
+
+def _kind(words: list[str], n: int, at: int, changes: bool) -> str:
+    """Which kind of value the word introduces. Empty for other words."""
+    word = words[n]
+    if word in ("use", "uses"):  # without a purpose it may use several
+        return "with" if changes or not {"for", "as"}.isdisjoint(words) else ""
+    kind = v.PLACES.get(word, "is" if n == at and word in v.BE else "")
+    return "" if kind == "for" else kind
+
+
+def _ends_name(word: str) -> bool:
+    return word in v.PLACES or word in v.EMPTY - v.ARTICLES - v.JOINING or v.NUMBER.fullmatch(word) is not None
+
+
+def _is_number(words: list[str], n: int) -> bool:
+    number = v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n])
+    return number is not None and words[n - 1] not in v.LABELS
+
+
+def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
+    """A number's kind, its digits, and how many words it takes. None for another word."""
+    word, after = tokens[n].word, _stem(tokens[n + 1].word) if n + 1 < len(tokens) else ""
+    if word in ("a", "an") and after in v.SECONDS:
+        word = "1"
+    number = v.NUMBER.fullmatch(word)
+    if not number:
+        return None
+    digits, unit = number["digits"], number["unit"] or ""
+    size = 1
+    if not unit and after.isalpha() and not (after in v.EMPTY or after in v.PLACES):
+        unit, size = after, 2
+    if unit in v.SECONDS and digits.replace(".", "").isdigit():
+        return "#time", f"{float(digits) * v.SECONDS[unit]:g}", size
+    if not unit and tokens[n - 1].is_name:
+        unit = tokens[n - 1].word
+    return f"#{unit}", digits, 1
+
+
+# --- updates in other words
+
+_CHANGE: Final = Lazy(
+    r"(?<=\w )now\b|\b(?:from now on|no longer|instead|updated?(?=:)|new|change[ds]?|moved|switched|rotated|rebased"
+    r"|renamed|replaced|rather|actually|correction|wrong|previous)\b"
+)
+_MONTHS: Final = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday"
+    "|thursday|friday|saturday|sunday"
+)
+_KINDS: Final = (
+    ("zone", Lazy(r"\b(?:utc|gmt|(?:pacific|central|eastern|mountain|local)(?: time)?|\w+/[a-z]+_\w+)\b")),
+    ("units", Lazy(r"\b(?:metric|imperial)\b")),
+    ("amount", Lazy(r"[$€£]\s?\d[\d,.]*k?|\b[\w-]+(?: hundred| thousand)? (?:dollars|euros?|pounds)\b")),
+    ("date", Lazy(rf"\b(?:\d{{4}}-\d\d-\d\d|\d\d-\d\d|(?:{_MONTHS})(?: \d{{1,2}})?)\b")),
+    ("branch", Lazy(r"(?<![\w/.:])[a-z][\w.-]*/[\w./-]*\w\b")),
+    ("code", Lazy(r"\b[a-z]{2,}-\d{2,}\b")),
+    ("number", Lazy(r"\b\d[\d.]*\b")),
+    ("tone", Lazy(r"\b(?:answers?|repl(?:y|ies)|responses?)\b.*")),
+)
+_ONE_AT_A_TIME: Final = ("zone", "units")
+_PERSON: Final = Lazy(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
+_WORD: Final = Lazy(r"[a-z0-9]+")
+#: Words compare by so many characters: "internal" and "internally", "own" and "owns".
+_STEM: Final = 5
+
+
+def updated(new: str, known: Sequence[str]) -> list[str]:
+    """The statement of ``known`` that ``new`` brings up to date in other words; empty when there is none, or more than
+    one could be meant.
+
+    ``new`` says that something changed ("now", "from now on", "moved") and has a value of the same kind as the older
+    one: an amount, a date, a name. Of several such statements the one with most words in common is meant. A time zone
+    or system of units needs no such word, because there is one at a time.
+
+        The budget cap is $800 total            From now on keep the budget under five hundred dollars
+        The launch deadline is 2027-03-01       The launch moved to April 4
+    """
+    values = _values(new)
+    changes = _CHANGE.search(new.casefold()) is not None
+    kinds = {kind for kind in values if changes or kind in _ONE_AT_A_TIME}
+    if not kinds:
+        return []
+    rivals = [one for one in known if any(values[kind] != _values(one).get(kind, values[kind]) for kind in kinds)]
+    often = Counter(word for one in rivals for word in _words(one))
+    mine = _words(new)
+    scores = {one: sum(1 / often[word] for word in mine & _words(one)) for one in rivals}
+    ranked = sorted(rivals, key=lambda one: scores[one], reverse=True)
+    alone = len(ranked) == 1 and not kinds.isdisjoint(_ONE_AT_A_TIME)
+    if not ranked or (not scores[ranked[0]] and not alone):
+        return []
+    return ranked[:1] if len(ranked) == 1 or scores[ranked[0]] > scores[ranked[1]] else []
+
+
+def _values(text: str) -> dict[str, frozenset[str]]:
+    """The values in a statement by kind, each in one kind only."""
+    found = {"person": frozenset(_PERSON.findall(text))}
+    left = text.casefold()
+    for kind, pattern in _KINDS:
+        found[kind] = frozenset(pattern.findall(left))
+        if kind != "tone":
+            left = pattern.sub(" ", left)
+    return {kind: values for kind, values in found.items() if values}
+
+
+def _words(text: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(text.casefold()) if len(word) > 2 and word not in v.UNSAID}

@@ -1,0 +1,58 @@
+"""The command that a message names for an optional dependency, in each kind of environment that can run holdfast."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast_memory import extra, install
+
+if TYPE_CHECKING:
+    from tests.repo.conftest import Environment
+
+#: What uv 0.8 writes beside a tool.
+RECEIPT = """[tool]
+requirements = [
+    { name = "holdfast-memory", extras = ["mcp"]%s },
+    { name = "acme-memory", specifier = ">=2" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "files", "command"),
+    [
+        ("made", {}, "uv pip install --python {python} 'holdfast-memory[web]'"),
+        ("archive-v0/made", {}, "uv tool install 'holdfast-memory[web]'"),
+        ("made", {"pipx_metadata.json": "{}"}, "pipx inject holdfast-memory 'holdfast-memory[web]'"),
+        ("made", {"uv-receipt.toml": RECEIPT % ""},
+         "uv tool install 'holdfast-memory[mcp,web]' --with 'acme-memory>=2'"),
+        ("made", {"uv-receipt.toml": RECEIPT % ', path = "/dist/x.whl"'},
+         "uv tool install 'holdfast-memory[mcp,web] @ /dist/x.whl' --with 'acme-memory>=2'"),
+    ],
+    ids=["venv_without_pip", "uvx", "pipx", "uv_tool", "uv_tool_from_a_wheel"],
+)  # fmt: skip
+def test_extra__in_an_environment__names_the_tool_that_made_it(
+    root: Path, make_environment: type[Environment], tmp_path: Path, folder: str, files: dict[str, str], command: str
+) -> None:
+    made = make_environment(tmp_path / folder)
+    shutil.copytree(root / "core" / "holdfast_memory", made.site / "holdfast_memory")
+    for name, text in files.items():
+        (tmp_path / folder / name).write_text(text, encoding="utf-8")
+    done = made.run(
+        "python", "-I", "-c", "import sys, holdfast_memory as h; print(sys.executable); print(h.extra('web'))"
+    )
+    python, printed = done.stdout.splitlines()
+    assert printed == command.format(python=python)
+
+
+def test_install__with_pip__is_of_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    assert extra("mcp") == "pip install 'holdfast-memory[mcp]'"
+    monkeypatch.setenv("PATH", "")
+    assert install("keyring") == f"{sys.executable} -m pip install 'keyring'"
