@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
-from holdfast_app.search import dates, index, records
+from holdfast_app.search import dates, index, masking, records
 from holdfast_app.search.excerpts import excerpt
 
 if TYPE_CHECKING:
@@ -77,10 +77,11 @@ def once_each(db: sqlite3.Connection, ranked: list[Ranked], limit: int) -> dict[
 def _lines(db: sqlite3.Connection, ranked: list[Ranked]) -> dict[int, tuple[str, str]]:
     """Kind and words of the entries that are lines of documents, without list marks, labels and sources."""
     rows = db.execute(
-        f"SELECT rowid, kind, body FROM text WHERE rowid IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
+        f"SELECT id, kind FROM entry WHERE id IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
         (*(one.id for one in ranked), records.TURN, records.FACT),
-    )
-    return {one: (kind, " ".join(_FRAME.sub(" ", body).split())) for one, kind, body in rows}
+    ).fetchall()
+    bodies = index.bodies(db, (one for one, _ in rows))
+    return {one: (kind, " ".join(_FRAME.sub(" ", bodies[one]).split())) for one, kind in rows}
 
 
 class _Row(NamedTuple):
@@ -90,7 +91,7 @@ class _Row(NamedTuple):
     place: str
     at: float
     role: str
-    body: str
+    clean: int
     name: str
     origin: str
 
@@ -102,8 +103,12 @@ def shown(
     near = {one.id + offset for one in found for offset in (-1, 0, 1)}
     rows = _rows(db, near.union(other.id for others in found.values() for other in others))
     near_by = [one.id + offset for one in found for offset in (-1, 0, 1) if one.id + offset in rows]
-    masked = memory.services.gate.outgoing_all([rows[one].body for one in near_by], surface="journal")
-    bodies = dict(zip(near_by, masked, strict=True))
+    bodies = index.bodies(db, near_by)
+    rules = masking.rules(memory)
+    unmasked = [one for one in near_by if not rules or rows[one].clean != rules]
+    if unmasked:
+        masked = memory.services.gate.outgoing_all([bodies[one] for one in unmasked], surface="journal")
+        bodies.update(zip(unmasked, masked, strict=True))
     sessions: dict[str, str] = {}
 
     def place_of(one: int) -> Place:
@@ -143,8 +148,8 @@ def shown(
 def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
     """The existing ones of these entries, by id."""
     rows = db.execute(
-        "SELECT t.rowid, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
-        f"ON s.id = t.rowid >> {index.SOURCE} WHERE t.rowid IN ({','.join('?' * len(ids))})",
+        "SELECT e.id, e.kind, e.place, e.at, e.role, e.clean, s.name, s.origin FROM entry e JOIN source s "  # noqa: S608
+        f"ON s.id = e.id >> {index.SOURCE} WHERE e.id IN ({','.join('?' * len(ids))})",
         tuple(ids),
     )
     return {row[0]: _Row(*row[1:]) for row in rows}

@@ -96,23 +96,23 @@ def search(
 def _conditions(
     kinds: tuple[str, ...], session: str, first: datetime | None, end: datetime | None
 ) -> tuple[str, tuple[object, ...]]:
-    """An SQL condition on the table ``text``, empty for all of it, and its values."""
+    """An SQL condition on the table ``entry``, empty for all of it, and its values."""
     conditions: list[tuple[str, tuple[object, ...]]] = []
     if kinds:
-        conditions.append((f"text.kind IN ({','.join('?' * len(kinds))})", kinds))
+        conditions.append((f"entry.kind IN ({','.join('?' * len(kinds))})", kinds))
     if session:
         stem = journal.file_stem(session)
         named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
         archived = f"/{stem}{archive.SUFFIX}"
         conditions.append(
-            (f"text.rowid >> {index.SOURCE} IN ({named})", (records.TURN, f"{stem}.jsonl", archived, archived))
+            (f"entry.id >> {index.SOURCE} IN ({named})", (records.TURN, f"{stem}.jsonl", archived, archived))
         )
     if first is not None:
         # A line of a document is dated by the day's beginning and can be from any time of it.
-        latest = f"text.at + {records.REST_OF_DAY_S} * (text.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
-        conditions.append((f"text.at > 0 AND {latest} >= ?", (first.timestamp(),)))
+        latest = f"entry.at + {records.REST_OF_DAY_S} * (entry.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
+        conditions.append((f"entry.at > 0 AND {latest} >= ?", (first.timestamp(),)))
     if end is not None:
-        conditions.append(("text.at > 0 AND text.at < ?", (end.timestamp(),)))
+        conditions.append(("entry.at > 0 AND entry.at < ?", (end.timestamp(),)))
     return (
         " AND ".join(condition for condition, _ in conditions),
         tuple(value for _, values in conditions for value in values),
