@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import ConfigError
-from holdfast.fs import userdir
+from holdfast.fs import safeopen, userdir
 from holdfast.text import untrusted
 
 #: Possible settings files in search order. The first existing file wins.
@@ -142,7 +141,7 @@ def _main_checkout(folder: str) -> str:
 
 
 def _one_line(path: str) -> str:
-    return _regular(path, os.path.basename(path), 4096)[0].decode("utf-8").strip()
+    return safeopen.read(path, 4096, private=False).decode("utf-8").strip()
 
 
 def config_file(root: str) -> str | None:
@@ -162,37 +161,18 @@ def _has_table(root: str) -> bool:
 
 
 def _content(root: str, name: str) -> tuple[bytes, int]:
-    """A project's settings file as bytes, and its owner's id. Raises: OSError; ConfigError for anything except a
-    regular file of at most :data:`MAX_BYTES` in the project."""
+    """A project's settings file as bytes, and its owner's id. Raises: OSError for anything except a regular file;
+    ConfigError for a file that is outside of the project or larger than :data:`MAX_BYTES`."""
     path = os.path.join(root, *name.split("/"))
     if os.path.islink(path) or "/" in name:  # a link may only lead to another file in the project
         path, inside = os.path.realpath(path), os.path.realpath(root)
         if os.path.commonpath((path, inside)) != inside:
             raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it with a file.")
-    data, owner = _regular(path, name, MAX_BYTES + 1)
+    with safeopen.reader(path, private=False) as file:
+        data, owner = file.read(MAX_BYTES + 1), os.fstat(file.fileno()).st_uid
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
     return data, owner
-
-
-def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
-    """The first ``most`` bytes of a regular file, and its owner's id. Never blocks, even on a named pipe.
-
-    Raises: OSError, also for a link; ConfigError for anything except a regular file.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    fd = os.open(path, flags)
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(
-                f"{name} cannot be read because it is not a regular file.",
-                next_step="Move it away, or replace it with a file.",
-            )
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(most), status.st_uid
-    finally:
-        os.close(fd)
 
 
 def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
