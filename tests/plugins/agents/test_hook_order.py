@@ -44,9 +44,9 @@ def test_hook__in_the_users_and_in_the_projects_settings__is_run_once(project: P
 
     def by_path(event: str, **more: object) -> str:
         process = client.start(client.payload(event, **more), **both)
-        assert process.wait(60) == 0
-        assert process.stdout
-        return process.stdout.read().decode()
+        told, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        return told.decode()
 
     assert "additionalContext" in by_path("SessionStart", source="startup")
     settings = project / ".claude/settings.json"
