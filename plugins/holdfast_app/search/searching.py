@@ -72,7 +72,7 @@ def search(
 ) -> Hits:
     """Possible answers to ``question``, best first, and the search's extent.
 
-    ``question`` is words or a sentence, in any language. ``kinds`` are of :data:`holdfast_app.search.KINDS` (none: all).
+    ``question`` is words or a sentence, in any language. ``kinds``: :data:`holdfast_app.search.KINDS` (none: all).
     ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either leaves out
     undated content. Without them, the days that the question names narrow the search.
     Raises: BadValue for unusable arguments; Unavailable.

@@ -22,8 +22,10 @@ DAYS = (
     ),
     (
         "Today the storage. Which database do we take?",
-        "I compared SQLite and Postgres. SQLite needs no server and is a single file; Postgres allows several writers, "
-        "which we do not have. Both are fast enough for 40,000 rows a month.",
+        (
+            "I compared SQLite and Postgres. SQLite needs no server and is a single file; Postgres allows several "
+            "writers, which we do not have. Both are fast enough for 40,000 rows a month."
+        ),
         "Decision: We use SQLite for the ledger because only one process writes it.",
         "Good. I wrote src/importer/ledger.py with the tables account and booking, and 6 tests pass.",
     ),
@@ -47,8 +49,10 @@ DAYS = (
     ),
     (
         "The totals in the report are off by one cent. Find out why.",
-        "The totals were wrong because the amounts went through float. 0.1 + 0.2 shows it. I changed src/importer/"
-        "amounts.py to Decimal and added a test that adds ten thousand random amounts.",
+        (
+            "The totals were wrong because the amounts went through float. 0.1 + 0.2 shows it. I changed src/importer/"
+            "amounts.py to Decimal and added a test that adds ten thousand random amounts."
+        ),
         "Good. Amounts are stored in cents as integers, please do the same in the API.",
         "The API returns cents as well now, and the field is called amount_cents.",
     ),
@@ -58,8 +62,10 @@ DAYS = (
     ),
     (
         "CI fails now and then. Look into it.",
-        "The test test_import_retries is flaky because it compares with the system clock. I gave it a fake clock and "
-        "ran it 500 times without a failure.",
+        (
+            "The test test_import_retries is flaky because it compares with the system clock. I gave it a fake "
+            "clock and ran it 500 times without a failure."
+        ),
         "Great, commit it.",
         "Committed on the branch fix-flaky-retries and opened pull request 14.",
     ),
@@ -71,8 +77,10 @@ DAYS = (
     ),
     (
         "Deploy the current state to staging.",
-        "The deploy failed: table booking has no column amount_cents. The migration 0004 was missing in the package. I "
-        "added it to MANIFEST.in, ran `make ship` again, and staging answers with the new version.",
+        (
+            "The deploy failed: table booking has no column amount_cents. The migration 0004 was missing in the "
+            "package. I added it to MANIFEST.in, ran `make ship` again, and staging answers with the new version."
+        ),
         "We deploy to staging with `make ship`, write that down.",
         "It is in docs/operations.md.",
     ),
