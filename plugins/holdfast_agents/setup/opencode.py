@@ -97,8 +97,8 @@ OPENCODE, KILO = (
         shown=shown,
         program=name,
         seen=seen,
-        around="a start in a git worktree that lacks these settings (`--scope user` guards it); where the plugin does "
-        "not load (`--pure`, an error in it) nothing is ever compacted",
+        elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
+        around="where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",
         needed=partial(_needed, name),
         problems=partial(_problems, name),
     )

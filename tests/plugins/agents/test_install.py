@@ -421,6 +421,23 @@ def test_guard__claude_code_without_holdfast__blocks(command: Command, project: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__environment_was_made_anew__names_the_installation_that_is_still_here(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said "Run holdfast doctor", a command that was gone. CLAUDE_CONFIG_DIR moves the settings."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    command("install", "claude-code", "--scope", "user")
+    assert not (home / ".claude").exists()
+    hooks = json.loads((tmp_path / "elsewhere/settings.json").read_text())["hooks"]
+    line = hooks["PreCompact"][0]["hooks"][0]["command"].replace(sys.executable, str(tmp_path / "gone/python"))
+    done = sh(line, fake(tmp_path, "exit 10"))
+    assert done.returncode == 2
+    assert f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr
+    assert f"Install it with `{program.INSTALL}`" in sh(line).stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 @pytest.mark.parametrize(
     ("script", "told"),
     [
