@@ -63,13 +63,14 @@ class Needed:
 @frozen(kw_only=True)
 class Client:
     """``shown`` is its name for people, ``program`` its executable, and ``around`` the cases in which its hooks cannot
-    block. ``seen`` is the version whose real program was run, empty for none. ``reads_parents``: it also reads the
-    settings in the folders above the one where it is started. ``needed`` and ``problems`` are its files, and what is
-    wrong with them."""
+    block, after ``elsewhere``, the starts that hooks in the user's settings guard. ``seen`` is the version whose real
+    program was run, empty for none. ``reads_parents``: it also reads the settings in the folders above the one where it
+    is started. ``needed`` and ``problems`` are its files, and what is wrong with them."""
 
     name: str
     shown: str
     program: str
+    elsewhere: str
     around: str
     needed: Callable[[Where], Needed]
     problems: Callable[[Where], Iterator[Problem]]

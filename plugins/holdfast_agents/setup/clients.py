@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast_agents.setup import claude_code, codex, opencode, program
+from holdfast_agents.setup import claude_code, codex, opencode, pi, program
 from holdfast_agents.setup.client import Client, Where
 
 #: Client by name, the ones that can block first.
 CLIENTS: Final[Mapping[str, Client]] = {
-    one.name: one for one in (claude_code.CLIENT, codex.CLIENT, opencode.OPENCODE, opencode.KILO)
+    one.name: one for one in (claude_code.CLIENT, codex.CLIENT, opencode.OPENCODE, opencode.KILO, pi.CLIENT)
 }
 SCOPES: Final = ("project", "user")
 

@@ -61,9 +61,8 @@ def _needed(name: str, where: Where) -> Needed:
 def plugin(words: tuple[str, ...], client: str = "opencode", *, lifts: bool = True) -> str:
     """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
     disable."""
-    text = program.filled(wording.data("holdfast.js")).replace('["holdfast-memory"]', json.dumps(list(words)))
-    if client != "opencode":
-        text = text.replace('CLIENT = "opencode"', f'CLIENT = "{client}"')
+    text = program.filled(wording.data("process.js") + wording.data("pi.js" if client == "pi" else "holdfast.js"))
+    text = text.replace('["holdfast-memory"]', json.dumps(list(words))).replace('"opencode"', f'"{client}"', 1)
     return text if lifts else text.replace(_LIFTS, _LEAVES)
 
 
@@ -98,8 +97,8 @@ OPENCODE, KILO = (
         shown=shown,
         program=name,
         seen=seen,
-        around="a start in a git worktree that lacks these settings (`--scope user` guards it); where the plugin does "
-        "not load (`--pure`, an error in it) nothing is ever compacted",
+        elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
+        around="where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",
         needed=partial(_needed, name),
         problems=partial(_problems, name),
     )

@@ -1,1 +1,1 @@
-"""The sessions that the clients recorded on this machine, before and beside holdfast."""
+"""The sessions that the clients recorded on this machine, with and without holdfast."""

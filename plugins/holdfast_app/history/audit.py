@@ -1,4 +1,4 @@
-"""What compactions cost in a recorded session: what was read, asked or demanded before one, and again after it."""
+"""The cost of compactions in a recorded session: files, requests and rules that came again after one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAST_WORDS: Final = 4
 
 class Repeated(NamedTuple):
     """One repetition: ``kind`` is file, request or rule, ``text`` the path or the words, ``at`` its time, and
-    ``tokens`` what it put into the context again (an estimate)."""
+    ``tokens`` an estimate of the repeated content."""
 
     kind: str
     text: str
@@ -58,22 +58,22 @@ class _Seen:
     """Files, requests and rules of a part of a conversation."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, list[str]] = {"file": [], "request": [], "rule": []}
+        self._strings: dict[str, list[str]] = {"file": [], "request": [], "rule": []}
 
     def add(self, kind: str, text: str) -> None:
-        self._texts[kind].append(text)
+        self._strings[kind].append(text)
 
     def update(self, other: _Seen) -> None:
-        for kind, texts in other._texts.items():
-            self._texts[kind] += texts
+        for kind, strings in other._strings.items():
+            self._strings[kind] += strings
 
     def has(self, kind: str, text: str) -> bool:
-        texts = self._texts[kind]
+        strings = self._strings[kind]
         if kind == "file":
-            return text in texts
+            return text in strings
         if kind == "rule":
-            return any(relation(text, one) is Relation.SAME for one in texts)
-        return any(_alike(text, one) for one in texts)
+            return any(relation(text, one) is Relation.SAME for one in strings)
+        return any(_alike(text, one) for one in strings)
 
 
 def _marks(one: Message, answer: Message | None) -> list[tuple[str, str, int]]:

@@ -1,4 +1,4 @@
-"""Takes a project's past sessions into its memory, each under the date of its end."""
+"""Takes a project's past sessions into its memory, each dated by its last message."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Taken:
 
 
 def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
-    """Import what the clients recorded in this project and its folders, oldest first. The work of an imported session
-    counts as done. The sources stay. A second run adds nothing."""
+    """Import the clients' recordings from this project and its folders, oldest first. Imported sessions have no open
+    work. The sources stay. A second run adds nothing."""
     root = memory.services.root
     sessions = [past for past in found() if past.is_in(root)]
     for number, past in enumerate(sessions, 1):

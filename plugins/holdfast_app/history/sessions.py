@@ -30,8 +30,8 @@ _HEAD: Final = 50
 
 
 class Past(NamedTuple):
-    """One recorded session: the client, its file or its id in opencode's database, the working directory (empty when
-    the file names none) and the time of the last change, aware."""
+    """One recorded session: the client, its file or its id in opencode's database, the working directory (or an
+    empty string) and when it last changed, aware."""
 
     client: str
     path: str

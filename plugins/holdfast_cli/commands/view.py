@@ -253,7 +253,7 @@ def audit(call: Call) -> Answer:
             session = transcript.session_id
             by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
     rows = [row for row in by_place.values() if row[2].at >= since]
-    texts = [_admitted(call, one.text) for _, _, one in rows]
+    admitted = [_admitted(call, one.text) for _, _, one in rows]
     clients = Counter(past.client for past in sessions)
     data = {
         "days": call.args.days,
@@ -263,7 +263,7 @@ def audit(call: Call) -> Answer:
         "repeated": [
             {"kind": one.kind, "text": text, "at": one.at, "tokens": one.tokens, "client": past.client,
              "session": session, "folder": past.folder}
-            for (past, session, one), text in zip(rows, texts, strict=True)
+            for (past, session, one), text in zip(rows, admitted, strict=True)
         ],
     }  # fmt: skip
 
@@ -282,7 +282,7 @@ def audit(call: Call) -> Answer:
             table.append((title, f"{len(some):,}", f"{sum(one.tokens for one in some):,}"))
         out.say(out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)))
         out.say()
-        newest = sorted(zip(rows, texts, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
+        newest = sorted(zip(rows, admitted, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
         out.say(out.table([
             (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
             for (past, session, one), text in newest

@@ -115,7 +115,7 @@ class _Stage:
         aside = notes.with_name("memory.aside")
         notes.rename(aside)
         notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
-        self.step("A file stands where the notes folder was. The agent asks for compaction.")
+        self.step("The notes folder is now a file. The agent asks for compaction.")
         before = len(self.session.messages)
         try:
             self.session.compact(KEEP, payload)
@@ -167,7 +167,7 @@ class _Stage:
         self.step(f"{len(messages)} messages captured, each on disk before the next one.")
 
     def compact(self, payload: Payload | None = None) -> None:
-        """Compact, and show what was written. Raises: FlushRefused."""
+        """Compact, and show the written documents. Raises: FlushRefused."""
         before = len(self.session.messages)
         kept = self.session.compact(KEEP, payload)
         done = self.session.last_receipt

@@ -71,6 +71,7 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
     wanted = {
         "claude-code": ("/clear", "--bare", "--safe-mode", "disableAllHooks", "not trusted", "DISABLE_COMPACT=1"),
         "codex": ("does not trust", "cannot be switched off", "`codex exec` says only `turn interrupted`"),
+        "pi": ("does not trust", "--no-extensions", "subfolder"),
     }
     assert [word for word in wanted.get(client, ("git worktree", "--pure")) if word not in around] == []
     assert guarded("doctor").code == 0
@@ -144,6 +145,9 @@ def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_
     assert "holdfast install claude-code --scope user" in guarded("doctor").out
     for client in ("codex", "opencode"):
         assert {result for result, _ in lines(guarded, client)} == {"ok"}
+    assert any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
+    guarded("install", "claude-code", "--scope", "user")
+    assert not any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -154,10 +158,10 @@ def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(
     monkeypatch.chdir(worktree)
     assert outcome(lines(guarded, client), "runs none of this project's hooks") == "fail"
     (worktree / "deep").mkdir()
-    for name in (CLAUDE, CODEX, "opencode.json", "kilo.json"):
-        (worktree / name).parent.mkdir(exist_ok=True)
+    for name in (CLAUDE, CODEX, "opencode.json", "kilo.json", ".pi/extensions/holdfast.js"):
+        (worktree / name).parent.mkdir(parents=True, exist_ok=True)
         (worktree / name).write_bytes((project / name).read_bytes())
-    if client != "claude-code":
+    if client not in ("claude-code", "pi"):
         monkeypatch.chdir(worktree / "deep")
     assert "fail" not in {result for result, _ in lines(guarded, client)}
 

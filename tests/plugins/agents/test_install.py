@@ -33,6 +33,7 @@ FILES = {
     ),
     "codex": (".codex/hooks.json", ".codex/config.toml", "AGENTS.md", ".agents/skills/memory-update/SKILL.md"),
     "opencode": ("opencode.json", ".opencode/plugins/holdfast.js", ".opencode/commands/memory-update.md"),
+    "pi": (".pi/extensions/holdfast.js", ".pi/skills/holdfast/SKILL.md", ".pi/prompts/memory-update.md"),
     "kilo": ("kilo.json", ".kilo/plugins/holdfast.js", ".kilo/commands/memory-update.md"),
 }
 GUARD = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/holdfast-guard.sh'
@@ -115,13 +116,8 @@ def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
     by_hand = command("install", client).out.partition("remaining manual steps:\n")[2]
     assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
     assert "holdfast doctor" in by_hand
-    words = {
-        "claude-code": "trust",
-        "codex": "Trust all and continue",
-        "opencode": "Restart opencode",
-        "kilo": "Restart Kilo",
-    }
-    assert words[client] in " ".join(by_hand.split())
+    words = {"claude-code": "trust", "codex": "Trust all and continue", "pi": "trust it"}
+    assert words.get(client, f"Restart {CLIENTS[client].shown}") in " ".join(by_hand.split())
 
 
 def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Command, project: Path) -> None:
@@ -290,7 +286,7 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
     assert not [
         name for name, data in tree(project).items() if b'"mcp"' in data and name not in ("opencode.json", "kilo.json")
     ]
-    assert "mcp" not in json.loads((project / "opencode.json").read_text() if client == "opencode" else "{}")
+    assert "mcp" not in json.loads((project / f"{client}.json").read_text() if client in ("opencode", "kilo") else "{}")
     assert "[mcp]" in said.out
     command("install", client)
     command("uninstall", client)
@@ -422,6 +418,23 @@ def test_guard__claude_code_without_holdfast__blocks(command: Command, project: 
         assert sh(guard(project, "claude-code"), fake(tmp_path, script), project=project).returncode == code
     (project / ".claude/hooks/holdfast-guard.sh").unlink()
     assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 10"), project=project).returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__environment_was_made_anew__names_the_installation_that_is_still_here(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said "Run holdfast doctor", a command that was gone. CLAUDE_CONFIG_DIR moves the settings."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    command("install", "claude-code", "--scope", "user")
+    assert not (home / ".claude").exists()
+    hooks = json.loads((tmp_path / "elsewhere/settings.json").read_text())["hooks"]
+    line = hooks["PreCompact"][0]["hooks"][0]["command"].replace(sys.executable, str(tmp_path / "gone/python"))
+    done = sh(line, fake(tmp_path, "exit 10"))
+    assert done.returncode == 2
+    assert f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr
+    assert f"Install it with `{program.INSTALL}`" in sh(line).stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")

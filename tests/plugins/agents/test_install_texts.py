@@ -20,6 +20,7 @@ MEMORY_UPDATE = {
     "claude-code": ".claude/commands/memory-update.md",
     "opencode": ".opencode/commands/memory-update.md",
     "kilo": ".kilo/commands/memory-update.md",
+    "pi": ".pi/prompts/memory-update.md",
     "codex": ".agents/skills/memory-update/SKILL.md",
 }
 
@@ -87,4 +88,4 @@ def test_memory_update__front_matter__is_what_each_client_reads() -> None:
     assert all("description: " in head for head in heads.values())
     assert "allowed-tools: Bash(holdfast flush:*)" in heads["claude-code"]
     assert "name: memory-update" in heads["codex"]
-    assert ["$ARGUMENTS" in shown[name] for name in MEMORY_UPDATE.values()] == [True, True, True, False]
+    assert ["$ARGUMENTS" in shown[name] for name in MEMORY_UPDATE.values()] == [True, True, True, True, False]

@@ -294,15 +294,21 @@ class Opencode(Real):
         options = {"baseURL": f"{self.model.url}/v1", "apiKey": "none"}
         models = {"fake": {"name": "fake", "limit": {"context": 100_000, "output": 4_000}}}
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models}
-        file = self.project / "opencode.json"
+        file = self.project / f"{self.name}.json"
         settings = json.loads(file.read_text())
-        own = {"autoupdate": False, "share": "disabled", "model": "fake/fake", "provider": {"fake": provider}}
+        own = {
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": "allow",
+            "model": "fake/fake",
+            "provider": {"fake": provider},
+        }
         file.write_text(json.dumps({**settings, **own}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self._url = f"http://127.0.0.1:{port}"
-        command = ["opencode", "serve", "--port", str(port)]
+        command = [self.program, "serve", "--port", str(port)]
         with (self.home / "serve.log").open("wb") as log:
             self._server = subprocess.Popen(command, cwd=self.project, env=self.environment, stdout=log, stderr=log)
         ends = time.monotonic() + TIMEOUT_S
@@ -335,6 +341,37 @@ class Opencode(Real):
     def compact(self) -> None:
         with contextlib.suppress(urllib.error.HTTPError):  # its answer when a plugin refuses
             self._post(f"/session/{self._session}/summarize", {"providerID": "fake", "modelID": "fake"})
+
+
+class Kilo(Opencode):
+    program = name = "kilo"
+
+
+class Pi(Real):
+    """Compacts before a prompt when the last turn's usage leaves no room."""
+
+    program, name = "pi", "pi"
+
+    def start(self) -> None:
+        own = self.home / ".pi" / "agent"
+        own.mkdir(parents=True)
+        model = {"id": "fake", "contextWindow": 100_000, "maxTokens": 4_000}
+        provider = {"baseUrl": f"{self.model.url}/v1", "apiKey": "none", "api": "openai-completions", "models": [model]}
+        (own / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+        (own / "settings.json").write_text(json.dumps({"compaction": {"keepRecentTokens": 10}}))
+
+    def say(self, text: str) -> str:
+        done = self.run("pi", "-p", "-c", "--approve", "--offline", "--provider", "fake", "--model", "fake", text)
+        return done.stdout + done.stderr
+
+    def compact(self) -> None:
+        self.model.tokens = 95_000
+        self.say("Go on with the test.")
+        self.model.tokens = 1_000
+        self.say("Next step, please.")
+
+
+KINDS = pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode, Kilo, Pi], ids=lambda kind: kind.name)
 
 
 def spoil(project: Path) -> Callable[[], None]:
@@ -371,7 +408,7 @@ def model() -> Iterator[Model]:
 
 
 @pytest.mark.req("R169", "R171")
-@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+@KINDS
 def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_next_brief_has_it(
     kind: type[Real], project: Path, tmp_path: Path, model: Model
 ) -> None:
@@ -394,7 +431,7 @@ def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_ne
 
 
 @pytest.mark.req("R184", "R166", "R171")
-@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+@KINDS
 def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
     kind: type[Real], project: Path, tmp_path: Path, model: Model
 ) -> None:
