@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADING = "Guard a client"
 SUMMARY = "answer one client event (run by the installed hooks)"
 
-CLIENTS = ("claude-code", "codex", "opencode")
+CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
 #: Events that carry part of the conversation. An unreadable event may be such an event.
@@ -107,13 +107,11 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float, allow: i
 
 
 def _dialect(client: str) -> Dialect:
-    if client == "claude-code":
-        from holdfast_agents.dialects.claude_code import DIALECT
-    elif client == "codex":
-        from holdfast_agents.dialects.codex import DIALECT
+    if client in ("claude-code", "codex"):
+        from holdfast_agents.dialects.claude_code import dialect
     else:
-        from holdfast_agents.dialects.opencode import DIALECT
-    return DIALECT
+        from holdfast_agents.dialects.opencode import dialect
+    return dialect(client)
 
 
 class _Call:

@@ -67,11 +67,6 @@ def say_lost(out: Term, status: Status) -> None:
             out.next_step(one.next_step)
 
 
-def flushed(one: SessionStatus, status: Status) -> str:
-    """When the last flush was."""
-    return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"
-
-
 def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
     """Print one line with the reason for waiting; print nothing when the outbox is empty."""
     if not items:

@@ -27,12 +27,7 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def _text(description: str, **more: Any) -> Schema:
@@ -91,10 +86,7 @@ FLUSH: Final = _object(
     },
     curated={
         "description": "The decision about lasting memory: `none`, or standing lines for MEMORY.md and USER.md.",
-        "anyOf": [
-            {"type": "string", "enum": ["none"]},
-            _object(memory=_ENTRIES, user=_ENTRIES),
-        ],
+        "anyOf": [{"type": "string", "enum": ["none"]}, _object(memory=_ENTRIES, user=_ENTRIES)],
     },
 )
 
@@ -104,7 +96,7 @@ LOAD: Final = _object(
         "minimum": 200,
         "default": LOAD_CHARS,
         "description": "Maximum number of characters. The most important parts come first.",
-    },
+    }
 )
 
 WORK: Final = _object(

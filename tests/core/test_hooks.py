@@ -218,10 +218,10 @@ class _Star:
     [
         (_Async(), "on_flush is async, and nothing awaits it"),
         (_AsyncValidator(), "on_validate is async, and nothing awaits it"),
-        (_Generator(), "on_validate is a generator"),
+        (_Generator(), "on_validate is a generator; return a list, not a generator"),
         (_Default(), "on_flush has a default for 'receipt'"),
         (_Star(), "on_flush has no argument 'args'"),
-        (_Misspelt(), "unknown hook 'on_validat'"),
+        (_Misspelt(), "'on_validat' is unknown, did you mean `on_validate`"),
         (object(), "none of the hooks"),
     ],
 )

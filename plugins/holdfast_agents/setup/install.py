@@ -11,7 +11,7 @@ from attrs import evolve
 
 from holdfast_agents.setup import model as model_choice
 from holdfast_agents.setup import placing
-from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed
+from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
@@ -21,8 +21,8 @@ from holdfast_memory import extra
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast_agents.setup.client import Needed, Where
     from holdfast_agents.setup.placing import Done
-    from holdfast_agents.setup.where import Needed, Where
 
 #: The client and the scope.
 WHERE = (
@@ -71,7 +71,7 @@ def install(call: Call) -> Answer:
     as_plugin = args.plugin_dir is not None
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
-    wanted = _plugin(call, where) if as_plugin else needed(args.client, where)
+    wanted = _plugin(call, where) if as_plugin else CLIENTS[args.client].needed(where)
     if args.print:
         return _printed(wanted, args.model)
     done = placing.put_in(wanted.places)
@@ -84,7 +84,7 @@ def install(call: Call) -> Answer:
         by_hand += [model_choice.step(args.client)] if not login and model_choice.lacks(call, call.root) else []
 
     def show(out: Term) -> None:
-        name = CLIENTS[args.client]
+        name = CLIENTS[args.client].shown
         place = out.bold(home_short(where.root) if where.in_project else "all your projects")
         changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
         headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"
@@ -116,13 +116,15 @@ def install(call: Call) -> Answer:
 def uninstall(call: Call) -> Answer:
     """Take holdfast's hooks out of the client's settings."""
     where = where_of(call)
-    done = placing.take_out(needed(call.args.client, where).places)
+    done = placing.take_out(CLIENTS[call.args.client].needed(where).places)
 
     def show(out: Term) -> None:
         gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
         place = home_short(where.root) if where.in_project else "your own settings"
         state = "no longer guarded" if gone else "not guarded, so nothing was changed"
-        out.say(f"{out.mark('ok' if gone else 'dot')} {CLIENTS[call.args.client]} is {state} in {out.bold(place)}")
+        out.say(
+            f"{out.mark('ok' if gone else 'dot')} {CLIENTS[call.args.client].shown} is {state} in {out.bold(place)}"
+        )
         say_files(out, [d for d in done if d.fate is not placing.Fate.ABSENT])
         if gone:
             out.say("\n  The memory is still there. From now on this client drops context without a flush.")
@@ -228,11 +230,11 @@ def _plugin(call: Call, where: Where) -> Needed:
     """The plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
     from holdfast.text import untrusted
     from holdfast_agents import clientfiles
-    from holdfast_agents.setup.claude_code import CLIENT, MANIFEST, PLUGIN, plugin
-    from holdfast_agents.setup.where import Needed
+    from holdfast_agents.setup.claude_code import MANIFEST, NAME, PLUGIN, plugin
+    from holdfast_agents.setup.client import Needed
 
     args = call.args
-    if args.client != CLIENT:
+    if args.client != NAME:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
     if args.model is not None:
         raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
@@ -248,4 +250,4 @@ def _plugin(call: Call, where: Where) -> Needed:
         f"Try it for one session: `claude --plugin-dir {shown}`.",
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
     )
-    return Needed(client=CLIENT, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)
+    return Needed(client=NAME, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)

@@ -18,7 +18,7 @@ from holdfast.models import Severity
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.report import claims
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
-from holdfast_app.validation.validation import unsupported
+from holdfast_app.validation import unsupported
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services

@@ -7,7 +7,7 @@ or committed in this checkout, or committed by one of the user's ``[trust] autho
 the server.
 
 A second list, ``state/stored``, names the documents created here and read back, and those deleted by a call. A document
-that disappeared from the store without such a call is missing (:mod:`holdfast_app.data_loss.losses`).
+that disappeared from the store without such a call is missing (:mod:`holdfast_app.data_loss`).
 """
 
 from __future__ import annotations

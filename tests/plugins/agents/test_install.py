@@ -18,6 +18,7 @@ from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import program
+from holdfast_agents.setup.client import hooks
 from holdfast_agents.setup.clients import CLIENTS
 
 Command = Callable[..., Said]
@@ -32,6 +33,8 @@ FILES = {
     ),
     "codex": (".codex/hooks.json", ".codex/config.toml", "AGENTS.md", ".agents/skills/memory-update/SKILL.md"),
     "opencode": ("opencode.json", ".opencode/plugins/holdfast.js", ".opencode/commands/memory-update.md"),
+    "pi": (".pi/extensions/holdfast.js", ".pi/skills/holdfast/SKILL.md", ".pi/prompts/memory-update.md"),
+    "kilo": ("kilo.json", ".kilo/plugins/holdfast.js", ".kilo/commands/memory-update.md"),
 }
 GUARD = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/holdfast-guard.sh'
 GATE = f"sh {GUARD} holdfast-memory hook claude-code PreCompact || exit 2"
@@ -113,8 +116,8 @@ def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
     by_hand = command("install", client).out.partition("remaining manual steps:\n")[2]
     assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
     assert "holdfast doctor" in by_hand
-    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Restart opencode"}
-    assert words[client] in " ".join(by_hand.split())
+    words = {"claude-code": "trust", "codex": "Trust all and continue", "pi": "trust it"}
+    assert words.get(client, f"Restart {CLIENTS[client].shown}") in " ".join(by_hand.split())
 
 
 def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Command, project: Path) -> None:
@@ -280,8 +283,10 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "mcp", None)
         said = command("install", client)
-    assert not [name for name, data in tree(project).items() if b'"mcp"' in data and name != "opencode.json"]
-    assert "mcp" not in json.loads((project / "opencode.json").read_text() if client == "opencode" else "{}")
+    assert not [
+        name for name, data in tree(project).items() if b'"mcp"' in data and name not in ("opencode.json", "kilo.json")
+    ]
+    assert "mcp" not in json.loads((project / f"{client}.json").read_text() if client in ("opencode", "kilo") else "{}")
     assert "[mcp]" in said.out
     command("install", client)
     command("uninstall", client)
@@ -372,15 +377,17 @@ def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_
 @pytest.mark.parametrize("folder", ["with space", 'o\'brien "hi"', "$HOME `ü`;&|"])
 def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
     from holdfast_agents.setup import claude_code as claude_code_files
-    from holdfast_agents.setup import codex as codex_files
 
     tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@" >&2\n')
     tool.chmod(0o755)
     words = (str(tool), "-m", "holdfast")
-    script = write(tmp_path / folder / "guard.sh", claude_code_files.guard("leave"))
+    script = write(tmp_path / folder / "guard.sh", claude_code_files.guard("leave").body)
     for groups, client in (
-        (claude_code_files.hooks(words, program.spelled((str(script),))).groups, "claude-code"),
-        (codex_files.hooks(words).groups, "codex"),
+        (
+            hooks("claude-code", words, claude_code_files.EVENTS, guard=program.spelled((str(script),))).groups,
+            "claude-code",
+        ),
+        (hooks("codex", words, {"PreCompact": {"command": codex_files.guarded(words)}, "Stop": 10}).groups, "codex"),
     ):
         for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
@@ -509,6 +516,8 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
         (plugin / "hooks/hooks.json").read_text().replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")
     )
     settings = json.loads((project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks"))
+    assert hooks.pop("modules") == ["./compact.js"]
+    assert (plugin / "hooks/compact.js").read_text().count('"hooks/holdfast-guard.sh"') == 1
     # A plugin cannot allow commands.
     assert {**hooks, "permissions": {"allow": ["Bash(holdfast-memory flush:*)"]}} == settings
     assert "claude plugin uninstall holdfast" in (plugin / "hooks/holdfast-guard.sh").read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,7 +21,7 @@ NOTE = ".holdfast/memory/2026-11-21.md"
 
 
 @pytest.fixture
-def board(project: Path) -> Board:
+def board(project):
     return Board(project)
 
 
@@ -35,7 +34,7 @@ def flushed(opened, payload):
     return opened
 
 
-def rules(memory) -> list[tuple[str, str, int | None]]:
+def rules(memory):
     return [(f.rule, f.name, f.line) for f in memory.validate().errors]
 
 
