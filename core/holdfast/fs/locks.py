@@ -140,13 +140,14 @@ class Line(Lock):
         os.makedirs(self._folder, 0o700, exist_ok=True)
         deadline = time.monotonic() + self._timeout_s
         mine = f"{time.monotonic_ns():020d}-{getpid()}-{os.urandom(4).hex()}"
-        with Lock(os.path.join(self._folder, mine), 1.0) as ticket:
+        ticket = os.path.join(self._folder, mine)
+        with Lock(ticket, 1.0):
             try:
                 while (before := self._before(mine)) and time.monotonic() < deadline:
                     time.sleep(min(0.2, 0.005 * before))
                 return super().__enter__()
             finally:
-                os.unlink(ticket._path)
+                os.unlink(ticket)
 
     def _before(self, mine: str) -> int:
         """The number of tickets before ``mine``. The nearest is removed if its process is dead."""
@@ -155,11 +156,13 @@ class Line(Lock):
         except FileNotFoundError:
             return 0
         if names:
-            nearest = Lock(os.path.join(self._folder, names[-1]))
-            if nearest._try():
-                os.unlink(nearest._path)
-                nearest._drop()
+            nearest = os.path.join(self._folder, names[-1])
+            try:
+                with Lock(nearest, 0.0):
+                    os.unlink(nearest)
                 return self._before(mine)
+            except Unavailable:
+                pass  # it lives
         return len(names)
 
 

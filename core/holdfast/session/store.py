@@ -133,7 +133,7 @@ class Store:
 
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
-        """Wait for this machine's other writers of the document, in order of arrival; without a name, for other flushes.
+        """Wait for this machine's writers of the document, in order of arrival; without a name, for other flushes.
         Continue without the lock on failure, because the compare-and-swap already prevents lost changes."""
         with ExitStack() as held:
             try:
