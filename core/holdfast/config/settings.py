@@ -26,9 +26,11 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
     This is ``start`` when given (it must exist), otherwise ``HOLDFAST_ROOT``, otherwise the nearest folder at or above
     the working directory with holdfast.toml, ``.holdfast`` or ``.git``, otherwise the working directory. The search
-    stops at the repository's top (a ``.git`` file or folder). A git worktree without its own settings belongs to its
-    main checkout's project. Another user's settings do not make a folder a project, see :func:`foreign_file`. Raises:
-    ConfigError when a named folder does not exist, or its name is empty (a script's unset variable).
+    stops at the repository's top (a ``.git`` file or folder). A git worktree belongs to its main checkout's project,
+    unless it has a private folder of its own, which git never brings. The home folder is a project for the folders
+    below it only with a settings file. Another user's settings do not make a folder a project, see
+    :func:`foreign_file`. Raises: ConfigError when a named folder does not exist, or its name is empty (a script's
+    unset variable).
     """
     env = os.environ if env is None else env
     if start == "":
@@ -40,16 +42,26 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
             what = "is a file" if os.path.exists(root) else "does not exist"
             raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
         return root
-    here = os.path.realpath(os.getcwd())
+    here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
     for folder in _upwards(here):
-        if is_marked(folder, env):
-            return folder
+        if is_marked(folder, env) and (folder == here or folder != home or config_file(home)):
+            return _in_main_checkout(folder, env)
         if os.path.lexists(os.path.join(folder, ".git")):
-            if not _obeyed(os.path.join(folder, ".git"), folder, env):
-                return here
-            main = _main_checkout(folder)
-            return main if main and is_marked(main, env) else folder
+            is_own = _obeyed(os.path.join(folder, ".git"), folder, env)
+            return _in_main_checkout(folder, env) if is_own else here
     return here
+
+
+def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
+    """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
+    top = next((one for one in _upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
+    if not top or os.path.isdir(os.path.join(top, ".git")):
+        return folder
+    if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
+        return folder
+    main = _main_checkout(top)
+    same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
+    return same if is_marked(same, env) else folder
 
 
 def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
