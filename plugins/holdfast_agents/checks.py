@@ -53,7 +53,8 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             yield from _installed(client, there, plugins)
             yield from _started_here(client, there, plugins)
             yield _running(client, beats.get(name), installed.since(client, there), root, now)
-            yield _good(name, f"not covered by the hooks: {client.around}")
+            elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
+            yield _good(name, f"not covered by the hooks: {elsewhere}{client.around}")
             if name == _CLAUDE_CODE:
                 yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):

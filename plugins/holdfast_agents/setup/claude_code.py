@@ -181,10 +181,11 @@ CLIENT = Client(
     name=NAME,
     shown="Claude Code",
     program="claude",
+    folder=claude_folder,
     seen="2.1.332",
     reads_parents=False,
-    around="a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); "
-    "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
+    elsewhere="a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); ",
+    around="`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
     "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
     needed=_needed,
     problems=_problems,

@@ -139,9 +139,10 @@ CLIENT = Client(
     name=NAME,
     shown="Codex",
     program="codex",
+    folder=codex_folder,
     seen="0.169.0",
-    around="hooks or a folder that it does not trust, and a start in a git worktree that lacks these settings "
-    "(`--scope user` guards it); its compaction cannot be switched off. When a compaction is "
+    elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
+    around="hooks or a folder that it does not trust; its compaction cannot be switched off. When a compaction is "
     "blocked, `codex exec` says only `turn interrupted`: `holdfast status` shows the reason",
     needed=_needed,
     problems=_problems,

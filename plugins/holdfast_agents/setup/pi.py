@@ -48,10 +48,11 @@ CLIENT = Client(
     name=NAME,
     shown="pi",
     program="pi",
+    folder=pi_folder,
     seen="1.5.2",
     reads_parents=False,
-    around="a project that it does not trust, `--no-extensions`, and a start in a subfolder or in a git worktree that "
-    "lacks these files (`--scope user` guards it)",
+    elsewhere="a start in a subfolder or in a git worktree that lacks these files (`--scope user` guards it); ",
+    around="a project that it does not trust, and `--no-extensions`",
     needed=_needed,
     problems=_problems,
 )
