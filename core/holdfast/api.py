@@ -28,7 +28,7 @@ __all__ = [
     "hookimpl", "payload_of", "sha256", "sha256_of", "tombstone", "turns_of",
 ]  # fmt: skip
 #: Where the names are; the modules that take longest to import come last.
-_MODULES = ("errors", "validation", "models", "hooks", "plugin.discovery", "storage", "config.values", "application")
+_MODULES = ("errors", "validation", "hooks", "plugin.discovery", "models", "storage", "config.values", "application")
 
 
 def __getattr__(name: str) -> object:

@@ -24,7 +24,7 @@ from holdfast.errors import (
 )
 from holdfast.fs import private, safeopen
 from holdfast.journal import journal
-from holdfast.plugin import discovery, options
+from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.session.services import Services
 from holdfast.session.store import Store
@@ -284,7 +284,7 @@ def _register_backend(config: Config, manager: PluginManager, found: Iterable[di
     entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
     module = discovery.import_object(entry)
     if config.storage.options:
-        options.check_storage(module, config.storage.options, found)
+        discovery.check_storage(module, config.storage.options, found)
     manager.register_backend(module, entry)
 
 

@@ -14,8 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
-from holdfast.text.factrules import CATEGORIES, duplicate_key, duplicate_of, finite, id_taken, no_fact, storable
-from holdfast.text.names import block_ids, block_marker, check_name, check_text, sha256, sha256_of, tombstone
+from holdfast.text.stored import *
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
@@ -239,7 +238,7 @@ class StorageBackend(ABC):
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """Store a fact; dedup, eviction and insert are one atomic step across processes.
 
-        A fact with the same :func:`holdfast.text.factrules.duplicate_key` makes the outcome DUPLICATE and changes
+        A fact with the same :func:`holdfast.text.stored.duplicate_key` makes the outcome DUPLICATE and changes
         nothing. Otherwise the weakest existing facts are evicted until ``limit - 1`` remain (lowest confidence; among
         equals the oldest by ``created_at``, then by insertion), and the fact is inserted. If another fact has its id,
         the call raises Conflict and the caller draws a new id.

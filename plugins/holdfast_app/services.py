@@ -82,13 +82,13 @@ class Services(base.Services):
 
     @property
     def losses(self) -> Losses:
-        from holdfast_app.data_loss.losses import Losses
+        from holdfast_app.data_loss import Losses
 
         return Losses(self)
 
     @property
     def authorship(self) -> Authorship:
-        from holdfast_app.authorship.flushing import Authorship
+        from holdfast_app.authorship.witness import Authorship
 
         return Authorship(self)
 

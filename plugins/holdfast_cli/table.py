@@ -10,22 +10,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as typing has it, without the import
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from typing import Protocol
+    from typing import Any
 
     from holdfast.plugin.discovery import Found
-
-    class CommandModule(Protocol):
-        """A command's interface."""
-
-        def configure(self, parser: ArgumentParser, /) -> None:
-            """Declare the command's arguments."""
-
-        def run(self, args: Namespace, /) -> int:
-            """Do it and return the exit code."""
-
-        def quick(self, words: list[str], root: str | None, /) -> int | None:
-            """Only of the command that clients start at every event."""
 
 
 #: The help's headings, in order.
@@ -55,11 +42,11 @@ def summary(name: str) -> str:
     return _described(_found(name))[1]
 
 
-def load(name: str) -> CommandModule:
+def load(name: str) -> Any:
     """A command. Raises: PluginNotFound; PluginLoadFailed when it cannot be imported."""
     from holdfast.plugin import discovery
 
-    return discovery.import_object(_found(name))  # type: ignore[return-value]
+    return discovery.import_object(_found(name))
 
 
 def _found(name: str) -> Found:

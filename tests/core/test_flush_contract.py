@@ -357,7 +357,7 @@ def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened,
     ],
 )
 def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, changes, is_open):
-    from holdfast.text.openwork import is_open as ask
+    from holdfast.text.plain import is_open as ask
 
     nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "needs_operator": [], "handoff": None}
     assert ask(payload(**{**nothing, **changes})) is is_open

@@ -8,10 +8,10 @@ import unicodedata
 
 from tests.support.growth import grows_less_than
 
-from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import normalized
+from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship import hostile
-from holdfast_app.privacy.text_search import Needle
+from holdfast_app.privacy.transforms import Needle
 
 PILE = "\u0301\u0316"
 

@@ -16,7 +16,7 @@ from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.session.session import Session
-from holdfast.text.tokens import estimate
+from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import status
 
@@ -391,7 +391,7 @@ def test_with_summary__kept_messages__are_all_there_and_roles_alternate(opened, 
     [carrier] = [m for m in got if "what came before" in m.text]
     assert carrier.role == "user"
     assert carrier.text.startswith("<recalled-memory>")
-    assert carrier.tokens == estimate(carrier.text)
+    assert carrier.tokens == tokens(carrier.text)
 
 
 @pytest.mark.req("R032")

@@ -145,9 +145,7 @@ def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient
         if found.withheld and not lenient:
             made = config_from(found.written, found.source)
             if made.storage.options:
-                from holdfast.plugin import options
-
-                options.check_named(made.storage.backend, made.storage.options)
+                discovery.check_named(made.storage.backend, made.storage.options)
         if found.data:
             _preset_defaults(found.data)
         return config_from(found.data, " with ".join([found.source, *variables]))
@@ -328,13 +326,11 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
         return said.get("enabled", True) is True and (on or is_default)
     if not on or key == "deadline_s":
         return False
-    from holdfast.plugin import options
-
     try:
         plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
     except HoldfastError:
         return False
-    return options.allows(plugin, key, said[key], own.get(key))
+    return discovery.allows(plugin, key, said[key], own.get(key))
 
 
 def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

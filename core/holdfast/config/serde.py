@@ -7,7 +7,7 @@ Python, and agents' hooks read none.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
@@ -17,7 +17,6 @@ import attrs
 from holdfast.config.fields import ABOUT, REST
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
-from holdfast.text.times import moment, stamp
 
 if TYPE_CHECKING:
     import cattrs
@@ -244,3 +243,14 @@ def _problems(error: BaseException, path: str) -> Iterator[str]:
 
 def _at(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
+
+
+def stamp(moment: datetime) -> str:
+    """ISO-8601 with offset; UTC is written ``Z``. Microseconds are kept."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def moment(text: str) -> datetime:
+    """The reverse of :func:`stamp`; a time without offset counts as UTC. Raises: ValueError."""
+    value = datetime.fromisoformat(text)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -17,8 +17,7 @@ from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 from holdfast.models.payload import OPTIONAL
 from holdfast.text import ownlines
-from holdfast.text.openwork import is_none, is_open
-from holdfast.text.plain import cut, first_line
+from holdfast.text.plain import cut, first_line, is_none, is_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,7 @@ from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.text import ownlines, untrusted
-from holdfast.text.openwork import is_none, is_open
-from holdfast.text.plain import one_line, same_key
+from holdfast.text.plain import is_none, is_open, one_line, same_key
 
 if TYPE_CHECKING:
     from datetime import datetime

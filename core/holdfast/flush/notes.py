@@ -13,9 +13,8 @@ from holdfast.config.serde import moment, stamp
 from holdfast.storage import block_marker, tombstone
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
-from holdfast.text.openwork import is_none, is_open
+from holdfast.text.plain import is_none, is_open, one_line
 from holdfast.text.plain import lines as split
-from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedDecision, Payload, Receipt

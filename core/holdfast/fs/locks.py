@@ -17,8 +17,7 @@ from os import getpid
 
 from holdfast.errors import Unavailable
 from holdfast.fs import safeopen
-from holdfast.fs.faults import unavailable
-from holdfast.fs.safeopen import Folder
+from holdfast.fs.safeopen import Folder, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,11 +37,15 @@ _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 
 
 class Lock:
-    """An exclusive lock between threads and processes, as a context manager. See :func:`lock`."""
+    """Hold the lock file ``path`` (created if missing, never removed) while the block runs; not re-entrant.
+
+    It excludes threads and processes, and is freed when the process ends in any way. Waits at most ``timeout_s``
+    seconds. Raises: Unavailable when it stays held or cannot be opened.
+    """
 
     _fd = -1  # on the class for an object whose making was interrupted
 
-    def __init__(self, path: PathArg, timeout_s: float) -> None:
+    def __init__(self, path: PathArg, timeout_s: float = 10.0) -> None:
         self._path = os.fspath(path)
         self._timeout_s = timeout_s
 
@@ -104,7 +107,7 @@ class Lock:
 
 
 class FolderLock(Lock):
-    """A :func:`lock` on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
+    """A lock on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
     effect."""
 
     def _try(self) -> bool:
@@ -121,13 +124,49 @@ class FolderLock(Lock):
             return os.dup(folder.fd)
 
 
-def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
-    """Hold the lock file ``path`` (created if missing, never removed) while the block runs; not re-entrant.
+class Line(Lock):
+    """A lock that waiting processes get in the order of arrival. Each holds a ticket, a lock file in the folder
+    ``path``, and checks its turn less often the more are before it. Exclusion itself depends only on ``path.lock``."""
 
-    It is freed when the process ends in any way. Waits at most ``timeout_s`` seconds. Raises: Unavailable when it stays
-    held or cannot be opened.
-    """
-    return Lock(path, timeout_s)
+    def __init__(self, path: PathArg, timeout_s: float = 10.0) -> None:
+        super().__init__(f"{os.fspath(path)}.lock", timeout_s)
+        self._folder = os.fspath(path)
+
+    def __enter__(self) -> Self:
+        if sys.platform == "win32":  # an open ticket cannot be removed there
+            return super().__enter__()
+        if not self._before("~") and self._try():
+            return self
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        deadline = time.monotonic() + self._timeout_s
+        mine = f"{time.monotonic_ns():020d}-{getpid()}-{os.urandom(4).hex()}"
+        ticket = os.path.join(self._folder, mine)
+        with Lock(ticket, 1.0):
+            try:
+                while (before := self._before(mine)) and time.monotonic() < deadline:
+                    time.sleep(min(0.2, 0.005 * before))
+                return super().__enter__()
+            finally:
+                os.unlink(ticket)
+
+    def _before(self, mine: str) -> int:
+        """The number of tickets before ``mine``. The nearest is removed if its process is dead."""
+        try:
+            names = sorted(name for name in os.listdir(self._folder) if name < mine)
+        except FileNotFoundError:
+            return 0
+        if names:
+            nearest = os.path.join(self._folder, names[-1])
+            try:
+                with Lock(nearest, 0.0):
+                    os.unlink(nearest)
+                return self._before(mine)
+            except Unavailable:
+                pass  # it lives
+        return len(names)
+
+
+lock = Lock
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import PluginLoadFailed, PluginNotFound
+from holdfast.errors import ConfigError, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr
 from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
-    from holdfast.errors import NotTrusted, PluginError, StorageError
+    from holdfast.errors import NotTrusted, StorageError
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
@@ -163,17 +163,12 @@ def statuses(
     rows = list(loaded)
     enabled = {s.name for s in rows}
     for one in found:
-        hooks: tuple[str, ...] = ()
-        status, reason = "off", "not the configured backend"
-        if one.group == PLUGINS and one.name not in enabled:
-            reason = "not enabled"
-        elif one.group != BACKENDS:
-            continue
-        elif one.name == backend and error:
-            status, reason = "failed", error.message
-        elif one.name == backend:
-            status, reason, hooks = "loaded", "", ("storage_backend",)
-        rows.append(Status(one.name, one.group, one.distribution, one.version, status, reason, hooks))
+        row = Status(*one[:2], *one[3:], "off", "not enabled" if one.group == PLUGINS else "not the configured backend")
+        if one.group == BACKENDS and one.name == backend:
+            status, reason, hooks = ("failed", error.message, ()) if error else ("loaded", "", ("storage_backend",))
+            row = row._replace(status=status, reason=reason, hooks=hooks)
+        if one.group == BACKENDS or (one.group == PLUGINS and one.name not in enabled):
+            rows.append(row)
     if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
         status = "missing" if isinstance(error, PluginNotFound) else "failed"
         rows.append(Status(backend, BACKENDS, "", "", status, error.message))
@@ -204,3 +199,73 @@ def import_object(found: Found) -> object:
             next_step=f"Repair {found.distribution}, or switch it off in holdfast.toml.",
         ) from error
     return loaded
+
+
+# A backend's module has ``known_options``, its keys of ``[storage]``, so that a misspelt key is an error. A plugin has
+# ``known_settings``, its keys, and ``project_settings``, those that a project may set. Without them all are passed on.
+
+#: The keys of ``[storage]`` and ``[plugins.NAME]`` that core reads itself.
+STORAGE_KEYS = ("backend", "path", "facts", "spool")
+PLUGIN_KEYS = ("enabled", "deadline_s")
+
+
+def check_storage(backend: object, given: Collection[str], found: Iterable[Found]) -> None:
+    """Check the keys of ``[storage]`` against those of ``backend``, a module. Keys of this distribution's other
+    backends are ignored, because they stay in the file when the backend is changed. Raises: ConfigError."""
+    declared = getattr(backend, "known_options", None)
+    if declared is None or all(key in declared for key in given):
+        return
+    known = {*declared}
+    for one in found:
+        if one.group == BACKENDS and one.distribution == OWN:
+            try:
+                known.update(getattr(import_object(one), "known_options", ()))
+            except PluginError:
+                continue
+    _check("storage", given, known, (*STORAGE_KEYS, *declared))
+
+
+def check_named(backend: str, given: Collection[str]) -> None:
+    """:func:`check_storage` for a backend not chosen by the user. Only this distribution's backends are imported.
+
+    Raises: ConfigError.
+    """
+    found = scan()
+    for one in found:
+        if (one.group, one.name, one.distribution) == (BACKENDS, backend, OWN):
+            check_storage(import_object(one), given, found)
+
+
+def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
+    """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
+    declared = getattr(plugin, "known_settings", None)
+    if declared is not None:
+        _check(f"plugins.{name}", given, declared, (*PLUGIN_KEYS, *declared))
+
+
+def allows(plugin: object, key: str, value: object, own: object) -> bool:
+    """Whether a project may set ``key`` of this plugin's table to ``value``, by the plugin's own declaration.
+
+    Its ``project_settings`` maps the keys that a project may set to None, for any value, or to a function of the value
+    and the user's own value (None when there is none). Without the attribute no key may be set. A function that raises
+    counts as refusal.
+    """
+    declared = getattr(plugin, "project_settings", None)
+    try:
+        if not declared or key not in declared:
+            return False
+        check = declared[key]
+        return check is None or bool(check(value, own))
+    except Exception:  # noqa: BLE001 - the value comes from a stranger and the function from a plugin
+        return False
+
+
+def _check(table: str, given: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
+    for key in given:
+        if key not in known:
+            from holdfast.text.humanize import nearest
+
+            path = "".join(c if c.isprintable() else "?" for c in f"{table}.{key}")
+            near = nearest(key, list(shown))
+            step = f"Did you mean `{near}`?" if near else f"Known keys: {', '.join(shown)}."
+            raise ConfigError(f"{path} is unknown.", next_step=step)

@@ -21,7 +21,7 @@ from holdfast.plugin.manager import PluginManager
 from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
 from holdfast.storage import Capability, StorageBackend
-from holdfast.text import tokens
+from holdfast.text.humanize import tokens
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
@@ -42,7 +42,7 @@ class Services:
     clock: Callable[[], datetime]
     notices: tuple[str, ...] = ()
     hurried: bool = False
-    count_tokens: Callable[[str], int] = tokens.estimate
+    count_tokens: Callable[[str], int] = tokens
     layout: Layout = field(init=False, default=Factory(lambda self: self.config.layout, takes_self=True))
     gate: Gate = field(init=False, default=Factory(lambda self: Gate(self.plugins), takes_self=True))
 

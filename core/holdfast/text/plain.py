@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
     from typing import Literal
+
+    from holdfast.models import Payload
 
 #: Characters that end a line for ``str.splitlines``.
 LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -198,3 +201,22 @@ def clean(text: str) -> str:
             data = text.encode("utf-8")
     # In UTF-8 these bytes have no other meaning, and searching for them is ten times as fast as translating the text.
     return text if len(data.translate(None, _CONTROL_BYTES)) == len(data) else text.translate(_CONTROLS)
+
+
+def is_none(text: str | None) -> bool:
+    """Whether a string means "nothing": blank or the word none."""
+    return text is None or text.strip().strip(".").casefold() in ("", "none", "n/a", "nothing")
+
+
+def is_open(payload: Payload) -> bool:
+    """Whether work is open. Fails closed: any sign of open work counts unless the caller declares it closed (A41)."""
+    if payload.work_open is not None:
+        return payload.work_open
+    handoff = payload.handoff
+    return (
+        not is_none(payload.next_step)
+        or any(not is_none(b) for b in payload.blockers or ())
+        or any(not is_none(f) for f in payload.follow_ups or ())
+        or any(not is_none(n) for n in payload.needs_operator or ())
+        or (handoff is not None and not (is_none(handoff.active_task) and is_none(handoff.blocker)))
+    )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.models import Category
-from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import one_line
+from holdfast.text.stored import duplicate_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def _share(max_chars: int, share: float, few: int) -> int:
 
 
 class Known(NamedTuple):
-    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.factrules.duplicate_key` writes it, in order.
+    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.stored.duplicate_key` writes it, in order.
     ``more`` counts the others."""
 
     lines: dict[str, str]

@@ -11,8 +11,8 @@ from attrs import evolve
 
 from holdfast.flush import handoff
 from holdfast.journal import journal
-from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import cut, one_line
+from holdfast.text.stored import duplicate_key
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:

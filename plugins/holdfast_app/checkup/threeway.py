@@ -22,7 +22,7 @@ from holdfast.flush import handoff, notes
 from holdfast.models import Fact
 from holdfast.storage import tombstone
 from holdfast.text import conflicts
-from holdfast.text.factrules import duplicate_key
+from holdfast.text.stored import duplicate_key
 from holdfast_app.facts.store import origins
 from holdfast_file import lines
 from holdfast_file.lines import Operation

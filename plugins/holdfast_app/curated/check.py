@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from holdfast.models import Finding, Severity
-from holdfast.text.factrules import duplicate_key
+from holdfast.text.stored import duplicate_key
 from holdfast_app.curated import rules
 from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from holdfast.errors import ConfigError
-from holdfast.text import tokens
+from holdfast.text.humanize import tokens
 from holdfast_memory import extra
 
 Counter: TypeAlias = Callable[[str], int]
@@ -22,7 +22,7 @@ def counter(name: str) -> Counter:
     downloaded. Nothing is downloaded here.
     """
     if name == "estimate":
-        return tokens.estimate
+        return tokens
     kind, _, encoding = name.partition(":")
     if kind != "tiktoken" or not encoding:
         raise ConfigError(

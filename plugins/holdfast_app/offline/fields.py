@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.text.openwork import is_none
-from holdfast.text.plain import cut, first_line
+from holdfast.text.plain import cut, first_line, is_none
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline.conversation import asked, ending
 from holdfast_app.offline.conversation.asked import Kind

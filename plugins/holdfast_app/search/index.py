@@ -1,21 +1,27 @@
 """The index, an SQLite file derived from the store and updated by each search.
 
 It remembers a stamp of each source and how far it has read a journal, so an unchanged source costs one comparison. A
-file with another version, or a file that SQLite cannot read, is rebuilt.
+file with another version, or a file that SQLite cannot read, is rebuilt; a rebuild that is killed continues with the
+next search. Where nothing can be written, a search works on a copy in memory.
+
+An entry is a turn, a line or a fact. Its text is indexed as passages. An entry's id is its source's id and its number
+there, and a passage's id is its entry's id and its number there, so neighbours need no lookup.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast_app.progress import report
-from holdfast_app.search import dates, records, words
+from holdfast_app.search import dates, masking, records, words
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -26,24 +32,26 @@ T = TypeVar("T")
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the indexed text and its tokens. Files of other versions are rebuilt.
-VERSION: Final = 10
+VERSION: Final = 12
+#: Bits for an entry's number in its source, and for a passage's number in its entry.
+SOURCE: Final = 32
+PASSAGE: Final = 10
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
     UNIQUE (kind, name)
 );
-CREATE VIRTUAL TABLE text USING fts5(
-    body, pairs, dated, kind UNINDEXED, place UNINDEXED, at UNINDEXED, role UNINDEXED, {words.TOKENS}
+CREATE TABLE entry (
+    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, clean INTEGER
 );
+CREATE VIRTUAL TABLE text USING fts5(body, pairs, dated, {words.TOKENS});
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
 """
-_COLUMNS: Final = "body, pairs, dated, kind, place, at, role"
 _WAIT_S: Final = 60.0
 _ACTIVITY: Final = "Updating the search index"
-#: Bits for an entry's number in its source. Its row id is the source's id and that number, so neighbours need no
-#: lookup.
-SOURCE: Final = 32
+#: Entries added in one transaction.
+_STEP: Final = 500
 
 
 class Index(NamedTuple):
@@ -61,32 +69,35 @@ class Index(NamedTuple):
 def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
     """The result of ``work`` on the index, brought up to date. A damaged file is made again once.
 
-    Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when the file cannot be written (a
-    full disk), when another process holds it for a minute, or when a source cannot be read.
+    Without a place to write, or when another process holds the file for a minute, ``work`` gets a copy in memory.
+    Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when a source cannot be read.
     """
     state = memory.services.state
-    if not os.path.isdir(state) and not memory.services.store.names() and not memory.facts.count():
-        with closing(_connect(":memory:")) as db:  # nothing is stored, and a search makes no folder
-            return work(Index(db, 0))
-    private.make(state, private.DERIVED)
     path = os.path.join(state, FILE)
-    # Even while reading, because a reader of a removed file would mistake the new file's journal for its own.
-    with private.lock(path, timeout_s=_WAIT_S):
-        try:
-            return _searched(path, memory, work)
-        except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
-                raise _unavailable(error) from error
-        for one in (path, path + "-journal"):
-            durable.remove(one)
-        try:
-            return _searched(path, memory, work)
-        except sqlite3.DatabaseError as error:
-            raise _unavailable(error) from error
+    if os.path.isdir(state) or memory.services.store.names() or memory.facts.count():
+        with suppress(Unavailable, sqlite3.DatabaseError):
+            private.make(state, private.DERIVED)
+            # Even while reading, because a reader of a removed file would mistake the new file's journal for its own.
+            with private.lock(path, timeout_s=_WAIT_S):
+                try:
+                    return _searched(path, memory, work)
+                except sqlite3.DatabaseError as error:
+                    if not _is_damage(error):
+                        raise
+                for one in (path, path + "-journal"):
+                    durable.remove(one)
+                return _searched(path, memory, work)
+    try:
+        return _searched(":memory:", memory, work, copy_of=path)
+    except sqlite3.DatabaseError:
+        return _searched(":memory:", memory, work)
 
 
-def _searched(path: str, memory: Holdfast, work: Callable[[Index], T]) -> T:
+def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], copy_of: str = "") -> T:
     with closing(_connect(path)) as db:
+        if os.path.exists(copy_of):
+            with closing(sqlite3.connect(f"{Path(copy_of).as_uri()}?mode=ro&immutable=1", uri=True)) as file:
+                file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another version")
         unread = _update(db, memory)
@@ -115,13 +126,8 @@ def _connect(path: str) -> sqlite3.Connection:
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     """Whether the file is at fault, and not the disk or another process. A table that is missing is damage, too."""
     said = str(error)
-    return not isinstance(error, sqlite3.OperationalError) or "malformed" in said or "no such" in said
-
-
-def _unavailable(error: sqlite3.DatabaseError) -> Unavailable:
-    return Unavailable(
-        f"The search index cannot be used: {error}. Nothing was searched.",
-        next_step=f"Free disk space, or delete {FILE} in the private folder. The next search rebuilds it.",
+    return not isinstance(error, sqlite3.OperationalError) or any(
+        one in said for one in ("malformed", "no such table", "no such column")
     )
 
 
@@ -129,6 +135,12 @@ def size(db: sqlite3.Connection) -> int:
     """The number of indexed entries."""
     texts_: int = db.execute("SELECT coalesce(sum(texts), 0) FROM source").fetchone()[0]
     return texts_
+
+
+def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    """The whole text of each of these entries, which is its passages joined."""
+    read = "SELECT group_concat(body, '') FROM (SELECT body FROM text WHERE rowid >= ? AND rowid < ? ORDER BY rowid)"
+    return {one: db.execute(read, (one << PASSAGE, (one + 1) << PASSAGE)).fetchone()[0] for one in ids}
 
 
 # bringing it up to date
@@ -140,32 +152,25 @@ def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     current = list(records.sources(memory))
     if known == set(current):
         return ()
-    changed = [one for one in current if one not in known]
+    changed = [(one, records.origin(memory, one)) for one in current if one not in known]
     names = {(one.kind, one.name) for one in current}
+    new = {(one.kind, one.name): origin for one, origin in changed}
+    rows = db.execute("SELECT id, kind, name, origin FROM source").fetchall()
+    gone = [one for one, kind, name, _ in rows if (kind, name) not in names]
+    other = [one for one, kind, name, origin in rows if not (found := new.get((kind, name), origin)) or found != origin]
+    if gone or other:
+        with _transaction(db):
+            _forget(db, gone, other)
     unread = []
-    with _transaction(db):
-        before = db.total_changes
-        for source_id, kind, name in db.execute("SELECT id, kind, name FROM source").fetchall():
-            if (kind, name) not in names:
-                _forget(db, source_id)
-                db.execute("DELETE FROM source WHERE id = ?", (source_id,))
-        forgot = db.total_changes > before
-        for done, one in enumerate(changed):
-            report(done, len(changed), _ACTIVITY)
-            row = db.execute(
-                "SELECT id, origin, place, texts FROM source WHERE kind = ? AND name = ?", (one.kind, one.name)
-            ).fetchone()
-            origin = records.origin(memory, one)
-            if row is None:
-                cursor = db.execute("INSERT INTO source (kind, name) VALUES (?, ?)", (one.kind, one.name))
-                row = (cursor.lastrowid, "", 0, 0)
-            elif not origin or origin != row[1]:
-                _forget(db, row[0])
-                forgot, row = True, (row[0], "", 0, 0)
-            if not _read(db, memory, one, origin, row):
-                unread.append(one.name or one.kind)
-        if forgot:  # merge FTS5's segments, so that no word of a deleted entry is left in the file
-            db.execute("INSERT INTO text (text) VALUES ('optimize')")
+    for done, (one, origin) in enumerate(changed):
+        report(done, len(changed), _ACTIVITY)
+        db.execute(
+            "INSERT OR IGNORE INTO source (kind, name, stamp, origin, place, texts) VALUES (?, ?, '', '', 0, 0)",
+            one[:2],
+        )
+        row = db.execute("SELECT id, place, texts FROM source WHERE kind = ? AND name = ?", one[:2]).fetchone()
+        if not _read(db, memory, one, origin, row):
+            unread.append(one.name or one.kind)
     report(len(changed), len(changed), _ACTIVITY)
     return tuple(unread)
 
@@ -182,36 +187,65 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _read(
-    db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str, row: tuple[int, str, int, int]
-) -> bool:
-    """Index a source's new content. ``row`` has its id, and where the last update ended in a journal that only grew.
+def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str, row: tuple[int, int, int]) -> bool:
+    """Index a source's new content, in steps that stay when the process is killed. ``row`` has its id, and where the
+    last update ended in a journal that only grew.
 
     Returns whether all of it could be read. What came before damage is found all the same.
     """
-    source_id, _, place, number = row
-    is_whole = True
-    try:
-        for text in records.read(memory, source, place):
-            place = text.after or place
-            if text.body:
-                dated = dates.in_words(dates.local(text.at, memory.config.tz)) if text.at else ""
-                entry = (text.body, words.pairs(text.body), dated, text.kind, text.place, text.at, text.role)
-                db.execute(f"INSERT INTO text (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-                           (source_id << SOURCE | number, *entry))  # fmt: skip
-                number += 1
-    except Corrupt:
-        is_whole = False
-    # The stamp is from before the reading, so the next search reads later additions, and damage again.
-    db.execute(
-        "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
-        (source.stamp if is_whole else "", origin, place, number, source_id),
-    )
+    source_id, place, number = row
+    is_whole, is_done = True, False
+    texts: Iterator[records.Text] | None = None
+    while not is_done:
+        step: list[records.Text] = []
+        try:
+            texts = texts or records.read(memory, source, place)
+            step += islice(texts, _STEP)
+        except Corrupt:
+            is_whole = False
+        is_done = len(step) < _STEP
+        with _transaction(db):
+            _add(db, memory, source_id << SOURCE | number, [text for text in step if text.body])
+            number += sum(1 for text in step if text.body)
+            place = max([place, *(text.after for text in step)])
+            # The stamp is from before the reading, so the next search reads later additions, and damage again.
+            db.execute(
+                "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
+                (source.stamp if is_done and is_whole else "", origin, place, number, source_id),
+            )
     return is_whole
 
 
-def _forget(db: sqlite3.Connection, source_id: int) -> None:
-    """Remove a source's entries."""
-    span = (source_id << SOURCE, (source_id + 1) << SOURCE)
-    db.execute("DELETE FROM text WHERE rowid >= ? AND rowid < ?", span)
-    db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", span)
+def _add(db: sqlite3.Connection, memory: Holdfast, first: int, texts: list[records.Text]) -> None:
+    """Add entries, masked as they may be shown now."""
+    rules = masking.rules(memory)
+    masked = [text.body for text in texts]
+    if rules:
+        masked = memory.services.gate.outgoing_all(masked, surface="journal")
+    for number, (text, body) in enumerate(zip(texts, masked, strict=True), first):
+        dated = dates.in_words(dates.local(text.at, memory.config.tz)) if text.at else ""
+        asks = body.rstrip().endswith(("?", "？"))
+        db.execute(
+            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, text.kind, text.place, text.at, text.role, len(body), asks, rules),
+        )
+        db.executemany(
+            "INSERT INTO text (rowid, body, pairs, dated) VALUES (?, ?, ?, ?)",
+            (
+                (number << PASSAGE | part, passage, words.pairs(passage), dated)
+                for part, passage in enumerate(words.passages(body, 1 << PASSAGE))
+            ),
+        )
+
+
+def _forget(db: sqlite3.Connection, gone: list[int], other: list[int]) -> None:
+    """Remove these sources' entries, and the sources that are gone. FTS5's segments are merged, so that no word of a
+    deleted entry is left in the file."""
+    for one in gone + other:
+        first, end = one << SOURCE, (one + 1) << SOURCE
+        db.execute("DELETE FROM text WHERE rowid >= ? AND rowid < ?", (first << PASSAGE, end << PASSAGE))
+        db.execute("DELETE FROM entry WHERE id >= ? AND id < ?", (first, end))
+        db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", (first, end))
+        db.execute("UPDATE source SET stamp = '', origin = '', place = 0, texts = 0 WHERE id = ?", (one,))
+    db.executemany("DELETE FROM source WHERE id = ?", ((one,) for one in gone))
+    db.execute("INSERT INTO text (text) VALUES ('optimize')")

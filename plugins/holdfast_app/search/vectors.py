@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast_app.progress import report
+from holdfast_app.search import index
 from holdfast_app.search.embedders import Embedder
 from holdfast_app.search.rank import NOTHING_SIMILAR, Similar
 from holdfast_memory import extra
@@ -54,17 +55,17 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
         db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
         db.execute("INSERT INTO vector_of VALUES (?)", (identity,))
     until = time.monotonic() + BUDGET_S
-    missing = "FROM text LEFT JOIN vector ON vector.id = text.rowid WHERE vector.id IS NULL"
+    missing = "FROM entry LEFT JOIN vector ON vector.id = entry.id WHERE vector.id IS NULL"
     (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
     for done in range(0, total, _BATCH):
         if time.monotonic() > until:
             break
         report(done, total, "Embedding")
-        rows = db.execute(f"SELECT text.rowid, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
-        made = _normal(embedder.embed(_masked(memory, [body for _, body in rows])))
+        rows = index.bodies(db, [one for (one,) in db.execute(f"SELECT entry.id {missing} LIMIT ?", (_BATCH,))])
+        made = _normal(embedder.embed(_masked(memory, list(rows.values()))))
         packed = (made * 127).round().astype("int8")
         db.executemany(
-            "INSERT INTO vector VALUES (?, ?)", ((row[0], one.tobytes()) for row, one in zip(rows, packed, strict=True))
+            "INSERT INTO vector VALUES (?, ?)", ((row, one.tobytes()) for row, one in zip(rows, packed, strict=True))
         )
 
 

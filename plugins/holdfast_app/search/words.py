@@ -19,6 +19,10 @@ TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
 STEM: Final = 5
 
+#: Characters of a passage, about 120 words, and up to how many a text stays one passage.
+_PASSAGE, _ONE_PASSAGE = 700, 1_000
+_END_OF_SENTENCE: Final = Lazy(r"[.!?]+\s+|[。！？]+\s*|\n\s*")
+
 STOP: Final = frozenset(
     """a about after again all also am an and any are aren't as at be because been before being both but by can
     can't could did didn't do does doesn't doing don't down during each few for from further had has have having he
@@ -55,6 +59,20 @@ def pairs(text: str) -> str:
     """The wide characters of ``text`` as overlapping pairs. A run's last character follows alone, so that each of them
     begins a token, which :func:`quoted` relies on."""
     return "" if text.isascii() else " ".join(" ".join([*_pairs(run), run[-1]]) for run in _WIDE_RUN.findall(text))
+
+
+def passages(text: str, most: int) -> list[str]:
+    """Whole sentences and lines of ``text``, about 120 words each, at most ``most``. Joined they are the text."""
+    if len(text) <= _ONE_PASSAGE:
+        return [text]
+    size = max(_PASSAGE, 2 * len(text) // most)
+    found, start, end = [], 0, 0
+    for match in _END_OF_SENTENCE.finditer(text):
+        if match.end() - start > size and end > start:
+            found.append(text[start:end])
+            start = end
+        end = match.end()
+    return [*found, text[start:]]
 
 
 def quoted(word: str) -> str:

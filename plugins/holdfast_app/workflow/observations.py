@@ -26,7 +26,7 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text import untrusted
-from holdfast.text.factrules import duplicate_key
+from holdfast.text.stored import duplicate_key
 from holdfast_app.workflow import sections, update
 from holdfast_app.workflow.three import FILES, WORKFLOWS
 

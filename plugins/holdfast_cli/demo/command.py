@@ -1,4 +1,4 @@
-"""``holdfast demo``: the promise kept, then defended, on a coding session in a real client's transcript format.
+"""``holdfast demo``: the promise kept, defended and used, on a coding session in a real client's transcript format.
 
 The journal, the flush and the files are those of any project, the second process is a real process, and the store
 really cannot be written to. No model, no key, no server.
@@ -9,21 +9,19 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-import time
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.config.layout import Surface
 from holdfast.config.serde import payload_from
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.plugin import nested
 from holdfast.text.untrusted import from_json
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transcripts import read
-from holdfast_cli import receipt
-from holdfast_cli.command import Call, Command, argument
-from holdfast_cli.dream import shown
+from holdfast_cli import saving
+from holdfast_cli.command import Call, Command, argument, flag
+from holdfast_cli.commands import dream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +41,8 @@ KEEP = 4
     "Get started",
     "see the promise kept in a few seconds, in a new folder",
     argument("--dir", metavar="DIR", help="folder for the demo project (must not exist yet)"),
-    examples=("holdfast demo", "holdfast demo --dir try-holdfast"),
+    flag("--long", "also show the masks, the receipts, the status and a dream"),
+    examples=("holdfast demo", "holdfast demo --long", "holdfast demo --dir try-holdfast"),
     json=False,
 )
 def demo(call: Call) -> int:
@@ -59,15 +58,15 @@ def demo(call: Call) -> int:
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")
     with Holdfast.open(folder) as memory:
-        stage = _Stage(out, memory, memory.session(SESSION))
-        held = stage.compaction(messages[:first]) and stage.compaction_with_a_broken_store(messages[first:], payload)
-        held = held and stage.dream()
-    out.say(f"\n{out.bold('Try it yourself')}")
+        stage = _Stage(out, memory, memory.session(SESSION), long=call.args.long)
+        held = stage.kept(messages[:first]) and stage.refused(messages[first:], payload) and stage.resumed()
+        if call.args.long:
+            held = held and stage.dream()
+    out.say()
     rows = [
         (f'cd "{folder}"' if " " in str(folder) else f"cd {folder}", "plain files, nothing else"),
-        (f"holdfast show {memory.services.layout.name(Surface.HANDOFF)}", "the restart point"),
-        ("holdfast report", "a summary for operators"),
-        ("holdfast init", "start in your own project"),
+        ("holdfast search 'unique index'", "every message stays searchable"),
+        ("holdfast install", "guard your own agent"),
     ]
     out.say(out.table(rows))
     return 0 if held else 1
@@ -90,14 +89,72 @@ def _folder(wanted: str | None) -> Path:
 class _Stage:
     """The acts, on one terminal with one project and one session."""
 
-    def __init__(self, out: Term, memory: Holdfast, session: Session) -> None:
+    def __init__(self, out: Term, memory: Holdfast, session: Session, *, long: bool) -> None:
         self.out = out
         self.memory = memory
         self.session = session
+        self.long = long
+
+    def kept(self, messages: Sequence[Message]) -> bool:
+        """Journal the messages and compact. True when the session is safe and the context small."""
+        self.title("1. Kept")
+        self.capture(messages)
+        masked = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
+        self.step(f"Secrets are masked before they are written: {masked[0].partition('=')[2]}")
+        if self.long:
+            self.quote("\n".join(masked))
+        self.compact()
+        return not self.session.unsafe and len(self.session.messages) < len(messages)
+
+    def refused(self, messages: Sequence[Message], payload: Payload) -> bool:
+        """Compact while the notes cannot be written, with a payload that the agent states itself. True when nothing
+        was lost and the repaired store holds it."""
+        self.title("2. Refused")
+        self.capture(messages)
+        notes = Path(self.memory.services.root, self.memory.config.storage.path, "memory")
+        aside = notes.with_name("memory.aside")
+        notes.rename(aside)
+        notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
+        self.step("The notes folder is now a file. The agent asks for compaction.")
+        before = len(self.session.messages)
+        try:
+            self.session.compact(KEEP, payload)
+        except FlushRefused as refused:
+            self.out.say(f"    {self.out.mark('fail')} {self.out.red('blocked', bold=True)}")
+            self.out.fill(refused.message, "      ")
+            self.out.fill(refused.next_step, "      next: ")
+        kept = len(self.session.messages)
+        self.step(f"{kept} of {before} messages are still in context. The session is {self.state()}.")
+        if self.long:
+            self.quote(self.another_process("status"))
+        notes.unlink()
+        aside.rename(notes)
+        self.step("The folder is repaired. The agent asks again.")
+        self.compact(payload)
+        return kept == before and not self.session.unsafe
+
+    def resumed(self) -> bool:
+        """Print the restart point as a new agent receives it, without the documents after it. True when it has one."""
+        self.title("3. Resumed")
+        self.step("A new process, with an empty context, reads the files alone:")
+        brief = self.another_process("load", "--max-chars", "9000")
+        rules, title, rest = brief.partition("# Where to resume")
+        lines = [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]
+        self.quote("\n".join(filter(None, lines)))
+        return "Next action: " in brief
+
+    def dream(self) -> bool:
+        """Consolidate the notes of both acts, without a model. True when the dream succeeded."""
+        self.title("4. Distilled: a dream turns the notes into memory and checks each line")
+        result = self.memory.deep_dream()
+        self.step(f"No model was used: {dream.counts(result) or result.reason}. The dream diary:")
+        if result.diary:
+            self.quote(self.another_process("show", result.diary))
+        self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")
+        return result.status is Status.DONE
 
     def capture(self, messages: Sequence[Message]) -> None:
         """Journal the messages one by one."""
-        start = time.perf_counter()
         for message in messages:
             self.session.add(
                 message.role,
@@ -107,33 +164,20 @@ class _Stage:
                 tool=message.tool,
                 failed=message.failed,
             )
-        each_ms = (time.perf_counter() - start) * 1000 / len(messages)
-        self.step(
-            f"{len(messages)} messages captured, each on disk before the next one ({each_ms:.1f} ms each). "
-            f"The context holds {len(self.session.messages)} messages, about {self.session.token_usage:,} tokens."
-        )
-
-    def show_masks(self) -> None:
-        """Print the lines in which a secret was masked."""
-        lines = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
-        if lines:
-            self.step("The user pasted credentials. Only these masked lines reach the disk or a model:")
-            self.quote("\n".join(lines))
+        self.step(f"{len(messages)} messages captured, each on disk before the next one.")
 
     def compact(self, payload: Payload | None = None) -> None:
-        """Compact, and show the receipt. Raises: FlushRefused."""
+        """Compact, and show the written documents. Raises: FlushRefused."""
         before = len(self.session.messages)
         kept = self.session.compact(KEEP, payload)
-        self.out.say()
-        if self.session.last_receipt is not None:
-            receipt.show(self.out, self.session.last_receipt, now=self.memory.services.now())
-        self.out.say()
+        done = self.session.last_receipt
+        if done is not None and self.long:
+            saving.show_receipt(self.out, done, now=self.memory.services.now())
+        elif done is not None:
+            self.step(
+                f"Flushed: {len(done.written)} documents are written and read back, {done.written[0].name} first."
+            )
         self.step(f"The context is dropped only now. {len(kept)} of {before} messages stay.")
-
-    def resume(self) -> None:
-        """Print the restart point as a new agent receives it, without the notes that follow it."""
-        text = self.another_process("load", "--max-chars", "9000")
-        self.quote(text.split("\n<!-- ", 1)[0].removeprefix("<recalled-memory>\n"))
 
     def another_process(self, *words: str) -> str:
         """The output of ``holdfast WORDS`` in its own process."""
@@ -146,15 +190,13 @@ class _Stage:
         """The session's state, for display."""
         return self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
 
-    def title(self, number: str, text: str) -> None:
+    def title(self, text: str) -> None:
         """Print an act's heading."""
-        self.out.say()
-        self.out.say(self.out.bold(f"{number}. {text}"))
-        self.out.say()
+        self.out.say(f"\n{self.out.bold(text)}")
 
     def step(self, text: str) -> None:
         """Print one step."""
-        self.out.say(f"  {self.out.mark('dot')} {text}")
+        self.out.fill(text, f"  {self.out.mark('dot')} ")
 
     def quote(self, text: str) -> None:
         """Print output from elsewhere, such as a file, another process or a server."""
@@ -163,51 +205,3 @@ class _Stage:
             long = len(line) > self.out.width - 6  # a printed table keeps its layout
             quoted = self.out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}"
             self.out.say(quoted.rstrip())
-
-    def compaction(self, messages: Sequence[Message]) -> bool:
-        """Capture, compact, and start again in another process. True when the session is safe and the context small."""
-        self.title("1", "Compaction, then a fresh start from files alone")
-        self.capture(messages)
-        self.show_masks()
-        self.compact()
-        self.step("A new process reads only these files and shows where to continue:")
-        self.resume()
-        return not self.session.unsafe and len(self.session.messages) < len(messages)
-
-    def compaction_with_a_broken_store(self, messages: Sequence[Message], payload: Payload) -> bool:
-        """The same while the notes cannot be written, with a payload that the agent states itself. True when nothing
-        was lost and the repaired store holds it."""
-        self.title("2", "The same with a store that cannot be written")
-        self.capture(messages)
-        notes = Path(self.memory.services.root, self.memory.config.storage.path, "memory")
-        aside = notes.with_name("memory.aside")
-        notes.rename(aside)
-        notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
-        self.step("The notes folder is now a file. The agent states its payload and asks for compaction.")
-        before = len(self.session.messages)
-        try:
-            self.session.compact(KEEP, payload)
-        except FlushRefused as refused:
-            self.out.say(f"    {self.out.mark('fail')} {self.out.red('blocked', bold=True)}")
-            self.out.fill(refused.message, "      ")
-            self.out.fill(refused.next_step, "      next: ")
-        kept = len(self.session.messages)
-        self.step(f"{kept} of {before} messages are still in context. The session is {self.state()}.")
-        self.quote(self.another_process("status"))
-        notes.unlink()
-        aside.rename(notes)
-        self.step("The store is repaired. The agent asks for compaction again.")
-        self.compact(payload)
-        self.step(f"The session is {self.state()}. A new process shows where to continue:")
-        self.resume()
-        return kept == before and not self.session.unsafe
-
-    def dream(self) -> bool:
-        """Consolidate the notes of both acts, without a model. True when the dream succeeded."""
-        self.title("3", "A dream turns the notes into memory and checks each line")
-        result = self.memory.deep_dream()
-        self.step(f"No model was used: {shown.counts(result) or result.reason}. The dream diary:")
-        if result.diary:
-            self.quote(self.another_process("show", result.diary))
-        self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")
-        return result.status is Status.DONE

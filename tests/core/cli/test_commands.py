@@ -54,6 +54,23 @@ def test_help__of_every_command__says_what_it_does_and_gives_an_example(run, com
     assert run("help", command).out == result.out
 
 
+def test_help__without_a_command__shows_twelve_and_all_of_them_on_request(run):
+    few, everything = run("--help").out, run("help", "all").out
+    assert [name for name in COMMANDS if f"\n  {name} " in everything] == list(COMMANDS)
+    assert len([name for name in COMMANDS if f"\n  {name} " in few]) == 12
+    assert f"`holdfast --help all` lists all {len(COMMANDS)} commands." in few
+
+
+def test_demo__in_a_new_folder__shows_its_three_acts_in_45_lines(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run("demo", "--dir", str(tmp_path / "demo"))
+    acts = ["1. Kept", "2. Refused", "blocked", "43 of 43 messages are still in context", "3. Resumed", "Next action: "]
+    assert (result.code, result.err) == (0, "")
+    assert sorted(acts, key=result.out.index) == acts
+    assert len(result.out.splitlines()) <= 45
+    assert "A dream turns the notes into memory" not in result.out
+
+
 @pytest.mark.parametrize("command", CALLS)
 def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines_that_fit(talked, project, command):
     result = talked(*CALLS[command], "--json")
@@ -68,12 +85,7 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
 @pytest.mark.parametrize("words", [["status"], ["flush"], ["add", "user", "x"], ["doctor"], ["config"]])
 @pytest.mark.parametrize(
     ("text", "named"),
-    [
-        ("zone = 3\n", "zone"),
-        ("[flush]\npolicy = 'sometimes'\n", "policy"),
-        ("[flsh]\n", "flsh"),
-        ("not toml", "TOML"),
-    ],
+    [("zone = 3\n", "zone"), ("[flush]\npolicy = 'sometimes'\n", "policy"), ("[flsh]\n", "flsh"), ("not toml", "TOML")],
 )
 def test_bad_settings__are_named(run, project, words, text, named):
     (project / "holdfast.toml").write_text(text)
@@ -90,12 +102,12 @@ def test_bad_settings__are_named(run, project, words, text, named):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast_cli.commands import layers
+    from holdfast_cli.commands import config
 
     def broken(args):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(layers.layers, "run", broken)
+    monkeypatch.setattr(config.layers, "run", broken)
     result = run("layers")
     assert result.code == 1
     assert "RuntimeError: boom" in result.err

@@ -13,24 +13,24 @@ HOT = """
     holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
-    holdfast_app.message_formats.excerpts holdfast.config
+    holdfast_app.message_formats.leaves holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
-    holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
+    holdfast.journal holdfast.fs.paths holdfast.fs.safeopen holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
-    holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.guarded holdfast.plugin.manager
+    holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.manager
     holdfast.text.lazy holdfast.text.plain
     holdfast.api
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
     holdfast_agents.dialects.claude_code holdfast_agents.turns holdfast_agents.asking
     holdfast_app.curated holdfast_app.curated.limits holdfast_app.dream holdfast_app.offline holdfast_app.workflow
     holdfast_redaction
-    holdfast_redaction.budget holdfast_redaction.layers holdfast_redaction.layers.assign
+    holdfast_redaction.layers holdfast_redaction.layers.assign holdfast_redaction.layers.plain
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
-    holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.pem
-    holdfast_redaction.layers.national holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
-    holdfast_redaction.rules holdfast_redaction.rules.table holdfast_redaction.layers.presence
+    holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.blocks
+    holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
+    holdfast_redaction.rules holdfast_redaction.rules.table
     holdfast_redaction.layers.exact holdfast_redaction.engine holdfast_redaction.mark holdfast_redaction.plugin
     pluggy pluggy._config pluggy._decorators pluggy._result pluggy._impl pluggy._caller pluggy._hooks
     pluggy._tracing pluggy._warnings pluggy._execution pluggy._callers pluggy._compat pluggy._manager

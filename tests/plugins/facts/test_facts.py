@@ -25,8 +25,8 @@ from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
-from holdfast.text.factrules import CATEGORIES, duplicate_key
 from holdfast.text.plain import clean
+from holdfast.text.stored import CATEGORIES, duplicate_key
 from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts

@@ -19,7 +19,8 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Profile
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
-from holdfast.text import recall, tokens
+from holdfast.text import recall
+from holdfast.text.humanize import tokens
 from holdfast.text.plain import clean
 from holdfast_app.config import Config, PromptConfig
 from holdfast_app.facts.counters import counter
@@ -94,13 +95,13 @@ def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memo
     full = memory.prompt()
     head = full.split("\n\nFacts:")[0]
     seen = set()
-    for budget in range(tokens.estimate(full) + 3, -1, -1):
+    for budget in range(tokens(full) + 3, -1, -1):
         text = memory.prompt(budget)
         seen.add(text)
-        assert tokens.estimate(text) <= budget
+        assert tokens(text) <= budget
         if text.endswith("\n..."):
             assert head.startswith(text.removesuffix("\n..."))
-            assert tokens.estimate(head) > budget
+            assert tokens(head) > budget
         elif text:
             shown, others = _counted(text)
             assert full.startswith(shown)
@@ -115,8 +116,8 @@ def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memo
 def test_prompt__exactly_on_budget__whole(memory: Holdfast) -> None:
     fill(memory)
     full = memory.prompt()
-    assert memory.prompt(tokens.estimate(full)) == full
-    cut = memory.prompt(tokens.estimate(full) - 1)
+    assert memory.prompt(tokens(full)) == full
+    cut = memory.prompt(tokens(full) - 1)
     assert cut == full.rsplit("\n", 1)[0] + "\n1 more fact: holdfast facts"
 
 
@@ -129,7 +130,7 @@ def test_prompt__facts_cut_by_the_budget__newest_stay_and_the_others_are_counted
     assert rows == [f"- [goal | 0.50] {stored - 1 - n:03} the same confidence" for n in range(len(rows))]
     assert 0 < len(rows) < 30
     assert text.endswith(f"\n{stored - len(rows)} more facts: holdfast facts")
-    assert tokens.estimate(text) <= 200
+    assert tokens(text) <= 200
 
 
 def test_prompt__no_fact_fits_beside_the_profile__they_are_counted(memory: Holdfast) -> None:
@@ -157,7 +158,7 @@ def test_prompt__no_facts_and_long_profile__prefix_with_marker(memory: Holdfast)
     text = memory.prompt(100)
     assert text.endswith("\n...")
     assert full.startswith(text[:-4])
-    assert tokens.estimate(full[: len(text) - 4 + 1] + "\n...") > 100
+    assert tokens(full[: len(text) - 4 + 1] + "\n...") > 100
     assert memory.prompt(1) == "\n..."
     assert memory.prompt(0) == ""
 
@@ -184,7 +185,7 @@ def test_prompt__fenced__tags_and_escapes_within_the_budget(memory: Holdfast) ->
     assert text.endswith(f"\n{fact}\n</recalled-memory>")
     for budget in range(60):
         text = memory.prompt(budget, fenced=True)
-        assert tokens.estimate(text) <= budget
+        assert tokens(text) <= budget
         assert not text or (text.startswith(recall.OPEN) and text.endswith(recall.CLOSE))
     assert recall.strip(f"before {text} after") == "before  after"
 
@@ -252,7 +253,7 @@ def _wordy(text: str) -> int:
         max_size=12,
     ),
     budgets=st.lists(st.integers(0, 300), min_size=2, max_size=4).map(lambda b: sorted(b, reverse=True)),
-    count=st.sampled_from([tokens.estimate, len, _wordy, lambda t: len(t.encode()) // 3]),
+    count=st.sampled_from([tokens, len, _wordy, lambda t: len(t.encode()) // 3]),
     fenced=st.booleans(),
 )
 @example(  # a budget in which two facts fit, or one and the count of the others
@@ -313,7 +314,7 @@ def test_prompt__strongest_fact_longer_than_the_budget__no_fact_and_a_warning(
 
 
 def test_counter__estimate__is_the_offline_one() -> None:
-    assert counter("estimate") is tokens.estimate
+    assert counter("estimate") is tokens
 
 
 @pytest.mark.parametrize("name", ["", "words", "tiktoken", "tiktoken:"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast, Payload
 from holdfast.flush import notes
 from holdfast.models import DreamSources
-from holdfast.text.factrules import duplicate_key
+from holdfast.text.stored import duplicate_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.offline.dream import dream

@@ -6,8 +6,8 @@ import os
 import re
 
 from holdfast.errors import BadValue
-from holdfast.text.factrules import CATEGORIES
 from holdfast.text.lazy import Lazy
+from holdfast.text.stored import CATEGORIES
 
 SURFACE = "fact"
 

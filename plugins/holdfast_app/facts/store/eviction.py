@@ -14,8 +14,8 @@ from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Category, Fact
 from holdfast.storage import Capability, Remove
-from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
+from holdfast.text.stored import duplicate_key
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services

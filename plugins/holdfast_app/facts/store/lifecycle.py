@@ -10,8 +10,8 @@ from attrs import evolve
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact, get_fact
-from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast.text.lazy import log
+from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast_app.facts.rejected import REASON
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import (

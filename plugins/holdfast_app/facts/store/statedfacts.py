@@ -10,8 +10,7 @@ from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category
 from holdfast.text.lazy import Lazy
-from holdfast.text.openwork import is_none
-from holdfast.text.plain import cut
+from holdfast.text.plain import cut, is_none
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON
 
@@ -47,7 +46,7 @@ def values(
     A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
     alone, and has a refusal here. Raises: PluginError, Unavailable.
     """
-    from holdfast.text.factrules import DEFAULT_CONFIDENCE
+    from holdfast.text.stored import DEFAULT_CONFIDENCE
     from holdfast_app.facts.store.lifecycle import Facts
 
     facts = Facts(services)

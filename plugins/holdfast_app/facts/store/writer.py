@@ -12,8 +12,8 @@ from holdfast.errors import Conflict, NotFound
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact
-from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
+from holdfast.text.stored import duplicate_key
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import draw_id
