@@ -9,7 +9,7 @@ import pytest
 from tests.support import processes
 
 from holdfast import Holdfast
-from holdfast_app.search.excerpts import excerpt
+from holdfast_app.search.hits import excerpt
 from holdfast_cli import main
 
 
