@@ -17,7 +17,7 @@ class Rules(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         plugins = Path(self.root, "plugins")
         sys.path.insert(0, str(plugins))
-        from holdfast_redaction.rules.build import tables
+        from holdfast_redaction.rules.table import tables
 
         path = plugins / "holdfast_redaction" / "rules" / "rules.toml"
         source = path.read_bytes()

@@ -12,8 +12,8 @@ def extra(name: str) -> str:
 
 
 def install(requirement: str) -> str:
-    """The command that adds ``requirement`` to the environment of the running holdfast: a tool of uv, an application of
-    pipx, or an ordinary environment with or without pip."""
+    """The command that adds ``requirement`` to the environment that runs holdfast. That is a uv tool, a pipx
+    application, or an ordinary environment with or without pip."""
     import os
     import shutil
     import sys
@@ -37,7 +37,7 @@ def install(requirement: str) -> str:
 
 
 def _uv_tool(receipt: str, requirement: str) -> list[str]:
-    """What the tool is made of, ``requirement`` included. uv makes a tool anew from what its command line names."""
+    """All requirements of the tool, with ``requirement``. uv reinstalls a tool from its command line alone."""
     import tomllib
 
     with open(receipt, "rb") as file:

@@ -15,7 +15,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
 from holdfast_agents import events
-from holdfast_app.message_formats.excerpts import BACKGROUND
+from holdfast_app.message_formats.leaves import BACKGROUND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,10 +19,8 @@ from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
 from holdfast_agents.records import heartbeat, recorded
 from holdfast_agents.setup import installed, modules
-from holdfast_agents.setup.claude_code import CLIENT as CLAUDE_CODE
-from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed, where
-from holdfast_agents.setup.codex import CLIENT as CODEX
-from holdfast_agents.setup.where import Where
+from holdfast_agents.setup.client import Client, Where
+from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
@@ -33,21 +31,11 @@ if TYPE_CHECKING:
 
 #: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)
+_CLAUDE_CODE = "claude-code"
 _SWITCH_OFF = (
     "Run `claude plugin disable NAME` for plugins that compact, here or given with `--plugin-dir`. holdfast saves what "
     "such a compaction drops only after it."
 )
-#: Client -> cases in which its hooks cannot block a compaction.
-_AROUND = {
-    "claude-code": "a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); "
-    "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
-    "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
-    "codex": "hooks or a folder that it does not trust, and a start in a git worktree that lacks these settings "
-    "(`--scope user` guards it); its compaction cannot be switched off. When a compaction is "
-    "blocked, `codex exec` says only `turn interrupted`: `holdfast status` shows the reason",
-    "opencode": "a start in a git worktree that lacks these settings (`--scope user` guards it); where the plugin does "
-    "not load (`--pure`, an error in it) nothing is ever compacted",
-}
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
@@ -57,16 +45,17 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     none = True
     now = memory.services.now()
     scopes = [where(root, scope) for scope in SCOPES]
-    for client in CLIENTS:
-        there = [one for one in scopes if installed.is_there(client, one)]
-        plugins = [one for one in scopes if client == CLAUDE_CODE and installed.as_plugin(one)]
-        if there or plugins or client in beats:
+    for name, client in CLIENTS.items():
+        there = [one for one in scopes if client.is_there(one)]
+        plugins = [one for one in scopes if name == _CLAUDE_CODE and installed.as_plugin(one)]
+        if there or plugins or name in beats:
             none = False
             yield from _installed(client, there, plugins)
             yield from _started_here(client, there, plugins)
-            yield _running(client, beats.get(client), installed.since(client, there), root, now)
-            yield _good(client, f"not covered by the hooks: {_AROUND[client]}")
-            if client == CLAUDE_CODE:
+            yield _running(client, beats.get(name), installed.since(client, there), root, now)
+            elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
+            yield _good(name, f"not covered by the hooks: {elsewhere}{client.around}")
+            if name == _CLAUDE_CODE:
                 yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):
         yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
@@ -74,31 +63,31 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         yield _good("agents", f"no client is guarded here. `holdfast install CLIENT` guards one ({', '.join(CLIENTS)})")
 
 
-def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
+def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
     for one in there:
         yield from _settings(client, one)
     for one in plugins:
-        yield _good(client, f"installed as a plugin ({_guard_file(client, one)})")
+        yield _good(client.name, f"installed as a plugin ({_guard_file(client, one)})")
     if not there and not plugins:
         yield _warn(
-            client,
+            client.name,
             "Its hooks have run, but neither this project's settings nor the user's contain them.",
-            f"Run `holdfast install {client}`, unless they were for one session only.",
+            f"Run `holdfast install {client.name}`, unless they were for one session only.",
         )
     if len(there) + len(plugins) > 1 and not _run_once(client, there, plugins):
         yield _warn(
-            client,
+            client.name,
             "It is guarded more than once (project, user or plugin), so each hook runs more than once.",
-            f"Run `holdfast uninstall {client} --scope user` or `--scope project`.",
+            f"Run `holdfast uninstall {client.name} --scope user` or `--scope project`.",
         )
 
 
-def _run_once(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
+def _run_once(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
     """Whether a client with two guards runs each hook once. Claude Code drops duplicate commands."""
-    return client == CLAUDE_CODE and not plugins and len({one.program for one in there}) == 1
+    return client.name == _CLAUDE_CODE and not plugins and len({one.program for one in there}) == 1
 
 
-def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
+def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
     """Whether a client started in the working directory reads this project's settings.
 
     Claude Code reads only the settings in the folder where it is started. The others also search the parent folders. A
@@ -108,53 +97,53 @@ def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where])
     if not guarding or not all(one.in_project for one in guarding):
         return
     here = os.getcwd()
-    above = [] if client == CLAUDE_CODE else Path(here).parents
+    above = Path(here).parents if client.reads_parents else []
     places = [evolve(guarding[0], root=str(folder)) for folder in (here, *above)]
-    if any(installed.is_there(client, one) or (plugins and installed.as_plugin(one)) for one in places):
+    if any(client.is_there(one) or (plugins and installed.as_plugin(one)) for one in places):
         return
     root = guarding[0].root
     yield Check(
-        name=client,
+        name=client.name,
         outcome=Outcome.FAIL,
-        message=f"{CLIENTS[client]} started in this folder ({here}) runs none of this project's hooks, so it compacts "
+        message=f"{client.shown} started in this folder ({here}) runs none of this project's hooks, so it compacts "
         f"unguarded: its settings are in {root}.",
-        next_step=f"Run `holdfast install {client} --scope user` to guard every folder, or start it in {root}.",
+        next_step=f"Run `holdfast install {client.name} --scope user` to guard every folder, or start it in {root}.",
     )
 
 
-def _guard_file(client: str, one: Where) -> str:
+def _guard_file(client: Client, one: Where) -> str:
     """The displayed name of the file that guards compaction."""
-    return needed(client, one).places[0].shown
+    return client.needed(one).places[0].shown
 
 
-def _settings(client: str, one: Where) -> Iterator[Check]:
-    problems = installed.problems(client, one)
-    again = f"Run `holdfast install {client}{' --scope user' if one.scope == 'user' else ''}` again."
+def _settings(client: Client, one: Where) -> Iterator[Check]:
+    problems = list(installed.problems(client, one))
+    again = f"Run `holdfast install {client.name}{' --scope user' if one.scope == 'user' else ''}` again."
     for problem in problems:
         outcome = Outcome.FAIL if problem.unguarded else Outcome.WARN
-        yield Check(name=client, outcome=outcome, message=problem.message, next_step=problem.next_step or again)
+        yield Check(name=client.name, outcome=outcome, message=problem.message, next_step=problem.next_step or again)
     if not problems:
         whose = "this project's" if one.in_project else "the user's own"
-        trusted = " and trusted" if client == CODEX else ""
-        yield _good(client, f"installed{trusted} in {whose} settings ({_guard_file(client, one)})")
+        trusted = " and trusted" if client.name == "codex" else ""
+        yield _good(client.name, f"installed{trusted} in {whose} settings ({_guard_file(client, one)})")
 
 
-def _running(client: str, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
+def _running(client: Client, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
     """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after ``since``, the
     installation, were unguarded."""
-    written = recorded.last(client, root)
+    written = recorded.last(client.name, root)
     start = beat.at if beat else since
     if written is not None and start is not None and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
         return Check(
-            name=client,
+            name=client.name,
             outcome=Outcome.FAIL,
-            message=f"{CLIENTS[client]} was used {ago(written, now)}, but {last}.",
+            message=f"{client.shown} was used {ago(written, now)}, but {last}.",
             next_step="It ran without hooks. Check the cases listed below, then restart it.",
         )
     if beat is None:
-        return _warn(client, f"No {CLIENTS[client]} hook has run yet.", "Start it, send a message, and check again.")
-    return _good(client, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
+        return _warn(client.name, f"No {client.shown} hook has run yet.", "Start it, send a message, and check again.")
+    return _good(client.name, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
 
 
 def _modules(root: str) -> Iterator[Check]:

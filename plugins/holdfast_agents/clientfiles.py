@@ -28,6 +28,11 @@ def codex_folder() -> str:
     return folder("CODEX_HOME", ".codex")
 
 
+def pi_folder() -> str:
+    """pi's own folder."""
+    return folder("PI_CODING_AGENT_DIR", ".pi", "agent")
+
+
 def read(path: str) -> bytes:
     """The file's bytes. Links are followed, because users keep their settings elsewhere, but only to a regular file of
     at most 16 MiB: a clone's settings may be a pipe, or a link to a device. Raises: OSError."""

@@ -20,7 +20,7 @@ from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.message_formats import summaries
+from holdfast_app.message_formats import reading
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -77,7 +77,7 @@ def _keep(services: Services, session: Session, summary: str, client: str) -> No
     if receipt is None or not receipt.flush_id:
         return
     witness = Witness(services)
-    text = paths.rewrite(summaries.own(summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
+    text = paths.rewrite(reading.own_summary(summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
     text = hostile.marked(text, lambda line: "" if witness.is_own(line) else witness.source_of(line) or _SOURCE)
     name = services.layout.name(Surface.DAILY, receipt.at.date())
     try:

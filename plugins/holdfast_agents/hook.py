@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADING = "Guard a client"
 SUMMARY = "answer one client event (run by the installed hooks)"
 
-CLIENTS = ("claude-code", "codex", "opencode")
+CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
 #: Events that carry part of the conversation. An unreadable event may be such an event.
@@ -38,6 +38,8 @@ _JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
 #: Share of the time limit for calls to the store, low enough that the answer can still name a slow server.
 _STORES_SHARE = 0.8
+#: Events that the hook in the user's settings leaves to the same one in the project's.
+_REPEATED = frozenset({events.START, events.PROMPT, events.TOOL, events.STOP, events.COMPACTED, events.END})
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
 
@@ -107,13 +109,11 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float, allow: i
 
 
 def _dialect(client: str) -> Dialect:
-    if client == "claude-code":
-        from holdfast_agents.dialects.claude_code import DIALECT
-    elif client == "codex":
-        from holdfast_agents.dialects.codex import DIALECT
+    if client in ("claude-code", "codex"):
+        from holdfast_agents.dialects.claude_code import dialect
     else:
-        from holdfast_agents.dialects.opencode import DIALECT
-    return DIALECT
+        from holdfast_agents.dialects.opencode import dialect
+    return dialect(client)
 
 
 class _Call:
@@ -219,6 +219,8 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return NO_REPLY  # a sub-agent's work returns to its parent as a tool result
         root = _root(event, self.root)
+        if event.client == "claude-code" and event.kind in _REPEATED and _is_repeated(event):
+            return NO_REPLY
         from holdfast.gate import is_plain
 
         if not is_plain(event.session):
@@ -383,6 +385,23 @@ def _place(error: BaseException) -> str:
         trace = trace.tb_next
     where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
     return f"{type(error).__name__}{where}"
+
+
+def _is_repeated(event: Event) -> bool:
+    """Whether this is the user's hook, by the interpreter's path, and the project's settings have the same one, which
+    finds its program. Claude Code runs both."""
+    project = os.environ.get("CLAUDE_PROJECT_DIR")
+    if not project or "-m" not in sys.orig_argv:
+        return False
+    from holdfast_agents import clientfiles
+
+    groups = clientfiles.at(clientfiles.table(os.path.join(project, ".claude", "settings.json")), ("hooks", event.name))
+    hooks = [hook for group in (groups if isinstance(groups, list) else ()) for hook in clientfiles.hooks_of(group)]
+    commands = [str(clientfiles.at(hook, ("command",))) for hook in hooks]
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return "holdfast-memory hook claude-code" in commands and any(
+        os.access(os.path.join(folder, "holdfast-memory"), os.X_OK) for folder in folders
+    )
 
 
 def _root(event: Event, named: str | None) -> str:

@@ -14,7 +14,7 @@ from holdfast.text import recall
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
 from holdfast_app.facts import factlines
-from holdfast_app.view.memory_lines import Origins, lines_of
+from holdfast_app.view.origins import Origins, lines_of
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

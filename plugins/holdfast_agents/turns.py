@@ -16,8 +16,15 @@ from holdfast.gate import Gate
 from holdfast.journal.capture import hot_plugins, message_record
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_agents import events
-from holdfast_app.message_formats.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
-from holdfast_app.message_formats.leaves import call_text, result_text
+from holdfast_app.message_formats.leaves import (
+    BACKGROUND,
+    MAX_SAID_CHARS,
+    call_text,
+    clean,
+    clip,
+    result_text,
+    without_injected,
+)
 
 try:
     from _blake2 import blake2b  # the same function as hashlib.blake2b, without the 3 ms of loading OpenSSL

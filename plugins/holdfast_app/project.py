@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.message_formats.reading import Transcript
     from holdfast_app.outbox.delivery import Deliveries
-    from holdfast_app.privacy.purge import PurgeReport
+    from holdfast_app.privacy.purge import PurgeReport, ScrubReport
     from holdfast_app.privacy.retention import RetentionReport
-    from holdfast_app.privacy.scrub import ScrubReport
     from holdfast_app.report.morning import Morning
     from holdfast_app.report.report import Report
-    from holdfast_app.search.searching import Hits
+    from holdfast_app.search.hits import Hits
     from holdfast_app.session import Session
     from holdfast_app.spool.spooled import Spooled
-    from holdfast_app.validation.validation import Repair, Validation
+    from holdfast_app.validation import Repair, Validation
     from holdfast_app.work.worklist import WorkList
     from holdfast_app.workflow.observations import Captured
     from holdfast_app.workflow.three import MemoryUpdate
@@ -84,13 +83,14 @@ class Holdfast(RemembersFacts):
         ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
         Raises: BadValue; Unavailable.
         """
-        from holdfast_app.privacy.purge import What, purge
+        from holdfast_app.privacy.purge import purge
 
         if session is not None and session not in self.sessions():
             session = self.services.gate.identifier(session)
-        what = What(subject=subject, session=session, before=before, everything=everything)
         try:
-            return purge(self.services, what, dry_run=dry_run)
+            return purge(
+                self.services, subject=subject, session=session, before=before, everything=everything, dry_run=dry_run
+            )
         finally:
             self.reread()
 
@@ -100,7 +100,7 @@ class Holdfast(RemembersFacts):
 
         Raises: PluginError when a validator is broken; Unavailable.
         """
-        from holdfast_app.privacy.scrub import scrub
+        from holdfast_app.privacy.purge import scrub
 
         try:
             return scrub(self.services, dry_run=dry_run)
@@ -123,7 +123,7 @@ class Holdfast(RemembersFacts):
 
         An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
         """
-        from holdfast_app.validation.validation import validate
+        from holdfast_app.validation import validate
 
         return validate(self.services, names)
 
@@ -352,7 +352,7 @@ class Holdfast(RemembersFacts):
         a list, or the rows that ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
-        from holdfast_app.loops.guard import Guard
+        from holdfast_app.loops import Guard
 
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
         return wrap if compact is None else wrap(compact)

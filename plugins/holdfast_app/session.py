@@ -9,7 +9,7 @@ from holdfast.session import session as kernel
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
-    from holdfast_app.loops.mirror import Mirror
+    from holdfast_app.loops import Mirror
 
 
 class Session(kernel.Session):
@@ -20,6 +20,6 @@ class Session(kernel.Session):
     @cached_property
     def mirror(self) -> Mirror:
         """Keeps this session in step with a loop's own message list."""
-        from holdfast_app.loops.mirror import Mirror
+        from holdfast_app.loops import Mirror
 
         return Mirror(self._services, self)

@@ -45,11 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except HoldfastError as error:
         return _report(error, words)
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         from holdfast_cli.problem import Interrupted
 
-        what = str(error) or "work not reported as done may be done in part or not at all"
-        return _report(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
+        return _report(Interrupted(), words)
     except Exception as error:  # noqa: BLE001 - a bug is reported like any other error, with a next step
         from holdfast_cli.problem import unforeseen
 
@@ -79,7 +78,7 @@ def _check(words: list[str]) -> None:
     try:
         "".join(words).encode()
     except UnicodeEncodeError:
-        from holdfast_cli.command import check_utf8
+        from holdfast_cli.problem import check_utf8
 
         check_utf8(words)
 
@@ -100,11 +99,11 @@ def _dispatch(words: list[str]) -> int:
     if rest and rest[0] == _HOT:
         from holdfast_cli.table import load
 
-        code = load(_HOT).quick(rest[1:], root)
+        code: int | None = load(_HOT).quick(rest[1:], root)
         if code is not None:
             return code
     if not rest:
-        from holdfast_cli.overview import overview
+        from holdfast_cli.commands.status import overview
 
         return overview(root)
     command, *arguments = rest

@@ -30,7 +30,7 @@ from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self, TypeAlias
 
     from holdfast import Holdfast
@@ -87,34 +87,12 @@ class _Action(NamedTuple):
     takes: tuple[str, ...]
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else text[:40] + "..."
-
-
-def check_utf8(words: list[str]) -> None:
-    """Raises: UsageError for a word that is not UTF-8. The folder after ``--root`` need not be text."""
-    for before, word in zip(["", *words], words, strict=False):
-        if before != "--root" and not word.startswith("--root=") and not _is_text(word):
-            raise UsageError(
-                f"The argument {_shortened(word)!a} is not UTF-8; nothing was done.",
-                next_step="Convert it to UTF-8; `locale` shows your terminal's encoding.",
-            )
-
-
-def _is_text(word: str) -> bool:
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def session_id(text: str) -> str:
     """A session id from the command line. Raises: UsageError for an id that is blank, over 200 characters long or has
     characters that cannot be shown (control characters, bytes that are not UTF-8)."""
     if not text.strip() or len(text) > _MAX_ID or not text.isprintable():
         raise UsageError(
-            f"{_shortened(text)!a} is not a session id.",
+            f"{text[:40]!a} is not a session id.",
             next_step=f"Use 1 to {_MAX_ID} printable characters, like `fix-login`.",
         )
     return text
@@ -242,13 +220,10 @@ class Command:
             number = "at least one " if "..." in action.names else "one " if len(wanted) == 1 else ""
             raise UsageError(f"{said} {number}{named}.", next_step=step)
         others = {name for other in self._actions.values() for name in other.takes} - {*action.takes}
-        for one in self._listed():
+        listed = (one for item in self._arguments for one in (item.arguments if isinstance(item, OneOf) else (item,)))
+        for one in listed:
             if one.dest in others and getattr(args, one.dest) != one.default:
                 raise UsageError(f"{said} no {one.names[0]}.", next_step=step)
-
-    def _listed(self) -> Iterator[Argument]:
-        for item in self._arguments:
-            yield from item.arguments if isinstance(item, OneOf) else (item,)
 
 
 class Call:

@@ -28,6 +28,19 @@ class Interrupted(HoldfastError):
 
     exit_code = 130
 
+    def __init__(self) -> None:
+        what = "work not reported as done may be done in part or not at all"
+        super().__init__(f"Interrupted; {what}.", next_step="Run the same command again.")
+
+
+def check_utf8(words: list[str]) -> None:
+    """Raises: UsageError for a word that is not UTF-8. The folder after ``--root`` need not be text."""
+    for before, word in zip(["", *words], words, strict=False):
+        is_text = word.encode(errors="ignore").decode() == word
+        if before != "--root" and not word.startswith("--root=") and not is_text:
+            step = "Convert it to UTF-8; `locale` shows your terminal's encoding."
+            raise UsageError(f"The argument {word[:40]!a} is not UTF-8; nothing was done.", next_step=step)
+
 
 def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
     """The error for a bug. For a third-party command it names the distribution."""
@@ -77,7 +90,9 @@ def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> i
     err = Term(sys.stderr)
     try:
         if debug:
-            _traceback(error)
+            import traceback
+
+            sys.stderr.write(printable("".join(traceback.format_exception(error))))
         # The name first and unstyled: people and programs search logs for it.
         err.say(f"holdfast: {err.red(err.plain(error.message), bold=True)}")
         err.say(f"  {err.dim('next:')} {err.plain(_next_step(error))}")
@@ -109,20 +124,9 @@ def discard(stream: TextIO) -> None:
             sys.stderr = None
 
 
-def _traceback(error: HoldfastError) -> None:
-    import traceback
-
-    sys.stderr.write(printable("".join(traceback.format_exception(error))))
-
-
 def _next_step(error: HoldfastError) -> str:
-    if error.next_step:
-        return error.next_step
-    return (
-        "Correct it, then try again."
-        if error.exit_code == UsageError.exit_code
-        else "`holdfast doctor` looks for the cause."
-    )
+    is_usage = error.exit_code == UsageError.exit_code
+    return error.next_step or ("Correct it, then try again." if is_usage else "`holdfast doctor` looks for the cause.")
 
 
 def as_table(error: HoldfastError) -> dict[str, Any]:
@@ -133,8 +137,5 @@ def as_table(error: HoldfastError) -> dict[str, Any]:
         "next_step": _next_step(error),
         "exit_code": error.exit_code,
     }
-    for name in ("target", "missing"):
-        value = getattr(error, name, None)
-        if value is not None:
-            table[name] = value
-    return table
+    more = {name: getattr(error, name, None) for name in ("target", "missing")}
+    return {**table, **{name: value for name, value in more.items() if value is not None}}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from holdfast.text.plain import printable
 from holdfast_cli.problem import UsageError
@@ -19,9 +17,7 @@ _FIRST_BYTE_S = 5.0
 
 def read_text() -> str:
     """All of stdin, as UTF-8. Raises: UsageError when it is not text."""
-    with _nothing_done():
-        data = b"" if sys.stdin is None else sys.stdin.buffer.read()
-    return decode(data, "Standard input")
+    return decode(b"" if sys.stdin is None else sys.stdin.buffer.read(), "Standard input")
 
 
 def text_of(word: str) -> str:
@@ -42,11 +38,6 @@ def read_file(name: str, what: str = "") -> str:
             f"{named} cannot be read: {getattr(error, 'strerror', None) or error}.",
             next_step="Pass a file's path, or `-` for stdin.",
         ) from error
-
-
-def read_json(name: str, what: str, begins: str) -> Any:
-    """The JSON value in a file or on stdin, which is like ``begins``. Raises: UsageError."""
-    return parse_json(read_file(name, what), f"{what} on stdin" if name == "-" else f"{what} {name}", begins)
 
 
 def parse_json(text: str, source: str, begins: str) -> Any:
@@ -72,18 +63,7 @@ def read_if_any() -> str | None:
         number = sys.stdin.fileno()
     except (OSError, ValueError):  # not a real file, so reading cannot block
         return decode(sys.stdin.buffer.read(), "Standard input") or None
-    with _nothing_done():
-        data = _read_descriptor(number)
-    return decode(data, "Standard input") or None
-
-
-@contextmanager
-def _nothing_done() -> Iterator[None]:
-    """Commands read their input before they change anything, so an interrupt may report that nothing was done."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("standard input had not ended, and nothing was done") from None
+    return decode(_read_descriptor(number), "Standard input") or None
 
 
 def _read_descriptor(number: int) -> bytes:

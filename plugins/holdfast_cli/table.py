@@ -10,22 +10,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as typing has it, without the import
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from typing import Protocol
+    from typing import Any
 
     from holdfast.plugin.discovery import Found
-
-    class CommandModule(Protocol):
-        """A command's interface."""
-
-        def configure(self, parser: ArgumentParser, /) -> None:
-            """Declare the command's arguments."""
-
-        def run(self, args: Namespace, /) -> int:
-            """Do it and return the exit code."""
-
-        def quick(self, words: list[str], root: str | None, /) -> int | None:
-            """Only of the command that clients start at every event."""
 
 
 #: The help's headings, in order.
@@ -42,7 +29,7 @@ def known() -> list[str]:
 
 
 def described() -> dict[str, dict[str, str]]:
-    """Every command for the help: heading -> name -> summary. Commands that cannot be imported are listed, too."""
+    """Every command for the help: heading -> name -> summary."""
     made: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
     for name, found in sorted(_provided().items()):
         heading, text = _described(found)
@@ -55,11 +42,11 @@ def summary(name: str) -> str:
     return _described(_found(name))[1]
 
 
-def load(name: str) -> CommandModule:
+def load(name: str) -> Any:
     """A command. Raises: PluginNotFound; PluginLoadFailed when it cannot be imported."""
     from holdfast.plugin import discovery
 
-    return discovery.import_object(_found(name))  # type: ignore[return-value]
+    return discovery.import_object(_found(name))
 
 
 def _found(name: str) -> Found:
@@ -88,14 +75,10 @@ def _provided() -> dict[str, Found]:
 
 
 def _described(found: Found) -> tuple[str, str]:
-    """Heading and line of a command in the help."""
-    from holdfast.errors import PluginLoadFailed
+    """Heading and line of a command in the help. Another distribution's module is not imported for that."""
     from holdfast.plugin import discovery
 
-    origin = f"from {found.distribution} {found.version}"
-    try:
-        command = discovery.import_object(found)
-    except PluginLoadFailed:
-        return OTHERS, origin
-    heading = getattr(command, "HEADING", OTHERS) if found.distribution == discovery.OWN else OTHERS
-    return heading, getattr(command, "SUMMARY", "") or origin
+    if found.distribution != discovery.OWN:
+        return OTHERS, f"from {found.distribution} {found.version}"
+    command = discovery.import_object(found)
+    return getattr(command, "HEADING", OTHERS), getattr(command, "SUMMARY", "")

@@ -1,28 +1,60 @@
-"""Parsing and help for everything but the hot command."""
+"""Parsing, help and completion scripts for everything but the hot command, and the commands that only holdfast ends."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final, NoReturn
 
+from holdfast.errors import PluginError
 from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
-from holdfast_cli.own_exit import PERMITTING, own_exit
+from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.table import OTHERS, described, known, load, summary
+from holdfast_cli.table import OTHERS, described, known, load, other_owner, summary
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
+
+#: Commands whose exit code 0 is taken for permission to drop context.
+PERMITTING: Final = frozenset(["flush", "end", "override"])
+
+
+class ExitRefused(PluginError):
+    """Code of a plugin or backend called ``os._exit``."""
+
+
+@contextmanager
+def own_exit() -> Iterator[None]:
+    """Make ``os._exit`` raise ExitRefused. Otherwise a plugin or backend could end the command with its own exit code,
+    even 0. A forked process may still end itself."""
+    end, own = os._exit, os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != own:
+            end(status)
+        raise ExitRefused(
+            f"A plugin or backend called os._exit({status}), which would end holdfast before the work is done.",
+            next_step="`HOLDFAST_TRACE=hooks` in the environment shows the calls. Disable the plugin that ends it.",
+        )
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = end
+
+
 _AFTER_HELP = (
     "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
-#: The commands that the short help shows, beside those of other distributions.
+#: The commands of the short help, which also lists those of other distributions.
 _FIRST = frozenset(
     ("demo", "init", "install", "doctor", "status", "load", "search", "show", "remember", "flush", "dream", "report")
 )
@@ -30,6 +62,7 @@ _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
 _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
 _VALUE = Lazy(r"argument (--[\w-]+): takes ")
+_UNKNOWN = Lazy(r"unrecognized arguments: (--[^\s=]+)")
 _MISSING = "the following arguments are required: "
 #: Words that are not commands -> the command they belong to.
 _PART_OF = {
@@ -76,6 +109,12 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(
                 f"{subject} {_either(choices)}, not {value!a}.", next_step=f"Did you mean `{near}`?" if near else step
             )
+        if unknown := _UNKNOWN.match(message):
+            # Compared without the dashes, which alone would make short names similar.
+            known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+            near = nearest(unknown[1][2:], known)
+            step = f"Did you mean `--{near}`?" if near else step
+            raise UsageError(f"The option {unknown[1]!r} is not known.", next_step=step)
         if message.startswith(_MISSING):
             shown = {one.metavar or one.dest: "|".join(one.choices) for one in self._actions if one.choices}
             names = [shown.get(name, name) for name in message.removeprefix(_MISSING).split(", ")]
@@ -122,27 +161,15 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
         return int(done.code or 0)
     _set_up_logging(args.debug)
     with own_exit() if command in PERMITTING else nullcontext():
-        return load(command).run(args)
+        code: int = load(command).run(args)
+        return code
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The arguments. argparse reads an unknown option's value as a separate argument and reports that instead, so after
-    any error this searches for an unknown option first. Raises: UsageError."""
+    """The arguments. Raises: UsageError."""
     # With actions, options may also come before the names.
     has_names = any(action.dest == "names" for action in parser._actions)  # noqa: SLF001 - not told else
-    try:
-        return parser.parse_intermixed_args(arguments) if has_names else parser.parse_args(arguments)
-    except UsageError as error:
-        known = [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - not told else
-        given = arguments[: arguments.index("--")] if "--" in arguments else arguments
-        options = [word.partition("=")[0] for word in given if word.startswith("--") and " " not in word]
-        unknown = next((option for option in options if option not in known), None)
-        if unknown is None:
-            raise
-        # Compared without the dashes, which alone would make short names similar.
-        near = nearest(unknown[2:], [name[2:] for name in known if name.startswith("--")])
-        step = f"Did you mean `--{near}`?" if near else error.next_step
-        raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
+    return parser.parse_intermixed_args(arguments) if has_names else parser.parse_args(arguments)
 
 
 def overall_help(*, everything: bool) -> int:
@@ -191,3 +218,115 @@ def _set_up_logging(debug: bool) -> None:
         import logging
 
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+
+
+@Command(
+    "Manage",
+    "print a completion script for your shell",
+    argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS)),
+    examples=(
+        'eval "$(holdfast completion bash)"        # in ~/.bashrc (or zsh in ~/.zshrc)',
+        "holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
+        "holdfast completion powershell | Out-String | Invoke-Expression # in $PROFILE",
+    ),
+    json=False,
+)
+def completion(call: Call) -> Answer:
+    """The script."""
+    summaries = {name: text for group in described().values() for name, text in group.items()}
+    table = {name: _options(name) for name in summaries}
+    made = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[call.args.shell]
+    return Answer({}, lambda out: out.exact(made(table, summaries)))
+
+
+def _options(command: str) -> list[str]:
+    if other_owner(command):
+        return []  # its module is imported only when the command is called
+    parser = parser_for(command)
+    # argparse offers no public list of a parser's options. This attribute has always existed.
+    options = parser._option_string_actions  # noqa: SLF001
+    return sorted(name for name in options if name.startswith("--"))
+
+
+def _bash(table: dict[str, list[str]], _: dict[str, str]) -> str:
+    cases = "\n".join(f'    {name}) words="{" ".join(options)}" ;;' for name, options in table.items())
+    return f"""_holdfast() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" command="" words i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "${{COMP_WORDS[i]}}" in
+      --root) ((i++)) ;;
+      -*) ;;
+      *) command="${{COMP_WORDS[i]}}"; break ;;
+    esac
+  done
+  case "$command" in
+    "") words="{" ".join(table)} --root --help --version" ;;
+{cases}
+  esac
+  COMPREPLY=()
+  if [[ -z "$command" || "$current" == -* ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  fi
+}}
+complete -o bashdefault -o default -F _holdfast holdfast
+"""
+
+
+def _zsh(table: dict[str, list[str]], summaries: dict[str, str]) -> str:
+    rows = "\n".join(f"    {_quoted(f'{name}:{summaries[name]}')}" for name in table)
+    cases = "\n".join(f"    {name}) compadd -- {' '.join(options)} ;;" for name, options in table.items())
+    return f"""#compdef holdfast
+_holdfast() {{
+  local -a commands
+  commands=(
+{rows}
+  )
+  if (( CURRENT == 2 )); then
+    _describe 'command' commands
+    return
+  fi
+  if [[ "${{words[CURRENT]}}" != -* ]]; then
+    _files
+    return
+  fi
+  case "${{words[2]}}" in
+{cases}
+  esac
+}}
+if (( $+functions[compdef] )); then compdef _holdfast holdfast; fi
+"""
+
+
+def _fish(table: dict[str, list[str]], summaries: dict[str, str]) -> str:
+    lines = [
+        f"complete -c holdfast -n __fish_use_subcommand -f -a {name} -d {_quoted(summaries[name])}" for name in table
+    ]
+    for name, options in table.items():
+        condition = _quoted(f"__fish_seen_subcommand_from {name}")
+        lines += [f"complete -c holdfast -n {condition} -l {option[2:]}" for option in options]
+    return "\n".join(lines) + "\n"
+
+
+def _powershell(table: dict[str, list[str]], _: dict[str, str]) -> str:
+    separator = "', '"
+    rows = "\n".join(f"    '{name}' = @('{separator.join(options)}')" for name, options in table.items())
+    return f"""Register-ArgumentCompleter -Native -CommandName holdfast -ScriptBlock {{
+  param($word, $ast, $position)
+  $table = [ordered]@{{
+{rows}
+  }}
+  $given = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object {{ "$_" }})
+  $command = $given | Where-Object {{ $table.Contains($_) }} | Select-Object -First 1
+  $choices = if ($command -and $command -ne $word) {{ $table[$command] }} else {{ $table.Keys }}
+  $choices | Where-Object {{ $_ -like "$word*" }} | ForEach-Object {{
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }}
+}}
+"""
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,18 +1,22 @@
-"""The tools ``search`` (short hits) and ``open`` (a hit in full, with its context)."""
+"""The tools ``search`` (short hits) and ``open`` (a hit in full, with its context), and the stored documents as
+resources: ``holdfast://documents/NAME``. Nothing here knows MCP.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
 
-from holdfast.errors import NotFound
+from holdfast.errors import NotFound, Refused
 from holdfast.text import recall
+from holdfast.text.plain import BOM
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_app.search.hits import SearchHit
+
 
 Arguments = Mapping[str, Any]
 
@@ -28,8 +32,8 @@ _DIGITS: Final = 12
 
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
-    """Hits, one line each, and how to read on. Raises: BadValue; NotFound; Unavailable."""
-    from holdfast.text.humanize import count
+    """What holds now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound; Unavailable."""
+    from holdfast_app.search.answer import in_short
     from holdfast_app.sessions.lookup import resolve
 
     kind, session = arguments.get("kind"), arguments.get("session")
@@ -41,29 +45,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
         since=arguments.get("since"),
         until=arguments.get("until"),
     )
-    warning = f"\n{hits.warning}" if hits.warning else ""
-    if hits.unread:
-        unread = recall.defuse(", ".join(hits.unread))
-        warning += f"\nSearched only up to the damage in {unread}. `holdfast doctor` checks it."
-    if not hits:
-        kept = memory.config.retention.of_turns
-        return f"No stored content matches. Try other words, or fewer conditions. {kept}{warning}"
-    instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
-    return (
-        f"{instead}{count(len(hits), 'hit')}, best first. `open` takes `name` and `place` and shows the whole.\n"
-        + recall.fence("\n".join(map(_line, hits)))
-        + warning
-    )
-
-
-def _line(hit: SearchHit) -> str:
-    from holdfast_app.sessions.lookup import short
-
-    timed = hit.kind in ("turn", "fact")  # others have their document's date
-    when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
-    name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
-    also = f" (also in {', '.join(place.where for place in hit.also[:2])})" if hit.also else ""
-    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}{also}"
+    return in_short(hits, memory.config.retention.of_turns)
 
 
 def open_place(memory: Holdfast, arguments: Arguments) -> str:
@@ -133,3 +115,50 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
 
 def _mark(opened: bool) -> str:
     return _OPENED if opened else " "
+
+
+PREFIX: Final = "holdfast://documents/"
+MIME_TYPE: Final = "text/markdown"
+
+
+def uri_of(name: str) -> str:
+    """A document's URI."""
+    return PREFIX + quote(name)
+
+
+def document_names(root: str) -> list[str]:
+    """All stored documents that are not withheld, sorted. Raises: any HoldfastError."""
+    from holdfast import Holdfast
+
+    with Holdfast.open(root) as memory:
+        return [name for name in memory.store.names() if not memory.store.is_withheld(name)]
+
+
+def read_document(root: str, uri: str) -> str:
+    """The document's text, masked like everything sent to a model, and fenced as data.
+
+    Raises: NotFound for another URI or a missing document; Refused for a withheld document or a name that is not
+    allowed; any HoldfastError.
+    """
+    from holdfast import Holdfast
+
+    if not uri.startswith(PREFIX):
+        raise _unknown(uri)
+    name = unquote(uri.removeprefix(PREFIX))
+    with Holdfast.open(root) as memory:
+        layout = memory.services.layout
+        # Where the store's folder is the project itself, only the layout's folders are holdfast's.
+        document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
+        if document is None:
+            raise _unknown(uri)
+        shown = memory.services.recalled_from(document)
+        if shown is None:
+            raise Refused(
+                "This document is withheld because this machine did not write it. It may have come with a clone.",
+                next_step=provenance.NEXT_STEP,
+            )
+        return recall.fence(shown.text.removeprefix(BOM))
+
+
+def _unknown(uri: str) -> NotFound:
+    return NotFound(f"There is no resource {uri[:200]!r}.", next_step="List the resources to find their names.")

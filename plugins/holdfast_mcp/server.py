@@ -24,7 +24,7 @@ from holdfast import __version__
 from holdfast.config import resolved, statefolder
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.plain import clean
-from holdfast_mcp import documents, sessions, tools
+from holdfast_mcp import searching, tools
 
 logger = logging.getLogger(__name__)
 
@@ -48,13 +48,7 @@ No secrets in any field."""
 
 def serve(root: str, *, session: str = "") -> None:
     """Serve the project at ``root`` on stdin and stdout until stdin is closed. Running calls are finished first."""
-    anyio.run(_serve, Desk(root, session=session))
-
-
-async def _serve(desk: Desk) -> None:
-    server = desk.server()
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    anyio.run(Desk(root, session=session).serve)
 
 
 class Desk:
@@ -64,11 +58,12 @@ class Desk:
         self._root = root
         self._session = session
         self._started = datetime.now(UTC)
+        self._told = False  # the notice comes once
         self._limit = anyio.CapacityLimiter(_CALLS)
 
-    def server(self) -> Server[dict[str, Any]]:
-        """The SDK's server with this desk's handlers."""
-        return Server(
+    async def serve(self) -> None:
+        """Run the SDK's server with this desk's handlers."""
+        server: Server[dict[str, Any]] = Server(
             "holdfast",
             version=__version__,
             title="holdfast",
@@ -79,6 +74,8 @@ class Desk:
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
 
     async def _aside(self, work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limit)
@@ -110,8 +107,9 @@ class Desk:
                 "next: Try again. If it fails again, ask the user to run `holdfast doctor` and check this server's log."
             )
             failed = True
-        if not self._guarded(caller):
-            text += f"\n\n{sessions.unguarded(caller.client)}"
+        if not self._told and not self._guarded(caller):
+            self._told = True
+            text += f"\n\n{tools.unguarded(caller.client)}"
         return clean(text), failed  # a lone surrogate, for example from a folder's name, would end the connection
 
     def _guarded(self, caller: tools.Caller) -> bool:
@@ -120,27 +118,27 @@ class Desk:
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
         state = statefolder.path(self._root, layout)
-        return sessions.latest(state, caller.client, caller.started) is not None
+        return tools.latest(state, caller.client, caller.started) is not None
 
     # resources
 
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        names = await self._resource(documents.names, self._root)
+        names = await self._resource(searching.document_names, self._root)
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=documents.uri_of(n), name=n, mime_type=documents.MIME_TYPE) for n in names]
+            resources=[types.Resource(uri=searching.uri_of(n), name=n, mime_type=searching.MIME_TYPE) for n in names]
         )
 
     async def _list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         one = types.ResourceTemplate(
-            uri_template=documents.PREFIX + "{+name}",
+            uri_template=searching.PREFIX + "{+name}",
             name="document",
             title="A stored document",
             description="One document of the memory as stored, fenced as data.",
-            mime_type=documents.MIME_TYPE,
+            mime_type=searching.MIME_TYPE,
         )
         return types.ListResourceTemplatesResult(resource_templates=[one])
 
@@ -148,8 +146,8 @@ class Desk:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await self._resource(documents.read, self._root, uri)
-        content = types.TextResourceContents(uri=uri, mime_type=documents.MIME_TYPE, text=text)
+        text = await self._resource(searching.read_document, self._root, uri)
+        content = types.TextResourceContents(uri=uri, mime_type=searching.MIME_TYPE, text=text)
         return types.ReadResourceResult(contents=[content])
 
     async def _resource(self, work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -6,17 +6,17 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import islice
 
-from holdfast_redaction.budget import SECONDS, Budget, RedactionFailed
-from holdfast_redaction.layers import context, pem, pii, presence, values
-from holdfast_redaction.layers.exact import ASIDE, Formats
+from holdfast.text.lazy import Lazy
+from holdfast_redaction.layers import blocks, context, pii, values
+from holdfast_redaction.layers.exact import Formats, Words
+from holdfast_redaction.layers.plain import plain_forms
 from holdfast_redaction.mark import Marker
-from holdfast_redaction.patterns import KINDS, Hit
+from holdfast_redaction.patterns import KINDS, SECONDS, Budget, Hit, RedactionFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from holdfast_redaction.layers.presence import Keywords
     from holdfast_redaction.rules.loader import UserRules
 
 #: Maximum searches after masking. The second finds nothing, except in odd input.
@@ -25,9 +25,12 @@ ROUNDS = 4
 _REPEATED = 100
 #: A secret of at least this length is also masked inside a longer word.
 _UNMISTAKABLE = 12
+_MARK = Lazy(r"\[REDACTED:[^\]]{0,110}\]?")
 _PERSONAL = frozenset(KINDS[1:])
 #: Characters per chunk, see :meth:`Scanner.in_chunks`.
 CHUNK_CHARS = 200_000
+#: Characters before and after a chunk that a rule may look at.
+_BEFORE, _BEHIND = 300, 8_000
 
 
 class Scanner:
@@ -53,67 +56,78 @@ class Scanner:
         self._allowed = allowed
         self._seconds = seconds
 
-    def find(self, text: str, keywords: Keywords | None = None) -> list[Hit]:
-        """All hits in text order, without overlaps. ``keywords`` are those that may occur, if known.
+    def find(self, text: str) -> list[Hit]:
+        """All hits in text order, without overlaps.
 
         Raises: RedactionFailed when a rule took too long, because the text may hold more.
         """
-        hits: list[Hit] = []
-        budget, lower = Budget(len(text), self._seconds), _lower(text)
-        self._search_area(text, lower, 0, len(text), keywords or presence.find(text, lower), budget, hits)
-        return self._judged(text, hits)
+        *_, hits = self.in_chunks(text)
+        return hits
 
     def in_chunks(self, text: str, size: int = CHUNK_CHARS) -> Iterator[list[Hit]]:
         """:meth:`find` in steps, so that a caller sees progress in a long text: empty lists, then all hits.
 
-        A hit begins in its chunk but may extend beyond it. Raises: like ``find``.
+        Raises: like ``find``.
         """
+        budget = Budget(len(text), self._seconds)
         hits: list[Hit] = []
-        start = 0
-        while start < len(text):
-            end = cut(text, start, size)
-            budget, lower = Budget(len(text), self._seconds), _lower(text)
-            first, last = max(0, start - ASIDE), end + ASIDE
-            keywords = presence.find(text[first:last], lower[first:last])
-            self._search_area(text, lower, start, end, keywords, budget, hits)
-            start = end
-            yield []
-        yield self._judged(text, hits)
-
-    def _judged(self, text: str, hits: list[Hit]) -> list[Hit]:
-        """``hits`` plus the user's rules' hits and the repetitions of secrets, in order and without overlaps."""
+        for plain in plain_forms(text):
+            start, length = 0, len(plain.text)
+            heads: list[int] = []
+            while start < length:
+                end = cut(plain.text, start, size)
+                hits += map(plain.back, self._in_area(plain.text, start, end, budget, heads))
+                start = end
+                if length > size:
+                    yield []
+            hits += map(plain.back, blocks.find(plain.text, heads))
+            budget.check("blocks")
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))
-        if not hits:
-            return hits
-        settled = self._settled(text, hits)
-        # Also from before they were merged, because a neighbour that overlaps a secret becomes one long hit with it.
-        again = _repeated(text, settled, hits)
-        return self._settled(text, settled + again) if again else settled
+        if hits:
+            settled = self._settled(text, hits)
+            # Also from before they were merged, because a secret and an overlapping neighbour become one long hit.
+            again = _repeated(text, settled, hits)
+            hits = self._settled(text, settled + again) if again else settled
+        yield hits
 
-    def _search_area(
-        self, text: str, lower: str, start: int, end: int, keywords: Keywords, budget: Budget, hits: list[Hit]
-    ) -> None:
-        hits += self._formats.find(text, lower, keywords, budget, start, end)
-        if text.find("-----BEGIN ", start, end) >= 0:
-            hits += pem.find(text)
-            budget.check("private-key")
-        hits += context.find(text, lower, budget, start, end, words=keywords.words)
+    def _in_area(self, text: str, start: int, end: int, budget: Budget, heads: list[int]) -> list[Hit]:
+        """The hits that begin in ``text[start:end]``, searched with the text around it. Adds the names that may head a
+        column to ``heads``."""
+        first, behind = max(0, start - _BEFORE), _BEHIND
+        while True:
+            last = min(len(text), end + behind)
+            found: list[int] = []
+            hits = self._search(text[first:last], budget, found)
+            if last == len(text) or all(hit.end < last - first for hit in hits if hit.start < end - first):
+                break
+            behind *= 8  # the last one goes on
+        heads += [first + head for head in found]
+        for hit in hits:
+            hit.start, hit.end = hit.start + first, hit.end + first
+        return [hit for hit in hits if start <= hit.start < end]
+
+    def _search(self, text: str, budget: Budget, heads: list[int]) -> list[Hit]:
+        lower = _lower(text)
+        words = Words(text)
+        hits = self._formats.find(text, lower, words, budget)
+        hits += context.find(text, lower, budget, words.lower, heads)
         if self._kinds:
-            hits += pii.find(text, lower, self._kinds, budget, start, end)
+            hits += pii.find(text, lower, self._kinds, budget)
+        return hits
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""
-        starts, ends = _marks(text) if values.MARK in text else ((), ())
+        marks = [found.span() for found in _MARK.finditer(text)] if values.MARK in text else []
         merged: list[Hit] = []
-        for hit in sorted(hits, key=_place) if len(hits) > 1 else hits:
-            if hit.rule in self._disabled or (starts and _overlaps(hit, starts, ends)):
+        for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
+            if hit.rule in self._disabled or (marks and _overlaps(hit, marks)):
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
             last = merged[-1] if merged else None
             if last and hit.start < last.end:
-                best = min(last, hit, key=_rank)
+                best = min(last, hit, key=lambda h: h.rank)
                 merged[-1] = Hit(last.start, max(last.end, hit.end), best.rule, best.rank, best.kind)
             else:
                 merged.append(hit)
@@ -130,18 +144,10 @@ def cut(text: str, start: int, size: int) -> int:
     return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
 
 
-def _rank(hit: Hit) -> int:
-    return hit.rank
-
-
-def _place(hit: Hit) -> tuple[int, int]:
-    return hit.start, -hit.end
-
-
-def _overlaps(hit: Hit, starts: Sequence[int], ends: Sequence[int]) -> bool:
+def _overlaps(hit: Hit, marks: list[tuple[int, int]]) -> bool:
     """Whether the hit overlaps an earlier redaction. Those are in order and do not touch."""
-    before = bisect_right(starts, hit.end - 1)
-    return before > 0 and ends[before - 1] > hit.start
+    before = bisect_right(marks, (hit.end - 1, marks[-1][1]))
+    return before > 0 and marks[before - 1][1] > hit.start
 
 
 def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
@@ -180,9 +186,8 @@ def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> 
 
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
     """Mask until nothing more is found. Raises: RedactionFailed, also when masking did not converge."""
-    keywords = presence.find(text, _lower(text))  # masking adds none
     for _ in range(ROUNDS + 1):
-        hits = scanner.find(text, keywords)
+        hits = scanner.find(text)
         if not hits:
             return text
         text = mask(text, hits, placeholder)
@@ -201,16 +206,3 @@ def _lower(text: str) -> str:
     if len(lower) != len(text):  # a few letters of other scripts become two
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     return lower
-
-
-def _marks(text: str) -> tuple[list[int], list[int]]:
-    """The start and end offsets of earlier redactions."""
-    starts, ends = [], []
-    at = text.find(values.MARK)
-    while at >= 0:
-        end = text.find("]", at, at + 120)
-        end = end + 1 if end >= 0 else at + len(values.MARK)
-        starts.append(at)
-        ends.append(end)
-        at = text.find(values.MARK, end)
-    return starts, ends

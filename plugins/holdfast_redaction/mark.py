@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast_redaction.budget import RedactionFailed
+from holdfast_redaction.patterns import RedactionFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,46 +1,22 @@
-"""Rules and hits. Plain classes, because this module is loaded at every agent event, where importing ``typing`` or
-``attrs`` would cost more than the search."""
+"""Rules, hits and a search's time limit. Plain classes, because this module is loaded at every agent event, where
+importing ``typing`` or ``attrs`` would cost more than the search."""
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import lru_cache
 from math import log2
+from time import monotonic, thread_time
+
+from holdfast.errors import Refused
 
 #: Kinds of findings for the policy: secrets, and kinds of personal data.
 KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
 
 
-class Rule:
-    """A format in the table. The comment at the top of ``rules.toml`` describes the fields.
-
-    ``check`` is "", "check", "random" or "secretlike".
-    """
-
-    __slots__ = ("after", "before", "before_max", "check", "entropy", "group", "id", "min_word", "overrides", "regex")
-
-    def __init__(
-        self,
-        id: str,  # noqa: A002 - the key's name in the common TOML form
-        regex: str,
-        group: int = 0,
-        entropy: float = 0.0,
-        before: str = "",
-        before_max: int = 0,
-        after: str = "",
-        check: str = "",
-        overrides: bool = False,
-        min_word: int = 0,
-    ) -> None:
-        self.id = id
-        self.regex = regex
-        self.group = group
-        self.entropy = entropy
-        self.before = before
-        self.before_max = before_max
-        self.after = after
-        self.check = check
-        self.overrides = overrides
-        self.min_word = min_word
+#: A format in the table. The comment at the top of ``rules.toml`` describes the fields. ``check`` is "", "check",
+#: "random" or "secretlike".
+Rule = namedtuple("Rule", "id regex group entropy before before_max after check overrides min_word")  # noqa: PYI024
 
 
 class Hit:
@@ -66,3 +42,36 @@ def entropy(text: str) -> float:
 @lru_cache(None)
 def _weighted(count: int) -> float:
     return count * log2(count)
+
+
+#: Seconds for one rule, plus seconds per million characters. The slowest rule needs less than a tenth of it on hostile
+#: text, so only a real runaway is stopped, even on a loaded machine.
+SECONDS = 2.0
+SECONDS_PER_MILLION = 4.0
+
+
+class RedactionFailed(Refused):
+    """A rule failed or took too long, so the text was not searched completely and must not be stored.
+
+    The message names the rule, never the text.
+    """
+
+
+class Budget:
+    """Measures the time between checks, because an unsearched rest may hold secrets. Only this thread's own time
+    counts, so a busy machine does not matter."""
+
+    def __init__(self, size: int, seconds: float = SECONDS) -> None:
+        self.limit_s = seconds + SECONDS_PER_MILLION * size / 1_000_000
+        self._first = thread_time()
+        self._last = monotonic()
+
+    def check(self, rule: str) -> None:
+        """Check ``rule`` after it ran. Raises: RedactionFailed when it took too long."""
+        now = monotonic()
+        if now - self._last > self.limit_s and thread_time() - self._first > self.limit_s:
+            raise RedactionFailed(
+                f"The redaction rule {rule!r} took {now - self._last:.1f} s, over its limit of {self.limit_s:.1f} s.",
+                next_step="Shorten the text, or switch the rule off with `[plugins.redaction] disable`.",
+            )
+        self._last = now

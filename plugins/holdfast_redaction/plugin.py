@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.api import hookimpl
 from holdfast.errors import ConfigError
-from holdfast_redaction.budget import SECONDS
 from holdfast_redaction.engine import CHUNK_CHARS, Scanner
 from holdfast_redaction.mark import Marker
-from holdfast_redaction.patterns import KINDS, Hit
+from holdfast_redaction.patterns import KINDS, SECONDS, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

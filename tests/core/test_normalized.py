@@ -11,7 +11,7 @@ from tests.support.growth import grows_less_than
 from holdfast.text.plain import normalized
 from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship import hostile
-from holdfast_app.privacy.text_search import Needle
+from holdfast_app.privacy.transforms import Needle
 
 PILE = "\u0301\u0316"
 

@@ -23,7 +23,7 @@ from holdfast.journal.capture import capture
 from holdfast.journal.journal import Journal
 from holdfast_app.checkup import adoption
 from holdfast_app.config import Config
-from holdfast_app.data_loss.losses import apart
+from holdfast_app.data_loss import apart
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")

@@ -196,7 +196,7 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
 
 def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many, project):
     from holdfast_app.checkup.mending import mend
-    from holdfast_app.data_loss.audit import every
+    from holdfast_app.data_loss import every
 
     memory = many(3)()
     memory.work.close("session-01")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.config import resolved, trust
-from holdfast_cli.project.withheld import Withheld
+from holdfast_cli.commands.trust import Withheld
 
 
 def trusted(project: Path) -> Path:

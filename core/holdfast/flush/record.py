@@ -43,7 +43,7 @@ def begin(attempt: Attempt) -> None:
     for one in (*session.unwritten, *([attempt.stated] if attempt.stated else [])):
         entries = refused_payloads.joined(entries, one)
     try:
-        attempt.marker = safety.begin(services.state, evolve(marker, stated=entries))
+        attempt.marker = safety.begin(services.state, evolve(marker, stated=entries), flush=old is not None)
     except HoldfastError as error:
         raise FlushRefused(
             f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",

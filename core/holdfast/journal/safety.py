@@ -15,9 +15,9 @@ and completes missing parts instead of writing a second block.
 
 It also carries every stated but refused payload, recorded before it is processed: first only its digest, then, if the
 gate admits it, the redacted payload. The marker is removed only when each payload is settled: fully stored, replaced by
-a later one, or overridden by an operator. A second copy is in ``state/stated/``, so that damage to the marker does not
-lose them. When no marker can be written, a note in :mod:`holdfast.journal.emergency_log` makes the session
-UNSAFE for every process.
+a later one, or overridden by an operator. After a failure they are also in ``state/stated/``, so that damage to the
+marker does not lose them. When no marker can be written, a note in :mod:`holdfast.journal.emergency_log` makes the
+session UNSAFE for every process.
 """
 
 from __future__ import annotations
@@ -123,8 +123,10 @@ def read(state: str, session_id: str) -> Marker | None:
     return _found(state, file_stem(session_id), session_id, emergency_log.of(state, file_stem(session_id)))
 
 
-def begin(state: str, marker: Marker) -> Marker:
-    """Write the marker, durably, and return it, with payloads that other processes stated meanwhile.
+def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False) -> Marker:
+    """Write the marker, durably, and return it, with payloads that other processes stated meanwhile. ``copy`` puts the
+    payloads into their second file, too. Without ``flush`` it outlives the process but no power cut, which is enough
+    before there is a plan: then nothing was written yet.
 
     Raises: Unavailable. Then the flush must not start. The session is noted in the reserve, if that can be written.
     """
@@ -135,7 +137,7 @@ def begin(state: str, marker: Marker) -> Marker:
             known = {one.digest for one in marker.stated}
             others = [one for one in (there.stated if there else ()) if one.digest not in known]
             marker = evolve(marker, stated=(*others, *marker.stated))
-            _write(state, marker)
+            _write(state, marker, flush=flush, copy=copy)
     except Unavailable:
         with suppress(Unavailable):
             emergency_log.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
@@ -146,18 +148,16 @@ def begin(state: str, marker: Marker) -> Marker:
     return marker
 
 
-def _write(state: str, marker: Marker) -> None:
-    path, copy = path_of(state, marker.session), _copy_of(state, file_stem(marker.session))
+def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True) -> None:
+    path, second = path_of(state, marker.session), _copy_of(state, file_stem(marker.session))
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
     record["stated"] = [asdict(one) for one in marker.stated]
     _keep_damaged(path)
-    if marker.stated:
+    if marker.stated and copy:
         private.make(state, _COPIES)
         table = {"session": marker.session, "stated": record["stated"]}
-        durable.replace(copy, json.dumps(table, ensure_ascii=False).encode("utf-8"))
-    elif os.path.lexists(copy):
-        durable.remove(copy)
-    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
+        durable.replace(second, json.dumps(table, ensure_ascii=False).encode("utf-8"))
+    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"), flush=flush)
 
 
 def _remove(state: str, session_id: str) -> None:
@@ -207,7 +207,7 @@ def failed(state: str, marker: Marker, *, error: str, next_step: str, target: st
     marker = evolve(
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
-    marker = begin(state, marker)
+    marker = begin(state, marker, copy=True)
     with suppress(Unavailable):
         emergency_log.add_away(state, file_stem(marker.session))
     return marker

@@ -152,7 +152,10 @@ def checked(caller: Caller, hook: str, value: Any) -> Any:
         items = value if isinstance(value, list | tuple) else ()
         kinds = " and ".join(sorted({type(one).__name__ for one in items}))
         returned = type(value).__name__ + (f" of {kinds}" if kinds else "")
-        raise CallFailed(caller, hook, f"it returned {returned}, which is the wrong type for this hook")
+        if inspect.isgenerator(value):
+            raise CallFailed(caller, hook, "it returned a generator; return a list, not a generator")
+        wanted = inspect.signature(getattr(hooks, hook)).return_annotation
+        raise CallFailed(caller, hook, f"it returned {returned}, and this hook returns {wanted}")
     return value
 
 
@@ -235,7 +238,10 @@ def cannot_be_used(caller: Caller, problem: str) -> PluginLoadFailed:
 def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], *, wrapper: bool) -> str:
     """Why an implementation cannot be called, or an empty string."""
     if hook not in (*OF_PLUGINS, *OF_BACKENDS):
-        return f"unknown hook {hook!r}"
+        from holdfast.text.humanize import nearest
+
+        near = nearest(hook, [*OF_PLUGINS, *OF_BACKENDS])
+        return f"it has no hook to call: {hook!r} is unknown" + (f", did you mean `{near}`" if near else "")
     if hook not in allowed:
         place = "a backend, an entry point in the group holdfast.backends" if hook in OF_BACKENDS else "a plugin"
         return f"{hook} belongs in {place}, and is never called here"
@@ -244,7 +250,7 @@ def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], 
     if wrapper and hook not in WRAPPABLE:
         return f"it wraps {hook}; wrappers could hide a failed save and are allowed only for {' and '.join(WRAPPABLE)}"
     if not wrapper and inspect.isgeneratorfunction(function):
-        return f"{hook} is a generator; return the whole result"
+        return f"{hook} is a generator; return a list, not a generator"
     known = inspect.signature(getattr(hooks, hook)).parameters
     for name, given in inspect.signature(function).parameters.items():
         if given.default is not given.empty:

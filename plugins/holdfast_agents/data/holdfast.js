@@ -1,33 +1,20 @@
-// Made by `holdfast install`; `holdfast uninstall` takes it out again.
-//
-// holdfast in opencode: context is compacted only after a verified flush. Every event goes to `holdfast-memory hook opencode`,
+// holdfast in opencode, or in its fork Kilo: context is compacted only after a verified flush. Every event goes to `holdfast-memory hook CLIENT`,
 // one process an event, JSON on its standard input. At compaction any other exit code than ALLOWED throws, and opencode
 // then makes no summary. opencode.json switches compaction off and this plugin switches it on, so that a plugin that does
 // not load (a syntax error, `--pure`) leaves it off.
-//
-// Plain JavaScript and `node:` imports: nothing is fetched. opencode calls every export as a plugin, so there is one.
-import { spawn } from "node:child_process"
+// opencode calls every export as a plugin, so there is one.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
 
-const PROGRAM = ["holdfast-memory"]
 // False where the user had switched compaction off before holdfast was installed: then it stays off.
 const LIFTS = true
-const MISSING =
-  "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `@INSTALL@`."
 const WITHOUT =
-  "To work without holdfast, delete .opencode/plugins/holdfast.js and take agent.compaction.disable out of opencode.json."
-// The exit code that allows a compaction. Code 0 comes from another program, or from an early exit.
-const ALLOWED = 10
-// How long each event may take. The program answers by itself well before.
-const LIMIT_MS = { compacting: 60_000, start: 25_000, compacted: 25_000, dispose: 25_000 }
-const DEFAULT_LIMIT_MS = 12_000
+  "To work without holdfast, delete ." + CLIENT + "/plugins/holdfast.js and take agent.compaction.disable out of " + CLIENT + ".json."
 const READ_LIMIT_MS = 15_000
 const TOAST_LIMIT_MS = 2_000
 // After an event that got no answer in time, the ones that are no gate are left out for a while.
 const PAUSE_MS = 60_000
-const MAX_CHARS = 200_000
 // Share of the context window up to which nothing is asked, so that no tool waits for an answer.
 const ROOM = 0.3
 // A longer conversation is handed over in a file of this user's, which is removed again.
@@ -222,65 +209,12 @@ export const Holdfast = async ({ client, directory, worktree }) => {
   }
 }
 
-// Runs the program once. Never rejects: `code` is null when there was no exit, `late` tells a time-out.
-function run(cwd, payload) {
-  const [program, ...words] = PROGRAM
-  return new Promise((resolve) => {
-    const answer = { code: null, stdout: "", stderr: "", late: false, error: "" }
-    let child
-    let timer
-    const finish = (changes) => {
-      clearTimeout(timer)
-      resolve({ ...answer, ...changes })
-    }
-    try {
-      // A group of its own on POSIX: a closed terminal does not take it along, and all of it can be ended.
-      const detached = process.platform !== "win32"
-      const allow = payload.event === "compacting" ? ["--allow", String(ALLOWED)] : []
-      child = spawn(program, [...words, "hook", "opencode", payload.event, ...allow], { cwd, detached, windowsHide: true, stdio: "pipe" })
-    } catch (error) {
-      finish({ error: String(error?.message ?? error) })
-      return
-    }
-    timer = setTimeout(() => {
-      end(child)
-      finish({ late: true })
-    }, LIMIT_MS[payload.event] ?? DEFAULT_LIMIT_MS)
-    child.stdout.setEncoding("utf8").on("data", (text) => (answer.stdout = (answer.stdout + text).slice(0, MAX_CHARS)))
-    child.stderr.setEncoding("utf8").on("data", (text) => (answer.stderr = (answer.stderr + text).slice(0, MAX_CHARS)))
-    child.on("error", (error) => finish({ error: error.code ?? error.message }))
-    child.on("close", (code, signal) => finish({ code, error: signal ?? "" }))
-    child.stdin.on("error", () => {}) // it ended without reading: its exit code says why
-    child.stdin.end(JSON.stringify(payload))
-  })
-}
-
-function end(child) {
-  try {
-    if (process.platform === "win32") child.kill()
-    else process.kill(-child.pid, "SIGKILL")
-  } catch {
-    child.kill("SIGKILL")
-  }
-}
-
-function problem(answer) {
-  if (answer.late) return `${PROGRAM.join(" ")} gave no answer in time. Run \`@PROGRAM@ doctor\`.`
-  if (answer.error === "ENOENT") return `${MISSING} ${WITHOUT}`
-  if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Run \`@PROGRAM@ doctor\`. ${WITHOUT}`
-  if (answer.code === 0) return `${PROGRAM.join(" ")} ended without an answer. Run \`@PROGRAM@ doctor\`.`
-  const said = answer.stderr.trim()
-  if ((answer.code === 2 || answer.code === 3) && said) return said
-  const ended = said || `holdfast ended with exit code ${answer.code}.`
-  return `${ended}\nRun \`@PROGRAM@ doctor\`. If that fails, reinstall it with \`@REPAIR@\`.`
-}
-
 // Whether the user's or the project's settings switch compaction off and are not the ones that `holdfast install` wrote.
 // Those name the protocol. An MCP server called holdfast may be the user's own.
 async function offElsewhere(...folders) {
-  const own = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "opencode")
+  const own = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), CLIENT)
   for (const folder of [own, ...folders]) {
-    for (const name of ["opencode.json", "opencode.jsonc"]) {
+    for (const name of [CLIENT + ".json", CLIENT + ".jsonc", "opencode.json", "opencode.jsonc"]) {
       const text = folder ? await readFile(join(folder, name), "utf8").catch(() => "") : ""
       if (!text.includes("holdfast-protocol.md") && /"compaction"\s*:\s*\{[^{}]*"disable"\s*:\s*true/.test(text)) return true
     }
@@ -298,13 +232,6 @@ function texts(parts) {
 function answerOf(messages) {
   const last = messages.findLastIndex((message) => message.info?.role === "user")
   return messages.slice(last + 1).flatMap((message) => texts(message.parts))
-}
-
-// At most MAX_CHARS of a text, ended between two words: no rule knows half a secret.
-function head(text) {
-  if (text.length <= MAX_CHARS) return text
-  const cut = text.slice(0, MAX_CHARS)
-  return cut.slice(0, Math.max(cut.lastIndexOf(" "), cut.lastIndexOf("\n"))) || cut
 }
 
 function within(ms, promise) {

@@ -1,14 +1,17 @@
-"""Claude Code's hook protocol, with payloads and every answer's effect.
+"""The hook protocols of Claude Code and Codex, with payloads and every answer's effect.
 
-Source: observed with 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser, and truncated JSON counts as
-text. So a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and one JSON object.
+Source: observed with Claude Code 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser, and truncated
+JSON counts as text. So a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and
+one JSON object. Codex 0.169.0 sends nearly the same payloads. At PreCompact any exit code except 0, and any key except
+``continue``, ``stopReason``, ``suppressOutput`` and ``systemMessage``, lets its compaction continue. So a block is exit
+0 with exactly two keys.
 """
 
 from __future__ import annotations
 
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Dialect, Event, Reply, text
-from holdfast_app.message_formats.excerpts import BACKGROUND, background_result
+from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,4 +113,22 @@ def spoken(kind: str, reply: Reply) -> Answer:
     return Answer(stdout=events.json_text(output)) if output else Answer()
 
 
-DIALECT = Dialect(CLIENT, LIMITS_S, GATED, parse, answer)
+def codex_event(payload: Mapping[str, object]) -> Event:
+    """The event in Codex's payload, which has no change of settings."""
+    event = parse(payload, "codex")
+    return event._replace(kind=events.OTHER) if event.kind == events.CONFIG else event
+
+
+def codex_answer(kind: str, reply: Reply) -> Answer:
+    """A block is exit 0 with ``{"continue": false, "stopReason": ...}`` and nothing else."""
+    if kind != events.COMPACTING:
+        return spoken(kind, reply)
+    block = {"continue": False, "stopReason": reply.block}
+    return Answer(stdout=events.json_text(block)) if reply.block else Answer()
+
+
+def dialect(client: str) -> Dialect:
+    """The protocol of ``claude-code`` or ``codex``. Codex limits SessionEnd to 3 s, whatever its settings say."""
+    if client == "codex":
+        return Dialect(client, {**LIMITS_S, events.END: 2.6}, GATED, codex_event, codex_answer)
+    return Dialect(client, LIMITS_S, GATED, parse, answer)

@@ -1,6 +1,6 @@
-"""The protocol between opencode's plugin and ``holdfast hook opencode``: one process per event, JSON on stdin.
+"""The protocol between a client's plugin and ``holdfast hook CLIENT``: one process per event, JSON on stdin.
 
-opencode has no command hooks. Its plugin (JavaScript, in this package) runs the command with
+opencode, Kilo and pi have no command hooks. A plugin (JavaScript, in this package) runs the command with
 ``{"event": EVENT, "sessionID": ID, "directory": FOLDER, ...}``:
 
 | EVENT | more keys |
@@ -11,8 +11,8 @@ opencode has no command hooks. Its plugin (JavaScript, in this package) runs the
 | ``idle`` | ``messages``, or ``parts`` of the last answer |
 | ``compacting``, ``compacted``, ``dispose`` | ``messages``; after a compaction also ``summary``, its text |
 
-``messages`` is the ``data`` that ``client.session.messages`` returned, as an array or the path to a file with it. It is
-always optional. Unknown keys and events are ignored; the other clients' names and keys are understood too.
+``messages`` is the conversation as opencode's server or pi's session has it, an array or the path to a file with it. It
+is always optional. Unknown keys and events are ignored; the other clients' names and keys are understood too.
 
 Exit 0 allows a compaction, and everything else blocks it: another exit, a signal, no answer in time. The process
 answers within 50 s, the plugin waits for 60 s. Elsewhere a failure is ignored. stdout is text for the system prompt,
@@ -28,7 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CLIENT = "opencode"
 GATED = (b'"compacting"', b'"PreCompact"')
 LIMITS_S = {
     events.COMPACTING: 50.0,
@@ -58,7 +57,7 @@ _KINDS = {
 }
 
 
-def parse(payload: Mapping[str, object]) -> Event:
+def parse(payload: Mapping[str, object], client: str = "opencode") -> Event:
     """The event in a payload. Kind ``other`` when its name is unknown."""
     name = text(payload, "event", "hook_event_name")
     native, agent = text(payload, "sessionID", "session_id"), text(payload, "agentID", "agent_id")
@@ -69,10 +68,10 @@ def parse(payload: Mapping[str, object]) -> Event:
         if isinstance(part, dict) and text(part, "text")
     )
     return Event(
-        client=CLIENT,
+        client=client,
         kind=_KINDS.get(name, events.OTHER),
         name=name,
-        session=events.session_of(CLIENT, native, agent),
+        session=events.session_of(client, native, agent),
         native=native,
         agent=agent,
         cwd=text(payload, "directory", "cwd"),
@@ -107,4 +106,6 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-DIALECT = Dialect(CLIENT, LIMITS_S, GATED, parse, answer)
+def dialect(client: str) -> Dialect:
+    """The protocol, for the sessions of ``client``."""
+    return Dialect(client, LIMITS_S, GATED, lambda payload: parse(payload, client), answer)

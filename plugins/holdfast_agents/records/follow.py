@@ -26,9 +26,8 @@ from holdfast.fs import paths
 from holdfast.text.plain import clean
 from holdfast_agents import turns
 from holdfast_agents.records import memo as memos
-from holdfast_app.message_formats.excerpts import NO_OUTPUT
-from holdfast_app.message_formats.reading import Reading, Transcript
-from holdfast_app.message_formats.summaries import SUMMARY
+from holdfast_app.message_formats.leaves import NO_OUTPUT
+from holdfast_app.message_formats.reading import SUMMARY, Reading, Transcript
 from holdfast_app.transcripts import opencode, read
 
 if TYPE_CHECKING:

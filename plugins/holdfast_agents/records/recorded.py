@@ -8,10 +8,12 @@ import re
 from datetime import UTC, datetime
 
 from holdfast.text import untrusted
-from holdfast_agents.clientfiles import claude_folder, codex_folder
+from holdfast_agents.clientfiles import claude_folder, codex_folder, pi_folder
 
 #: Limits for recordings that may belong to another project, in newest files and in rows at each file's start.
 _NEWEST, _FIRST = 50, 10
+#: Client -> its own folder, and the recordings below its folder ``sessions``, one per session with its working folder.
+_SESSIONS = {"codex": (codex_folder, ("*", "*", "*", "rollout-*.jsonl")), "pi": (pi_folder, ("*", "*.jsonl"))}
 
 
 def last(client: str, root: str) -> datetime | None:
@@ -33,8 +35,8 @@ def is_of(client: str, path: str, root: str) -> bool:
         if _folders(real):
             return _is_in(real, root)
         return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
-    if client == "codex":
-        sessions = os.path.join(os.path.realpath(codex_folder()), "sessions", "")
+    if client in _SESSIONS:
+        sessions = os.path.join(os.path.realpath(_SESSIONS[client][0]()), "sessions", "")
         return real.startswith(sessions) and _is_in(real, root)
     return False  # opencode's events contain their messages
 
@@ -50,9 +52,9 @@ def _recordings(client: str, root: str) -> list[str]:
         below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder, or a similarly named project
         inside = [path for path in sorted(below, key=_changed)[-_NEWEST:] if _is_in(path, root)]
         return glob.glob(os.path.join(projects, name, "*.jsonl")) + inside
-    if client == "codex":
-        sessions = os.path.join(glob.escape(codex_folder()), "sessions", "*", "*", "*", "rollout-*.jsonl")
-        newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
+    if client in _SESSIONS:
+        own, names = _SESSIONS[client]
+        newest = sorted(glob.glob(os.path.join(glob.escape(own()), "sessions", *names)), key=_changed)[-_NEWEST:]
         return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
     return []  # opencode keeps them all in one database
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast_agents.events import Event
-from holdfast_app.message_formats.blocks import text_of
+from holdfast_app.message_formats.messages import text_of
 from holdfast_app.message_formats.reading import mapping
 from holdfast_app.transcripts.rows import elements, is_document, lines
 

@@ -1,47 +1,55 @@
-"""Claude Code: hooks in settings.json, the ``/memory-update`` command, the skill, a rule and the MCP server.
+"""Claude Code: hooks in settings.json, a plugin whose module is asked before others, and what instructs the agent.
 
-Source of the hooks: observed with 2.1.330 and 2.1.197. Before a compaction a small script runs holdfast with a time
-limit and turns every failure into exit 2, which blocks on every version. 2.1.197 ignores ``onFailure``. The script is a
-file because Claude Code shows the whole command before each block's reason. Without its own time limit SessionEnd is
-killed after 1.4 s.
+Source: observed with 2.1.332, 2.1.330 and 2.1.197. Before a compaction a small script runs holdfast with a time limit
+and turns every failure into exit 2, which blocks on every version. 2.1.197 ignores ``onFailure`` and modules. It is a
+file because Claude Code shows the whole command before each block's reason. Without its own time limit SessionEnd
+is killed after 1.4 s. A module of another plugin may answer ``session.compact``, and then PreCompact is not run, so the
+plugin has a module too. Of several modules the one loaded first is asked first: those of ``--plugin-dir``, of installed
+plugins, of the user's skills folder, then of the project's.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import evolve
 
-from holdfast_agents.clientfiles import claude_folder
+from holdfast_agents.clientfiles import claude_folder, read_or_empty, table
 from holdfast_agents.setup import program, wording
-from holdfast_agents.setup.parts import Hooks, Part, Values, Whole
+from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks
+from holdfast_agents.setup.parts import Part, Values, Whole
 from holdfast_agents.setup.placing import Place
-from holdfast_agents.setup.where import Needed, Where
 
-CLIENT = "claude-code"
+NAME = "claude-code"
 #: Name shared by the plugin and its marketplace, which holds only this plugin.
 PLUGIN = "holdfast"
 #: The plugin's manifest, relative to its folder.
 MANIFEST = ".claude-plugin/plugin.json"
-#: Event -> its hook's settings. Time limits in seconds.
-EVENTS: dict[str, dict[str, Any]] = {
+#: Event -> seconds, or its hook's settings.
+EVENTS: dict[str, int | dict[str, Any]] = {
     "PreCompact": {
-        "command": "sh {guard} {program} hook claude-code PreCompact || exit 2",
+        "command": f"sh {{guard}} {{program}} hook {NAME} PreCompact || exit 2",
         "timeout": 60,
         "onFailure": "block",
     },
-    "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
-    "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
-    "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},
-    "PostToolUseFailure": {"command": "{program} hook claude-code", "timeout": 10},
-    "Stop": {"command": "{program} hook claude-code", "timeout": 10},
-    "PostCompact": {"command": "{program} hook claude-code", "timeout": 20},
-    "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},
-    "ConfigChange": {"command": "{program} hook claude-code", "timeout": 10},
+    "UserPromptSubmit": 10,
+    "SessionStart": 20,
+    "PostToolUse": 10,
+    "PostToolUseFailure": 10,
+    "Stop": 10,
+    "PostCompact": 20,
+    "SessionEnd": 30,
+    "ConfigChange": 10,
 }
-_FILE, _GUARD = "settings.json", ("hooks", "holdfast-guard.sh")
+SCRIPT = "hooks/holdfast-guard.sh"
+#: The module's plugin, in the skills folder, from where Claude Code loads plugins.
+_GATE, _MODULE = "skills/holdfast-gate", "hooks/compact.js"
+_MODULES: dict[tuple[str, ...], object] = {("modules",): ["./compact.js"]}
+_ABOUT = "Memory that survives compaction. Context is dropped only when it is durable."
 _TRUST = "Open `claude` in this folder once and trust the folder. Before that it runs no hooks."
 _SERVER_QUESTION = (
     "Claude Code then asks about the MCP server `holdfast`, with `continue without` preselected. Choose to use it if "
@@ -56,85 +64,68 @@ _ALLOW = ("permissions", "allow")
 _TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)"
 
 
-def needed(where: Where) -> Needed:
-    """See :func:`holdfast_agents.setup.clients.needed`."""
+def _needed(where: Where) -> Needed:
     base = where.root if where.in_project else claude_folder()
     inside = (".claude",) if where.in_project else ()
-    what = f"{len(EVENTS)} hooks, and permission to flush"
+    settings = os.path.join(*inside, "settings.json")
+    # Settings shared through git must not name a folder of this machine.
+    path = program.spelled((os.path.join(base, *SCRIPT.split("/")),))
     part = evolve(
-        hooks(where.program, _guard_path(where, base)),
+        hooks(NAME, where.program, EVENTS, guard=f'"$CLAUDE_PROJECT_DIR"/.claude/{SCRIPT}' if inside else path),
         listed={_ALLOW: f"Bash({program.spelled(where.program)} flush:*)"},
     )
-    settings = where.place(part, what, base, *inside, _FILE)
-    script = guard(f"take holdfast's hooks out of {settings.shown}")
-    places = [
-        settings,
-        where.place(Whole(body=script), "the time limit before a compaction", base, *inside, *_GUARD),
-        where.place(Whole(body=command()), "/memory-update", base, *inside, "commands", "memory-update.md"),
-        where.place(Whole(body=wording.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
-        where.place(Whole(body=wording.instructions()), "the protocol", base, *inside, "rules", "holdfast.md"),
-    ]
-    if not where.in_project:
-        started = shlex.join([*where.program, "mcp"])
-        by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {started}`."]
-        return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
-    by_hand = [_TRUST, _START_HERE]
-    if where.server:
-        by_hand.insert(1, _SERVER_QUESTION)
-        places.append(where.place(_server(where.program), "the MCP server", base, ".mcp.json"))
-    return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
-
-
-def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
-    """The hooks, which start the program ``words``. ``guard_path`` is the guard script, quoted for a shell."""
-
-    def command_of(template: str) -> str:
-        return program.command(template, words).replace("{guard}", guard_path)
-
-    groups = {
-        event: {"hooks": [{"type": "command", **hook, "command": command_of(hook["command"])}]}
-        for event, hook in EVENTS.items()
+    parts: dict[str, tuple[Part, str]] = {
+        "settings.json": (part, f"{len(EVENTS)} hooks, and permission to flush"),
+        SCRIPT: (
+            guard(f"take holdfast's hooks out of {settings if inside else os.path.join(base, settings)}"),
+            "the time limit before a compaction",
+        ),
+        "commands/memory-update.md": (_command(), "/memory-update"),
+        "skills/holdfast/SKILL.md": (Whole(body=wording.skill()), "the skill"),
+        "rules/holdfast.md": (Whole(body=wording.instructions()), "the protocol"),
+        f"{_GATE}/{MANIFEST}": (_manifest("holdfast-gate"), "a plugin that answers before later ones"),
+        f"{_GATE}/hooks/hooks.json": (Values(members=_MODULES), "its module's name"),
+        f"{_GATE}/{_MODULE}": (module(where.program), "its module"),
     }
-    return Hooks(client=CLIENT, groups=groups)
+    places = [where.place(part, what, base, *inside, *name.split("/")) for name, (part, what) in parts.items()]
+    by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {_started(where.program)}`."]
+    if inside:
+        by_hand = [_TRUST, *([_SERVER_QUESTION] if where.server else []), _START_HERE]
+        if where.server:
+            places.append(where.place(_server(where.program), "the MCP server", base, ".mcp.json"))
+    return Needed(client=NAME, places=tuple(places), by_hand=tuple(by_hand))
 
 
-def guard(without: str) -> str:
+def guard(without: str) -> Whole:
     """The guard script. ``without`` is an imperative clause: how to work without holdfast."""
-    return program.filled(wording.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without))
+    return Whole(body=program.filled(wording.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without)))
 
 
-def command() -> str:
-    """The ``/memory-update`` command."""
-    return wording.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
+def module(words: tuple[str, ...], script: str = f"../../{SCRIPT}") -> Whole:
+    """The module, which starts the program ``words``. ``script`` is the guard's path from the plugin's folder."""
+    text = program.filled(wording.data("claude-module.js"))
+    return Whole(body=text.replace('["holdfast-memory"]', json.dumps(list(words))).replace("SCRIPT", script))
 
 
 def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place, ...]:
     """The same as a plugin directory in ``folder``. ``claude --plugin-dir DIR`` takes it for one session, and it is a
     marketplace of that one plugin. ``server`` includes the MCP server."""
-    from holdfast import __version__
-
-    manifest: dict[tuple[str, ...], object] = {
-        ("name",): PLUGIN,
-        ("version",): __version__ if __version__[:1].isdigit() else "0.0.0",
-        ("description",): "Memory that survives compaction. Context is dropped only when it is durable.",
-        ("author",): {"name": "holdfast"},
-        ("license",): "MIT",
-    }
-    about = manifest[("description",)]
     market: dict[tuple[str, ...], object] = {
         ("name",): PLUGIN,
         ("owner",): {"name": "holdfast"},
-        ("description",): about,
-        ("plugins",): [{"name": PLUGIN, "source": "./", "description": about}],
+        ("description",): _ABOUT,
+        ("plugins",): [{"name": PLUGIN, "source": "./", "description": _ABOUT}],
     }
-    script = '"${CLAUDE_PLUGIN_ROOT}"/hooks/holdfast-guard.sh'
     parts: dict[str, Part] = {
-        MANIFEST: Values(members=manifest),
+        MANIFEST: _manifest(PLUGIN),
         ".claude-plugin/marketplace.json": Values(members=market),
         "README.md": Whole(body=wording.data("plugin-readme.md")),
-        "hooks/hooks.json": hooks(words, script),
-        "hooks/holdfast-guard.sh": Whole(body=guard("run `claude plugin uninstall holdfast`")),
-        "commands/memory-update.md": Whole(body=command()),
+        "hooks/hooks.json": evolve(
+            hooks(NAME, words, EVENTS, guard=f'"${{CLAUDE_PLUGIN_ROOT}}"/{SCRIPT}'), members=_MODULES
+        ),
+        SCRIPT: guard("run `claude plugin uninstall holdfast`"),
+        _MODULE: module(words, SCRIPT),
+        "commands/memory-update.md": _command(),
         "skills/holdfast/SKILL.md": Whole(body=wording.skill()),
     }
     if server:
@@ -145,14 +136,57 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
     )
 
 
-def _guard_path(where: Where, base: str) -> str:
-    """The guard script's path for a shell. Settings shared through git must not name a folder of this machine."""
-    if where.in_project:
-        return f'"$CLAUDE_PROJECT_DIR"/.claude/{"/".join(_GUARD)}'
-    return program.spelled((os.path.join(base, *_GUARD),))
+def _problems(where: Where) -> Iterator[Problem]:
+    """Problems with the guard script and the module, and settings that switch all hooks off."""
+    places = {one.path.replace(os.sep, "/"): one for one in _needed(where).places}
+    script, code = (next(one for path, one in places.items() if path.endswith(end)) for end in (SCRIPT, _MODULE))
+    for place, needs, bodies in (
+        (script, "and the hook for PreCompact needs it", [script.part.show()]),
+        (code, "so a module of another plugin may compact first", [module(w).body for w in program.KNOWN]),
+    ):
+        text = read_or_empty(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
+        if not text:
+            yield Problem(f"{place.shown} is missing or empty, {needs}.", unguarded=place is script)
+        elif text not in bodies:
+            yield Problem(f"{place.shown} differs from this version's script.", unguarded=place is script)
+    names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(claude_folder(), "settings.json"))
+    for name in names:
+        if table(os.path.join(where.root, name)).get("disableAllHooks") is True:
+            yield Problem(f"`disableAllHooks` in {name} switches all hooks off.", next_step="Remove it there.")
+
+
+def _manifest(name: str) -> Values:
+    from holdfast import __version__
+
+    version = __version__ if __version__[:1].isdigit() else "0.0.0"
+    about = {"name": name, "version": version, "description": _ABOUT, "author": {"name": "holdfast"}, "license": "MIT"}
+    return Values(members={(key,): value for key, value in about.items()})
+
+
+def _command() -> Whole:
+    return Whole(body=wording.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS))
+
+
+def _started(words: tuple[str, ...]) -> str:
+    return shlex.join([*words, "mcp"])
 
 
 def _server(words: tuple[str, ...]) -> Values:
     first, *rest = words
     entry = ("mcpServers", "holdfast")
     return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, server=entry)
+
+
+CLIENT = Client(
+    name=NAME,
+    shown="Claude Code",
+    program="claude",
+    folder=claude_folder,
+    seen="2.1.332",
+    reads_parents=False,
+    elsewhere="a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); ",
+    around="`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
+    "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
+    needed=_needed,
+    problems=_problems,
+)

@@ -1,28 +1,20 @@
-"""The supported clients, and the setup that guards each of them."""
+"""The clients that holdfast can be installed in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from holdfast_agents.setup import claude_code, codex, opencode, program
-from holdfast_agents.setup.where import Needed, Where
+from holdfast_agents.setup import claude_code, codex, opencode, pi, program
+from holdfast_agents.setup.client import Client, Where
 
-#: Client -> its name for people.
-CLIENTS: Final[Mapping[str, str]] = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "opencode"}
-SCOPES: Final = ("project", "user")
-_SETUPS: Final[Mapping[str, Callable[[Where], Needed]]] = {
-    "claude-code": claude_code.needed,
-    "codex": codex.needed,
-    "opencode": opencode.needed,
+#: Client by name, the ones that can block first.
+CLIENTS: Final[Mapping[str, Client]] = {
+    one.name: one for one in (claude_code.CLIENT, codex.CLIENT, opencode.OPENCODE, opencode.KILO, pi.CLIENT)
 }
+SCOPES: Final = ("project", "user")
 
 
 def where(root: str, scope: str) -> Where:
     """The project at ``root``, or the user's own settings."""
     return Where(root=root, scope=scope, program=program.words(scope))
-
-
-def needed(client: str, where: Where) -> Needed:
-    """The setup for ``client``, a member of :data:`CLIENTS`."""
-    return _SETUPS[client](where)

@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from typing import Any
+import tomllib
+from collections.abc import Iterator
 
-from holdfast_agents.clientfiles import codex_folder
+from holdfast.text import untrusted
+from holdfast_agents.clientfiles import at, codex_folder, read_or_empty, table
 from holdfast_agents.setup import program, wording
-from holdfast_agents.setup.parts import MARK, Hooks, Section, Whole
-from holdfast_agents.setup.where import Needed, Where, worktrees
+from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks, worktrees
+from holdfast_agents.setup.parts import MARK, Section, Whole, ours
 from holdfast_memory import DISTRIBUTION, REPAIR
 
-CLIENT = "codex"
+NAME = "codex"
 #: Event -> seconds.
 EVENTS = {
-    "PreCompact": 60,
     "UserPromptSubmit": 10,
     "SessionStart": 20,
     "PostToolUse": 10,
@@ -29,8 +30,7 @@ EVENTS = {
     "PostCompact": 20,
     "SessionEnd": 3,
 }
-_PLAIN = "{program} hook codex"
-_GATE = f"{_PLAIN} PreCompact"  # named on the command line, so that an unreadable event is refused too
+_GATE = "{program} hook codex PreCompact"  # named on the command line, so that an unreadable event is refused too
 #: The shell's reasons when holdfast cannot answer. Without quotes and backticks, which a shell would interpret.
 MISSING = (
     f"holdfast keeps the context: the program {DISTRIBUTION} is not installed here, or not on the PATH of Codex. "
@@ -65,34 +65,24 @@ _SECTION = ("<!-- holdfast: begin -->", "<!-- holdfast: end -->")
 _TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again.", "# holdfast: end")
 
 
-def needed(where: Where) -> Needed:
-    """See :func:`holdfast_agents.setup.clients.needed`."""
+def _needed(where: Where) -> Needed:
     base = where.root if where.in_project else codex_folder()
     inside = (".codex",) if where.in_project else ()
     skills = (base if where.in_project else os.path.expanduser("~"), ".agents", "skills")
     update = wording.memory_update("the words after this name", name="memory-update")
+    words = where.program
+    gate = {"command": guarded(words), "timeout": 60, "commandWindows": program.command(_GUARDED_WINDOWS, words)}
+    groups = hooks(NAME, words, {"PreCompact": gate, **EVENTS})
     places = [
-        where.place(hooks(where.program), f"{len(EVENTS)} hooks", base, *inside, "hooks.json"),
+        where.place(groups, f"{len(groups.groups)} hooks", base, *inside, "hooks.json"),
         where.place(_instructions(), "the protocol", base, "AGENTS.md"),
         where.place(Whole(body=wording.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
         where.place(Whole(body=update), "$memory-update", *skills, "memory-update", "SKILL.md"),
     ]
     if where.server:
-        places.insert(1, where.place(_server(where.program), "the MCP server", base, *inside, "config.toml"))
-    by_hand = (_TRUST, worktrees(CLIENT)) if where.in_project else (_TRUST,)
-    return Needed(client=CLIENT, places=tuple(places), by_hand=by_hand)
-
-
-def hooks(words: tuple[str, ...]) -> Hooks:
-    """The hooks, which start the program ``words``."""
-    groups: dict[str, dict[str, Any]] = {}
-    for event, timeout in EVENTS.items():
-        hook = {"type": "command", "command": program.command(_PLAIN, words), "timeout": timeout}
-        if event == "PreCompact":
-            hook["command"] = guarded(words)
-            hook["commandWindows"] = program.command(_GUARDED_WINDOWS, words)
-        groups[event] = {"hooks": [hook]}
-    return Hooks(client=CLIENT, groups=groups)
+        places.insert(1, where.place(_server(words), "the MCP server", base, *inside, "config.toml"))
+    by_hand = (_TRUST, worktrees(NAME)) if where.in_project else (_TRUST,)
+    return Needed(client=NAME, places=tuple(places), by_hand=by_hand)
 
 
 def guarded(words: tuple[str, ...]) -> str:
@@ -112,3 +102,48 @@ def _server(words: tuple[str, ...]) -> Section:
 def _instructions() -> Section:
     begin, end = _SECTION
     return Section(begin=begin, end=end, body=wording.protocol())
+
+
+def _problems(where: Where) -> Iterator[Problem]:
+    """Problems with its trust. It runs hooks only after its user accepted them, and only in a trusted folder."""
+    place = _needed(where).places[0]
+    config = os.path.join(codex_folder(), "config.toml")
+    try:
+        settings = untrusted.from_toml(read_or_empty(config).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
+        return
+    step = "Open `codex` in this folder and choose `Trust all and continue`."
+    used = os.path.isdir(codex_folder())  # a colleague may use Codex although this user does not
+    if where.in_project and not _trusts_folder(settings, where.root):
+        yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
+    indexes = [index for index, _ in ours(table(place.path), NAME, "PreCompact")]
+    keys = [f"{name}:pre_compact:{index}" for name in (place.path, os.path.realpath(place.path)) for index in indexes]
+    states = [at(settings, ("hooks", "state", key)) for key in keys]
+    if not any(isinstance(s, dict) and s.get("trusted_hash") and s.get("enabled") is not False for s in states):
+        yield Problem("Its hooks are installed but not trusted, so Codex silently skips them.", used, step)
+
+
+def _trusts_folder(settings: dict[str, object], root: str) -> bool:
+    """Whether Codex trusts ``root`` or a folder above it."""
+    while True:
+        for name in (root, os.path.realpath(root)):
+            if at(settings, ("projects", name, "trust_level")) == "trusted":
+                return True
+        if root == os.path.dirname(root):
+            return False
+        root = os.path.dirname(root)
+
+
+CLIENT = Client(
+    name=NAME,
+    shown="Codex",
+    program="codex",
+    folder=codex_folder,
+    seen="0.169.0",
+    elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
+    around="hooks or a folder that it does not trust; its compaction cannot be switched off. When a compaction is "
+    "blocked, `codex exec` says only `turn interrupted`: `holdfast status` shows the reason",
+    needed=_needed,
+    problems=_problems,
+)

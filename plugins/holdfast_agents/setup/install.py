@@ -5,24 +5,27 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from holdfast_agents.setup import model as model_choice
 from holdfast_agents.setup import placing
-from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed
+from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast_agents.setup.client import Needed, Where
     from holdfast_agents.setup.placing import Done
-    from holdfast_agents.setup.where import Needed, Where
 
 #: The client and the scope.
 WHERE = (
@@ -38,9 +41,10 @@ WHERE = (
 
 @Command(
     "Guard a client",
-    "add holdfast's hooks to Claude Code, opencode or Codex",
+    "add holdfast's hooks to a coding agent",
     argument("client", nargs="?", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
     WHERE[1],
+    flag("--all", "every client that is found on this machine"),
     flag("--print", "print the files and their content; write nothing"),
     one_of(
         argument(
@@ -54,6 +58,7 @@ WHERE = (
     ),
     argument("--plugin-dir", metavar="DIR", help="claude-code: create a plugin directory in DIR instead"),
     examples=(
+        "holdfast install",
         "holdfast install claude-code",
         "holdfast install opencode --print",
         "holdfast install codex --scope user",
@@ -64,14 +69,58 @@ WHERE = (
     "\nInstalling again changes nothing. `holdfast doctor` shows whether the hooks run.",
 )
 def install(call: Call) -> Answer:
-    """Put the hooks into the client's settings, and set the project up."""
+    """Put the hooks into a client's settings, and set the project up. Without a name, into those that the user picks
+    from the ones on this machine."""
+    model_choice.read(call.args)
+    if call.args.client is not None and not call.args.all:
+        return _install(call)
+    answers = []
+    for name in _picked(call):
+        call.args.client = name
+        answers.append(_install(call))
+
+    def show(out: Term) -> None:
+        for number, one in enumerate(answers):
+            out.say("\n" if number else "")
+            assert callable(one.text)
+            one.text(out)
+
+    return Answer({"clients": [one.data for one in answers]}, show)
+
+
+def _picked(call: Call) -> list[str]:
+    """The clients on this machine, or those that the user names on a terminal. Raises: UsageError for none."""
+    found = [one for one in CLIENTS.values() if shutil.which(one.program) or os.path.isdir(one.folder())]
+    if call.args.client or call.args.plugin_dir is not None:
+        raise UsageError("--all takes no client and no --plugin-dir.", next_step="Leave one of them out.")
+    if not found:
+        raise UsageError("No client was found on this machine.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
+    names = [one.name for one in found]
+    if call.args.all:
+        return names
+    kinds = {one.holds: [other.name for other in found if other.holds == one.holds] for one in found}
+    listed = "; ".join(f"{', '.join(names)} ({holds})" for holds, names in kinds.items())
+    if not can_ask() or call.json:
+        step = f"Run `holdfast install --all`, or name one of: {', '.join(CLIENTS)}."
+        raise UsageError(f"The client is missing. Found here: {listed}.", next_step=step)
+    sys.stderr.write(f"Found here: {listed}.\nInstall in which? [names; Enter for all] ")
+    sys.stderr.flush()
+    words = sys.stdin.readline().replace(",", " ").split()
+    unknown = [word for word in words if word not in CLIENTS]
+    if unknown:
+        raise UsageError(f"{unknown[0]!a} is not a client.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
+    return list(dict.fromkeys(words)) or names
+
+
+def _install(call: Call) -> Answer:
     args = call.args
-    model_choice.read(args)
+    if args.model == "":
+        args.model = args.client
     where = evolve(where_of(call), server=_can_serve())
     as_plugin = args.plugin_dir is not None
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
-    wanted = _plugin(call, where) if as_plugin else needed(args.client, where)
+    wanted = _plugin(call, where) if as_plugin else CLIENTS[args.client].needed(where)
     if args.print:
         return _printed(wanted, args.model)
     done = placing.put_in(wanted.places)
@@ -83,8 +132,9 @@ def install(call: Call) -> Answer:
         by_hand = [*_missing_program(where), *by_hand, *_next_steps(where)]
         by_hand += [model_choice.step(args.client)] if not login and model_choice.lacks(call, call.root) else []
 
+    name = CLIENTS[args.client].shown
+
     def show(out: Term) -> None:
-        name = CLIENTS[args.client]
         place = out.bold(home_short(where.root) if where.in_project else "all your projects")
         changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
         headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"
@@ -116,13 +166,15 @@ def install(call: Call) -> Answer:
 def uninstall(call: Call) -> Answer:
     """Take holdfast's hooks out of the client's settings."""
     where = where_of(call)
-    done = placing.take_out(needed(call.args.client, where).places)
+    done = placing.take_out(CLIENTS[call.args.client].needed(where).places)
 
     def show(out: Term) -> None:
         gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
         place = home_short(where.root) if where.in_project else "your own settings"
         state = "no longer guarded" if gone else "not guarded, so nothing was changed"
-        out.say(f"{out.mark('ok' if gone else 'dot')} {CLIENTS[call.args.client]} is {state} in {out.bold(place)}")
+        out.say(
+            f"{out.mark('ok' if gone else 'dot')} {CLIENTS[call.args.client].shown} is {state} in {out.bold(place)}"
+        )
         say_files(out, [d for d in done if d.fate is not placing.Fate.ABSENT])
         if gone:
             out.say("\n  The memory is still there. From now on this client drops context without a flush.")
@@ -228,11 +280,11 @@ def _plugin(call: Call, where: Where) -> Needed:
     """The plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
     from holdfast.text import untrusted
     from holdfast_agents import clientfiles
-    from holdfast_agents.setup.claude_code import CLIENT, MANIFEST, PLUGIN, plugin
-    from holdfast_agents.setup.where import Needed
+    from holdfast_agents.setup.claude_code import MANIFEST, NAME, PLUGIN, plugin
+    from holdfast_agents.setup.client import Needed
 
     args = call.args
-    if args.client != CLIENT:
+    if args.client != NAME:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
     if args.model is not None:
         raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
@@ -248,4 +300,4 @@ def _plugin(call: Call, where: Where) -> Needed:
         f"Try it for one session: `claude --plugin-dir {shown}`.",
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
     )
-    return Needed(client=CLIENT, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)
+    return Needed(client=NAME, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)

@@ -27,9 +27,9 @@ class _Login(NamedTuple):
 
 
 LOGINS: Final = {
-    "claude-code": _Login("claude", "claude_cli", CLIENTS["claude-code"]),
-    "codex": _Login("codex", "codex_cli", CLIENTS["codex"]),
-    "opencode": _Login("opencode", "opencode_cli", CLIENTS["opencode"]),
+    "claude-code": _Login("claude", "claude_cli", CLIENTS["claude-code"].shown),
+    "codex": _Login("codex", "codex_cli", CLIENTS["codex"].shown),
+    "opencode": _Login("opencode", "opencode_cli", CLIENTS["opencode"].shown),
     "gemini": _Login("gemini", "gemini_cli", "Gemini CLI"),
 }
 _QUESTION: Final = """\
@@ -44,10 +44,9 @@ def read(args: Namespace) -> None:
     before the client's name. Raises: UsageError."""
     if args.client is None and args.model in CLIENTS:
         args.client, args.model = args.model, ""
-    if args.client is None:
-        raise UsageError("The client is missing.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
-    args.model = args.client if args.model == "" else args.model
-    if args.model is not None and args.model not in LOGINS:
+    if args.client is not None and args.model == "":
+        args.model = args.client
+    if args.model and args.model not in LOGINS:
         raise UsageError(
             f"--model takes {', '.join(LOGINS)}, not {args.model!a}.",
             next_step='For a model with a key, see docs/facts.md, "Extraction by a model".',
@@ -58,7 +57,8 @@ def chosen(call: Call, root: str) -> str:
     """The login to switch on, by ``--model``, or as the user answers on a terminal; otherwise empty."""
     if call.args.model is not None:
         return str(call.args.model)
-    is_here = shutil.which(LOGINS[call.args.client].program) is not None
+    login = LOGINS.get(call.args.client)
+    is_here = login is not None and shutil.which(login.program) is not None
     return _asked(call.args.client, root) if is_here and can_ask() and not call.json and lacks(call, root) else ""
 
 
@@ -72,18 +72,20 @@ def lacks(call: Call, root: str) -> bool:
 
 def step(client: str) -> str:
     """The manual step that switches a model on."""
+    name = client if client in LOGINS else "claude-code"
     return (
         "No model reads your conversations, so memory keeps only statements. "
-        f"`holdfast install {client} --model` uses {LOGINS[client].shown}'s own login for it."
+        f"`holdfast install {client} --model{'' if name == client else f' {name}'}` uses {LOGINS[name].shown}'s own "
+        "login for it."
     )
 
 
 def switch_on(root: str, name: str) -> dict[str, str]:
     """Enable a login in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast_app.settings import effective
+    from holdfast_app.settings import project
 
     key = f"plugins.{LOGINS[name].plugin}.enabled"
-    return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
+    return {"key": key, "file": home_short(project.change(root, key, True, user=True))}
 
 
 def _asked(client: str, root: str) -> str:

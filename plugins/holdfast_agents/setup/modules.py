@@ -1,9 +1,9 @@
 """Finds Claude Code plugins whose modules hook ``session.compact``, so that compaction need not ask PreCompact.
 
 The files are read as text, bounded in number and size, and never run. A plugin is a folder with ``hooks/hooks.json``
-that lists ``modules``. It may be in Claude Code's own folder, in a marketplace that its settings name, or in the
-project. Source: observed with 2.1.332. A plugin given with ``--plugin-dir`` leaves no trace in the settings, and an
-event name that a module composes is not found.
+that lists ``modules``. It may be in Claude Code's own folder, its skills, a marketplace that its settings name, or in
+the project. holdfast's own module is left out. Source: observed with 2.1.332. A plugin given with ``--plugin-dir``
+leaves no trace in the settings, and an event name that a module composes is not found.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from holdfast_agents.clientfiles import claude_folder, read_or_empty, table
+from holdfast_agents.setup import program
+from holdfast_agents.setup.claude_code import SCRIPT, module
 
 EVENT: Final = b"session.compact"
 _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
@@ -43,9 +45,10 @@ def compacting(root: str) -> list[Module]:
         name = key.partition("@")[0]
         enabled[name] = enabled.get(name, False) or on is True
     modules: dict[str, Module] = {}
+    own = [one.body.encode() for words in program.KNOWN for one in (module(words), module(words, SCRIPT))]
     for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
         for path, _ in islice(_walk(start), _FOLDERS):
-            if _hooks_compaction(path):
+            if _hooks_compaction(path, own):
                 manifest = table(os.path.join(path, ".claude-plugin", "plugin.json"))
                 name = str(manifest.get("name") or os.path.basename(path))
                 modules.setdefault(name, Module(name, path, enabled.get(name)))
@@ -61,8 +64,7 @@ def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> Iterator
     named = [entry for one in settings for entry in _members(one.get("extraKnownMarketplaces")).values()]
     for path in (
         *(_members(entry).get("installPath") for entry in entries),
-        plugins,
-        os.path.join(project, "plugins"),
+        *(os.path.join(place, name) for place in (home, project) for name in ("skills", "plugins")),
         *(_members(entry).get("installLocation") for entry in marketplaces),
         *(_members(_members(entry).get("source")).get("path") for entry in named),
     ):
@@ -77,12 +79,12 @@ def _walk(start: str) -> Iterator[tuple[str, list[str]]]:
         yield path, sorted(names)
 
 
-def _hooks_compaction(path: str) -> bool:
+def _hooks_compaction(path: str, own: list[bytes]) -> bool:
     """Whether the folder is a plugin with modules, and any of its code names the event."""
     if not table(os.path.join(path, "hooks", "hooks.json")).get("modules"):
         return False
     files = (os.path.join(folder, name) for folder, names in _walk(path) for name in names if name.endswith(_CODE))
-    return any(EVENT in read_or_empty(file) for file in islice(files, _FILES))
+    return any(EVENT in text and text not in own for text in map(read_or_empty, islice(files, _FILES)))
 
 
 def _members(value: object) -> dict[str, Any]:

@@ -42,6 +42,10 @@ class Part(ABC):
     def show(self) -> str:
         """The part as a user would add it manually."""
 
+    @abstractmethod
+    def is_in(self, text: str) -> bool:
+        """Whether the text has the part, even if an edited or an older one."""
+
     def foreign(self, text: str) -> bool:
         """Whether the file is not holdfast's, so that it is left alone."""
         return False
@@ -94,6 +98,9 @@ class Values(Part):
             return ()
         return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
 
+    def is_in(self, text: str) -> bool:
+        return any(element in text for element in self.listed.values())
+
     def _may_change(self, settings: object, path: tuple[str, ...]) -> bool:
         value = at(settings, path)
         return value is None or path != self.server or is_server(value)
@@ -137,6 +144,12 @@ class Hooks(Values):
     def show(self) -> str:
         return self.put("", "")
 
+    def is_in(self, text: str) -> bool:
+        try:
+            return bool(self._groups_with_ours(text, ""))
+        except ConfigError:
+            return "holdfast" in text  # settings that cannot be read
+
     def _groups_with_ours(self, text: str, name: str) -> dict[str, list[object]]:
         """Events with groups that contain a holdfast hook, and these groups."""
         with_ours = {
@@ -155,6 +168,17 @@ class Hooks(Values):
                 for n in reversed(ours):
                     text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
         return _pruned(text, ("hooks", event), name)
+
+
+def ours(settings: object, client: str, event: str) -> list[tuple[str, object]]:
+    """Groups with a holdfast hook, each with Codex's index ``GROUP:HOOK``."""
+    groups = at(settings, ("hooks", event))
+    return [
+        (f"{index}:{number}", group)
+        for index, group in enumerate(groups if isinstance(groups, list) else ())
+        for number, hook in enumerate(hooks_of(group))
+        if is_ours(hook, client)
+    ]
 
 
 def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
@@ -227,6 +251,9 @@ class Section(Part):
     def show(self) -> str:
         return f"{self.begin}\n{self.body.strip()}\n{self.end}\n"
 
+    def is_in(self, text: str) -> bool:
+        return self.begin in text
+
     def _place(self, text: str, name: str) -> tuple[int, int] | None:
         """Start and end of the section, with its line end. Raises: ConfigError for an incomplete section."""
         starts, ends = (
@@ -259,6 +286,9 @@ class Whole(Part):
 
     def show(self) -> str:
         return self.body
+
+    def is_in(self, text: str) -> bool:
+        return MARK in text
 
     def foreign(self, text: str) -> bool:
         return bool(text.strip()) and MARK not in text

@@ -16,6 +16,8 @@ PLAIN = (DISTRIBUTION,)
 #: The command that installs holdfast, for messages about a missing program.
 INSTALL = f"pip install {DISTRIBUTION}"
 THIS = nested.THIS
+#: The commands that start this installation. Any other is another installation's, or was edited.
+KNOWN = (PLAIN, THIS)
 _TEXTS = {"PROGRAM": DISTRIBUTION, "REPAIR": REPAIR, "INSTALL": INSTALL}
 
 

@@ -202,16 +202,13 @@ def source_of(text: str, turns: Iterable[Turn]) -> str:
     found = ""
     for message in reversed([m for turn in turns for m in turn.messages]):
         said = _squeezed(message.text)
-        if message.role == "tool" and (wanted in said or _holds_most(said, words)):
+        has_most = len(words & set(said.split())) >= _ALIKE * len(words)
+        if message.role == "tool" and (wanted in said or (has_most and instructs_anywhere(said))):
             name = _NO_NAME.sub(" ", message.tool).strip()[:60].strip()
             return f"a result of {name}" if name else "a tool result"
         if wanted in said and not found:
             found = "an answer of the agent" if message.role == "assistant" else "a message of the client"
     return found
-
-
-def _holds_most(said: str, words: set[str]) -> bool:
-    return len(words & set(said.split())) >= _ALIKE * len(words) and instructs_anywhere(said)
 
 
 def may_stay(text: str, turns: Iterable[Turn]) -> bool:
@@ -318,7 +315,7 @@ def _plain(text: str) -> str:
     if not text.isascii():
         text = _visible(text).translate(_LIKES)
         text = _without(normalized("NFD", text), lambda c: unicodedata.category(c) == "Mn")
-    return _SPELLED.sub(_joined, text).casefold()
+    return _SPELLED.sub(lambda found: "".join(filter(str.isalnum, found[0])), text).casefold()
 
 
 def _visible(text: str) -> str:
@@ -336,10 +333,6 @@ def _referred(found: re.Match[str]) -> str:
     number = found[1]
     code = int(number[1:], 16) if number[0] == "x" else int(number)
     return chr(code) if 32 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else found[0]
-
-
-def _joined(found: re.Match[str]) -> str:
-    return "".join(c for c in found[0] if c.isalnum())
 
 
 def _squeezed(text: str) -> str:

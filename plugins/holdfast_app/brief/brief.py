@@ -26,12 +26,11 @@ from holdfast.journal.safety import Marker
 from holdfast.text import conflicts, recall
 from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
-from holdfast_app import upkeep
+from holdfast_app import data_loss, upkeep
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns, uncommitted
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
-from holdfast_app.data_loss import losses
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -120,10 +119,10 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     """See :meth:`holdfast.Holdfast.load`."""
     if max_chars is not None and (not isinstance(max_chars, int) or max_chars < 1):
         raise ValueError("max_chars must be a whole number of 1 or more")
-    receipts = losses.newest_receipts(services)
+    receipts = data_loss.newest_receipts(services)
     fixed = [services.layout.name(one) for one in (Surface.HANDOFF, Surface.MEMORY, Surface.USER, *THREE_FILES)]
     handoff_name, memory_name, user_name, *protocol = fixed
-    reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
+    reading = _Reading(services, [*fixed, *_near(services)], data_loss.documents(services, receipts))
     session = services.gate.identifier(session) if session else ""
     held = reading.text(handoff_name)
     entries, torn = reading.work(held, handoff_name)
@@ -201,8 +200,21 @@ def _text(
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
         Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
+        Part(name=known.ASK, text=_asked(brief, closed) if session else "", rank=4, optional=True),
     ]
     return fitted(parts, facts, max_chars, Witness(services).is_own)
+
+
+def _asked(brief: Brief, closed: handoff.Work | None) -> str:
+    entries = [*brief.work, *([closed] if closed else [])]
+    notes = [text for _, text in brief.notes[::-1]]
+    return known.questions(
+        brief.memory,
+        notes,
+        rejected=any(one.rejected for one in entries) or any("- Rejected: " in text for text in notes),
+        blocked=bool(brief.blockers),
+        ruled=bool(brief.rules),
+    )
 
 
 def _notices(services: Services, reading: _Reading, memory: str, session: str) -> Iterator[str]:
@@ -283,10 +295,10 @@ def _losses(
     """State kept elsewhere, unresolved merges in ``texts``, damaged documents, and what the newest receipts lack."""
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
-        *losses.apart(services.root, services.state),
+        *data_loss.apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
         *reading.damaged.values(),
-        *(one for one in losses.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
+        *(one for one in data_loss.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
     )
 
 
@@ -316,7 +328,7 @@ class _Reading:
             self._stored, self.facts = dict(found.documents), found.facts
         except Corrupt:  # intact documents are shown all the same
             self._stored = {name: self._try(name, partial(store.read, name)) for name in names}
-            self.facts = self._try(losses.facts_name(services), lambda: list(store.backend.facts())) or []
+            self.facts = self._try(data_loss.facts_name(services), lambda: list(store.backend.facts())) or []
         self.facts = store.known_facts(self.facts)
 
     @property
@@ -337,9 +349,9 @@ class _Reading:
         handoff, the whole entries and the open work of the last receipts."""
         if name not in self.damaged and (read := self._try(name, lambda: _work(text, name))) is not None:
             return read
-        from holdfast_app.data_loss import audit
+        from holdfast_app import data_loss
 
-        found = (*audit.open_work(self._services), *handoff.salvaged(text))
+        found = (*data_loss.open_work(self._services), *handoff.salvaged(text))
         return tuple(handoff.newest({work.session: work for work in found}.values())), ""
 
     def text(self, name: str) -> str:

@@ -6,7 +6,6 @@ Plugins check their own parts. An exception becomes a failed check, so that it c
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,11 +21,10 @@ from holdfast.journal import journal, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
-from holdfast_app import upkeep
-from holdfast_app.checkup import documents, mending
-from holdfast_app.checkup.results import fail, failed, good, looked, repaired, warn
-from holdfast_app.data_loss import audit
-from holdfast_app.data_loss.losses import apart
+from holdfast_app import data_loss, upkeep
+from holdfast_app.checkup import mending
+from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
+from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
@@ -86,8 +84,8 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     """The checks that read the store. When its server is unavailable, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks = {
-        "documents": documents.readable(memory, repair=repair),
-        "conflicts": documents.unmerged(memory.services, repair=repair),
+        "documents": mending.readable(memory, repair=repair),
+        "conflicts": mending.unmerged(memory.services, repair=repair),
         "stored": _stored(memory, repair=repair),
         "facts": _facts(memory),
         "provenance": _provenance(memory),
@@ -225,7 +223,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
     be asked, so only this machine's files are checked."""
-    found = audit.here(memory.services) if away else audit.every(memory.services)
+    found = data_loss.here(memory.services) if away else data_loss.every(memory.services)
     if not found and not away:
         yield good("all acknowledged data is present")
     if not repair:
@@ -290,9 +288,7 @@ def _git(root: str) -> Iterator[Check]:
             named = b"merge=holdfast" in file.read(1 << 16)
     except FileNotFoundError:
         return
-    if not named or gitrun.run(root, "rev-parse", "--git-dir", timeout_s=5) is None:
-        return
-    if gitrun.run(root, "config", "merge.holdfast.driver", timeout_s=5) is None:
+    if named and gitrun.top(root) and not gitrun.setting(root, "merge.holdfast.driver"):
         message = ".holdfast/.gitattributes names a merge driver that this clone does not have."
         yield warn(message, "Run `holdfast init --git` in this clone.")
 
@@ -344,9 +340,12 @@ def _is_dreaming(memory: Holdfast) -> bool:
 
 def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
+    scanned = discovery.scan()
+    plugins = {(f.name, f.distribution) for f in scanned if f.group == discovery.PLUGINS and f.name in enabled}
     checks: list[Check] = []
-    for found in discovery.scan():
-        if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
+    for found in scanned:
+        is_wanted = found.distribution == discovery.OWN or (found.name, found.distribution) in plugins
+        if found.group == discovery.CHECKS and is_wanted:
             checks += _named(found.name, _asked(found, memory))
     return checks
 
@@ -405,7 +404,8 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
     loose = []
     if sys.platform != "win32":  # access follows the user's own folder there
         for folder, _, names in os.walk(state):
-            loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
+            found = (folder, *(os.path.join(folder, name) for name in names))
+            loose += [path for path in found if not os.path.islink(path) and os.lstat(path).st_mode & 0o077]
     told = "the folder is private to this user and machine"
     if not exposed and not loose:
         yield good(told)
@@ -421,8 +421,3 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
         if loose:
             message = f"{len(loose)} private files can be read by other users of this machine."
             yield warn(message, "`holdfast doctor --repair` closes them.")
-
-
-def _open_to_others(path: str) -> bool:
-    mode = os.lstat(path).st_mode
-    return not stat.S_ISLNK(mode) and bool(mode & 0o077)

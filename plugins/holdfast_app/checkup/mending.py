@@ -1,31 +1,227 @@
-"""Restores missing note blocks, the handoff and decided lines from the receipts in the journals.
+"""Checks documents and facts, makes a damaged one readable, merges both sides of a git conflict, and restores missing
+note blocks, the handoff and decided lines from the receipts in the journals.
 
 A block is restored as it was written, without an operator's override. Text that only a person or a dream wrote is lost,
-and the result reports it. Nothing is overwritten: blocks are appended, and only missing documents are created.
+and the result reports it. A text changed here is kept in ``state/damaged`` or ``state/conflicts``.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from attrs import evolve
 
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
-from holdfast.fs import durable, private
+from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.models import CuratedEntry, Payload, StateMutation
+from holdfast.models import Check, CuratedEntry, Outcome, Payload, StateMutation
+from holdfast.storage import Capability
+from holdfast.text import conflicts
 from holdfast.text.humanize import count
-from holdfast_app.checkup.documents import facts_again
-from holdfast_app.data_loss import audit
+from holdfast_app import data_loss
 from holdfast_app.durable_queue import tally
 from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:
+    from holdfast import Holdfast
     from holdfast.flush.interfaces import Loss
     from holdfast.models import Receipt
     from holdfast_app.services import Services
+
+
+def good(message: str) -> Check:
+    """It works."""
+    return Check(name="", outcome=Outcome.OK, message=message)
+
+
+def repaired(message: str) -> Check:
+    """It works again."""
+    return evolve(good(message), repaired=True)
+
+
+def warn(message: str, next_step: str) -> Check:
+    """Work can continue."""
+    return Check(name="", outcome=Outcome.WARN, message=message, next_step=next_step)
+
+
+def fail(message: str, next_step: str) -> Check:
+    """Work cannot continue."""
+    return Check(name="", outcome=Outcome.FAIL, message=message, next_step=next_step)
+
+
+def failed(error: HoldfastError) -> Check:
+    """The check's own error."""
+    return fail(error.message, error.next_step or "Correct it, then try again.")
+
+
+def looked(name: str, results: Iterator[Check]) -> tuple[list[Check], HoldfastError | None]:
+    """The named checks of ``results`` up to an error, which is the last check, and the error. It cannot hide the
+    others."""
+    found: list[Check] = []
+    problem: HoldfastError | None = None
+    try:
+        for result in results:
+            found.append(result if result.name else evolve(result, name=name))  # noqa: PERF401 - those before an error stay
+    except HoldfastError as error:
+        problem = error
+    except OSError as error:
+        problem = durable.unavailable(error, error.filename or name, "look at")
+    if problem is not None:
+        found.append(evolve(failed(problem), name=name))
+    return found, problem
+
+
+#: Documents that are never empty, because holdfast only appends to them.
+_GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
+_BY_HAND = "Keep the right lines and remove the markers"
+
+
+def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Check each document, and with ``repair`` repair those that cannot be read."""
+    count = broken = 0
+    for name in memory.store.names():
+        count += 1
+        try:
+            try:
+                _read_document(memory, name, repair=repair)
+            except Corrupt:
+                told = mend_document(memory.services, name) if repair else ""
+                if not told:
+                    raise
+                _read_document(memory, name, repair=repair)
+                yield repaired(told)
+        except HoldfastError as error:
+            if isinstance(error, Unavailable) and memory.services.is_remote:
+                raise  # each further document would wait for the server as long
+            broken += 1
+            yield failed(error)
+    for blocked in _blocked(memory):
+        broken += 1
+        yield failed(blocked)
+    if not broken:
+        yield good(f"{count:,} readable" if count else "none yet")
+
+
+def _read_document(memory: Holdfast, name: str, *, repair: bool) -> None:
+    """Raises: as the store; Corrupt, too, when the text cannot be right."""
+    document = memory.store.read(name)
+    surface = memory.services.layout.surface_of(name)
+    if document and not document.text and surface in _GROWING:
+        step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
+        raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
+    if document and repair and surface is Surface.HANDOFF and not conflicts.find(document.text):
+        handoff.parse(document.text, name)  # otherwise the handoff's check reports it
+
+
+def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:
+    """Why the next flush could not write its documents, like a file in place of their folder. One error per folder."""
+    services = memory.services
+    if services.is_remote:
+        return  # its names have no folders
+    today = services.clock().date()
+    seen = {name.rpartition("/")[0] for name in memory.store.names()}
+    unusable: list[str] = []
+    for surface in services.layout.base.documents:
+        name = services.layout.name(surface, today)
+        folder = name.rpartition("/")[0]
+        if folder not in seen and not folder.startswith(tuple(unusable)) and not name.endswith("/"):
+            seen.add(folder)
+            try:
+                memory.store.read(name)
+            except HoldfastError as error:
+                unusable.append(f"{folder}/")
+                yield error
+
+
+def mend_document(services: Services, name: str) -> str:
+    """Repair the document, and return a sentence about it; empty when this store keeps no file that can be repaired.
+
+    A handoff gets its whole entries and the open work of the last receipts. Other text stays, with a replacement
+    character for each byte that is not UTF-8. Raises: Refused, PluginError; Corrupt; Unavailable.
+    """
+    path = os.path.join(services.root, services.config.storage.path, *name.split("/"))
+    path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    if Capability.LOCAL_FILES not in services.store.backend.capabilities or not os.path.isfile(path):
+        return ""
+    with durable.reporting(name, "read"):
+        data = safeopen.read(path, private=False)
+    aside = _keep(services, "damaged", f"{name.replace('/', '~')}.damaged-{crc32(data):08x}", data)
+    text = data.decode("utf-8", "replace").replace("\0", "")
+    what = "bytes that are not text were replaced"
+    if services.layout.surface_of(name) is Surface.HANDOFF:
+        entries = handoff.newest(
+            {w.session: w for w in (*data_loss.open_work(services), *handoff.salvaged(text))}.values()
+        )
+        text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=name)
+        what = f"it has {len(entries)} open from its whole entries and the last receipts"
+    durable.replace(path, text.encode())
+    return f"{name} can be read again: {what}. The damaged file is {aside}"
+
+
+def _keep(services: Services, folder: str, name: str, data: bytes) -> str:
+    """Keep a copy in the private folder. Returns its place. Raises: Unavailable."""
+    durable.replace(os.path.join(private.make(services.state, folder), name), data)
+    return f"state/{folder}/{name}"
+
+
+def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
+    """Documents and facts that a git merge left in two versions, or that were cut. Raises: Corrupt when a side of the
+    handoff cannot be read; Refused; Unavailable."""
+    for name in services.store.names():
+        try:
+            document = services.store.read(name)
+        except Corrupt:
+            continue  # the check of documents reports it
+        told = conflicts.described(name, document.text) if document else ""
+        if not told or document is None:
+            continue
+        surface = services.layout.surface_of(name)
+        if surface is None or surface not in (*_GROWING, Surface.HANDOFF):
+            yield fail(told, f"{_BY_HAND}.")
+        elif not repair:
+            yield fail(told, f"{_BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
+        else:
+            data = document.text.encode()
+            _keep(services, "conflicts", f"{name.replace('/', '~')}.{crc32(data):08x}", data)
+            text = _merged(surface, name, document.text)
+            text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
+            services.store.replace(surface, name, text, document.revision)
+            yield repaired(f"{name} now has both sides of the merge, and a backup was kept")
+    damage = None if services.is_remote else services.store.backend.check(thorough=True).damage
+    if damage is not None and not repair:
+        yield fail(damage.message, damage.next_step)
+    elif damage is not None:
+        name = services.config.storage.facts
+        _keep(services, "conflicts", f"{name.replace('/', '~')}.{crc32(damage.data):08x}", damage.data)
+        again = facts_again(services)
+        yield repaired(f"{name} can be read again, and a backup was kept. Stated facts put back: {again}")
+
+
+def _merged(surface: Surface, name: str, text: str) -> str:
+    if surface is not Surface.HANDOFF:
+        return conflicts.both(text)
+    entries: dict[str, handoff.Work] = {}
+    for version in conflicts.sides(text):
+        for work in handoff.parse(version, name):
+            entries.setdefault(work.session, work)
+    return handoff.render(entries.values())
+
+
+def facts_again(services: Services) -> int:
+    """Repair the facts, and store again those stated in payloads since a call last removed or changed a fact. Earlier
+    facts may have been removed on purpose, and the fact log does not hold their text. Returns how many are new."""
+    backend = services.store.backend
+    backend.repair()
+    before = len(list(backend.facts()))
+    services.facts.restore(data_loss.flushes(services))
+    return len(list(backend.facts())) - before
+
 
 _INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
 
@@ -38,7 +234,7 @@ class Mended(NamedTuple):
 
 
 def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
-    """Repair as much as possible. ``losses`` come from :func:`holdfast_app.data_loss.audit.every`. Raises only the
+    """Repair as much as possible. ``losses`` come from :func:`holdfast_app.data_loss.every`. Raises only the
     store's errors. Repairs made until then stay."""
     for loss in losses:
         try:
@@ -54,14 +250,14 @@ def _facts(services: Services, loss: Loss) -> Mended:
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:
-    put_back = services.outbox.restore(audit.flushes(services))
+    put_back = services.outbox.restore(data_loss.flushes(services))
     tally.accept(services.private(private.OUTBOX))
     return Mended(f"{loss.message} {put_back} handed to the forges again")
 
 
 def _spooled(services: Services, loss: Loss) -> Mended:
     """Keep again the flushes that no server has, from the journals."""
-    again, aside = services.spool.restore(audit.unshipped(services))
+    again, aside = services.spool.restore(data_loss.unshipped(services))
     tally.accept(services.private(private.SPOOL))
     damaged = f"; damaged lines moved to state/spool.damaged-*: {aside}" if aside else ""
     return Mended(f"{loss.message} Flushes kept again from the journals: {again}{damaged}")
@@ -77,11 +273,6 @@ def _unproved(services: Services, loss: Loss) -> Mended:
     return Mended(f"{loss.message} No journal holds its text, so it was recorded as deleted")
 
 
-def _damaged(services: Services, loss: Loss) -> Mended:
-    """A document that could be repaired is repaired by now."""
-    return Mended(loss.message.rstrip("."), whole=False)
-
-
 def _journal(services: Services, loss: Loss) -> Mended:
     stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
     if file_stem(stem) == stem:
@@ -95,7 +286,7 @@ def _block(services: Services, loss: Loss) -> Mended:
     receipt = loss.receipt
     if receipt is None or not receipt.summary:
         return Mended(f"{loss.message} The journal does not hold its text", whole=False)
-    block, header = audit.rebuilt(receipt), notes.header(receipt.at.date())
+    block, header = notes.of_receipt(receipt), notes.header(receipt.at.date())
     surface, block_id = Surface.DAILY, receipt.flush_id
     if loss.written is not None and loss.written.surface == Surface.TRAIL:
         surface, block_id = Surface.TRAIL, block_id.partition("-")[0]
@@ -127,7 +318,7 @@ def _document(services: Services, loss: Loss) -> Mended:
     """A whole document: the handoff or a curated document."""
     surface = loss.written.surface if loss.written is not None else ""
     if surface == Surface.HANDOFF:
-        entries = audit.open_work(services)
+        entries = data_loss.open_work(services)
         _create(services, surface, loss.name, handoff.render(entries))
         number = f"{len(entries)} open" if entries else "nothing open"
         return Mended(f"{loss.name} is rebuilt from the last receipts, with {number}")
@@ -142,8 +333,8 @@ def _document(services: Services, loss: Loss) -> Mended:
 
 def _decided(services: Services, surface: str) -> Iterator[CuratedEntry]:
     """Curated lines from flushes, in flush order."""
-    for receipt in sorted(audit.receipts(services), key=lambda r: r.at):
-        for block in notes.blocks(audit.rebuilt(receipt)):
+    for receipt in sorted(data_loss.receipts(services), key=lambda r: r.at):
+        for block in notes.blocks(notes.of_receipt(receipt)):
             for item in block.items(surface):
                 found = _INSTEAD.fullmatch(item)
                 if found is not None:
@@ -163,7 +354,8 @@ _MENDERS: Mapping[str, Callable[[Services, Loss], Mended]] = {
     "spooled": _spooled,
     "lines": _lines,
     "unproved": _unproved,
-    "damaged": _damaged,
+    # A document that could be repaired is repaired by now.
+    "damaged": lambda _, loss: Mended(loss.message.rstrip("."), whole=False),
     "journal": _journal,
     "block": _block,
 }

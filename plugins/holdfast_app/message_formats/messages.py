@@ -1,19 +1,149 @@
 """The plain form of a custom loop: ``{"role", "content"}``, one row each, as one array, or under ``messages``.
 
 Tool calls are read in three common shapes: ``tool_calls`` with rows of role ``tool``, content blocks, and items of the
-Responses interface. Source: request formats of the Chat Completions, Messages and Responses interfaces.
+Responses interface. A Codex rollout holds such items, too. Source: request formats of the Chat Completions, Messages
+and Responses interfaces, and rollouts of Codex 0.169.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final
 
-from holdfast_app.message_formats import responses
-from holdfast_app.message_formats.blocks import take_content, text_of
-from holdfast_app.message_formats.excerpts import clean
-from holdfast_app.message_formats.leaves import readable, says
-from holdfast_app.message_formats.reading import Reading, is_moment, mapping, row_key
+from holdfast.text import untrusted
+from holdfast_app.message_formats.leaves import STRUCTURE, block_text, clean, has_words, leaf_text, readable, says
+from holdfast_app.message_formats.reading import Reading, mapping, moment_of, row_key
+
+#: ``caller`` shows that the model itself made the call.
+_TOOL_USE: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
+_RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
+
+
+def text_of(content: object) -> str:
+    """A content value's text blocks. Pictures and files are named in brackets, and the rest is left out."""
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in content if isinstance(content, list | tuple) else [content]:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict) and isinstance(block.get("text"), str):
+            parts.append(block["text"])
+    return "\n".join(parts)
+
+
+def take_content(
+    reading: Reading, role: str, content: object, *, key: str, at: datetime, change: Callable[[str], str] = str
+) -> None:
+    """Add the contents of ``content``, in order. ``change`` is applied to each string.
+
+    The first block keeps the row's ``key``; the others get ``key#n``, where n is their position. A text block's other
+    members become a separate message, so that the text is recognised wherever it appears.
+    """
+    for number, block in enumerate(content if isinstance(content, list | tuple) else [content]):
+        own = f"{key}#{number}" if number else key
+        if isinstance(block, str):
+            reading.say(role, change(block), key=own, at=at)
+        elif isinstance(block, dict):
+            _take_block(reading, role, block, key=own, at=at, change=change)
+        elif isinstance(block, list | tuple):
+            reading.say(role, readable(block, change), key=own, at=at)
+        elif block is not None:
+            reading.say(role, leaf_text(block), key=own, at=at, aside=True)
+
+
+def _take_block(
+    reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
+) -> None:
+    kind = clean(block.get("type"))
+    rest = ""
+    if "thinking" in kind or kind == "reasoning":
+        reading.think(block, key=key, at=at, change=change)
+    elif kind.endswith("tool_use"):
+        reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)
+        rest = readable(block, change, but=_TOOL_USE)
+    elif kind.endswith("tool_result"):
+        failed = block.get("is_error") is True
+        call_id = block.get("tool_use_id")
+        reading.answer(block.get("content"), key=key, call_id=call_id, at=at, failed=failed, change=change)
+        rest = readable(block, change, but=_RESULT)
+    else:
+        text, rest = block_text(dict(block), change)
+        reading.say(role, text, key=key, at=at, aside=not has_words(block))
+    reading.say(role, rest, key=f"{key}#rest", at=at)
+
+
+#: Items that only the provider can read, or that repeat other rows.
+BOOKKEEPING: Final = frozenset({"item_reference", "compaction", "compaction_summary", "ghost_snapshot"})
+_ANSWERED: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})  # a web search never is
+_ARGUMENTS: Final = ("arguments", "input", "action")
+_KNOWN: Final = frozenset({*STRUCTURE, "name", *_ARGUMENTS, "internal_chat_message_metadata_passthrough"})
+_ANSWER: Final = frozenset({*STRUCTURE, "output", "internal_chat_message_metadata_passthrough"})
+_MAX_PREAMBLE_CHARS: Final = 500
+_EXIT_CODE: Final = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
+
+
+def take_item(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -> bool:
+    """Add the item's contents; False when it has no type, or an unknown role."""
+    kind = clean(item.get("type"))
+    if not kind or kind == "message" or "role" in item:
+        return False
+    call_id = item.get("call_id")
+    rest = ""
+    if kind in BOOKKEEPING:
+        reading.leave_out(kind)
+        rest = readable(item) if says(item) else ""
+    elif kind == "reasoning":
+        reading.think(item, key=key, at=at)
+    elif kind.endswith("_call_output"):
+        output, failed = _result(item.get("output"))
+        reading.answer(output, key=key, call_id=call_id, at=at, failed=failed)
+        rest = readable(item, but=_ANSWER)
+    elif kind.endswith("_call"):
+        name = item.get("name") or kind.removesuffix("_call")
+        used = next((member for member in _ARGUMENTS if member in item), "")
+        awaited = call_id if kind in _ANSWERED else None
+        reading.call(name, parsed(item.get(used)), key=key, call_id=awaited, at=at)
+        rest = readable(item, but=_KNOWN - {*_ARGUMENTS} | {used})
+    elif has_words({name: value for name, value in item.items() if name not in STRUCTURE}):
+        reading.say("system", f"[{kind}]\n{readable(item, but=STRUCTURE)}", key=key, at=at)
+    else:
+        return False
+    reading.say("system", rest, key=f"{key}#rest", at=at)
+    return True
+
+
+def parsed(given: object) -> object:
+    """A call's arguments, which some interfaces send as JSON in a string."""
+    if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
+        try:
+            return untrusted.from_json(given)
+        except ValueError:
+            return given
+    return given
+
+
+def _result(output: object) -> tuple[object, bool]:
+    """A tool's output, without the client's preamble, and whether it failed."""
+    failed = False
+    if isinstance(output, dict) and ("content" in output or "output" in output):
+        success = output.get("success")
+        failed = success is False
+        name = "content" if "content" in output else "output"
+        rest = {key: value for key, value in output.items() if key != name and (key != "success" or says(success))}
+        output = [*([rest] if has_words(rest) else []), output[name]]
+        if len(output) == 1:
+            output = output[0]
+    if not isinstance(output, str):
+        return output, failed
+    preamble, marker, printed = output.partition("Output:\n")
+    code = _EXIT_CODE.search(preamble) if marker and len(preamble) < _MAX_PREAMBLE_CHARS else None
+    if code is None:
+        return output, failed
+    return printed, failed or code.group(1) != "0"
+
 
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function", "system", "developer"})
 _SAYING: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
@@ -44,7 +174,8 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     at = reading.at(row.get("timestamp", row.get("created_at", row.get("at"))))
     if role not in _ROLES:
         reading.begun = True
-        return responses.take(row, row_key(row.get("id"), position, _shown(row)), at, reading)
+        shown = readable({name: value for name, value in row.items() if name != "id"})
+        return take_item(row, row_key(row.get("id"), position, shown), at, reading)
     content = row.get("content")
     key = row_key(row.get("id"), position, role, text_of(content))
     if role in {"system", "developer"} and not reading.begun:
@@ -73,7 +204,7 @@ def _is_made(name: str, value: object) -> bool:
     """Whether the member only records when or how the row was made."""
     if name not in _MADE or not says(value):
         return name in _MADE
-    return name == "logprobs" or (name in _TIMES and is_moment(value))
+    return name == "logprobs" or (name in _TIMES and moment_of(value) is not None)
 
 
 def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
@@ -91,7 +222,7 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
         name, arguments = function.get("name"), function.get("arguments", function.get("input"))
         if not function:
             name, arguments = call.get("name"), call.get("arguments", call.get("args", call.get("input")))
-        reading.call(name, responses.parsed(arguments), key=own, call_id=call.get("id"), at=at)
+        reading.call(name, parsed(arguments), key=own, call_id=call.get("id"), at=at)
         rest = readable(call, but=_CALL) if function else readable(call, but=_FLAT_CALL)
         inner = readable(function, but={"name", "arguments", "input"})
         reading.say("assistant", "\n".join(filter(None, (rest, inner))), key=f"{own}#rest", at=at)
@@ -99,7 +230,3 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
 
 _CALL: Final = frozenset({"id", "type", "index", "function", "custom", "name", "arguments", "input", "call_id"})
 _FLAT_CALL: Final = (_CALL | {"args"}) - {"function", "custom"}
-
-
-def _shown(row: Mapping[str, object]) -> str:
-    return readable({name: value for name, value in row.items() if name != "id"})

@@ -10,9 +10,38 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from holdfast.models import Message
-from holdfast_app.message_formats.excerpts import MAX_SAID_CHARS, clean, clip
-from holdfast_app.message_formats.leaves import STRUCTURE, call_text, has_words, readable, result_text
-from holdfast_app.message_formats.summaries import SUMMARY
+from holdfast.text.lazy import Lazy
+from holdfast_app.message_formats.leaves import (
+    MAX_SAID_CHARS,
+    STRUCTURE,
+    call_text,
+    clean,
+    clip,
+    has_words,
+    readable,
+    result_text,
+)
+
+#: The tool name of its message, whose role is ``system``.
+SUMMARY: Final = "summary"
+#: How the summary was made, its tags, and the client's words to the next model. Each was seen in a recording.
+_AROUND: Final = Lazy(
+    r"<analysis>.*?</analysis>(?:\s*<summary>)?|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)"
+    r"|^[ \t]*</?summary>[ \t]*$|\A\s*<summary>|</summary>\s*\Z"
+    r"|^This session is being continued[^\n]*$|^Another language model started[^\n]*$"
+    r"|^(?:The (?:conversation|summary)[^\n]{0,40} (?:is )?(?:summarized )?below[^\n]*:[ \t]*$)"
+    r"|^(?:Please c|C)ontinue the conversation from where (?:we|it) left (?:it )?off.*\Z"
+    r"|^If you need specific details from before compaction[^\n]*$|^Recent messages are preserved verbatim\.[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_BLANK_LINES: Final = Lazy(r"\n(?:[ \t]*\n){2,}")
+
+
+def own_summary(text: str) -> str:
+    """The summary itself, without the client's words around it."""
+    found = _BLANK_LINES.sub("\n\n", _AROUND.sub("", text)).strip("\n")
+    return found.removeprefix("Summary:\n").lstrip("\n")
+
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
@@ -109,7 +138,7 @@ class Reading:
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
-        self._clock = _moment(stamp) or self._clock
+        self._clock = moment_of(stamp) or self._clock
         return self._clock
 
     def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
@@ -162,7 +191,7 @@ class Reading:
         tool: object = None,
         change: Callable[[str], str] = str,
     ) -> None:
-        """Add a tool's result, each of its strings clipped (:func:`~holdfast_app.message_formats.excerpts.clip`). An
+        """Add a tool's result, each of its strings clipped (:func:`~holdfast_app.message_formats.leaves.clip`). An
         empty output is recorded as such."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
         text = result_text(output, change)
@@ -230,12 +259,7 @@ def mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def is_moment(stamp: object) -> bool:
-    """Whether ``stamp`` can be read as a time."""
-    return _moment(stamp) is not None
-
-
-def _moment(stamp: object) -> datetime | None:
+def moment_of(stamp: object) -> datetime | None:
     """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None for anything else."""
     try:
         if isinstance(stamp, str):

@@ -16,7 +16,7 @@ from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
-from holdfast_app.message_formats.summaries import SUMMARY
+from holdfast_app.message_formats.reading import SUMMARY
 from holdfast_app.offline import echoes, quotes, replies
 from holdfast_app.offline.changes import Changes, changes
 from holdfast_app.offline.conversation import asked, tasks

@@ -13,7 +13,7 @@ from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.markdown.lines import read_line
-from holdfast_app.message_formats import summaries
+from holdfast_app.message_formats import reading
 from holdfast_app.offline.conversation import asked
 from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, own_lines, units
 
@@ -93,7 +93,7 @@ def _says_little(plain: str) -> bool:
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
     come first. Lines beyond ``room`` characters are counted. Empty for a notice without a summary."""
-    sections = [list(own_lines(part)) for part in _SECTION.split(summaries.own(message.text)) if part.strip()]
+    sections = [list(own_lines(part)) for part in _SECTION.split(reading.own_summary(message.text)) if part.strip()]
     found: list[str] = []
     left = 0
     for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):

@@ -1,7 +1,8 @@
-"""Forgetting on request: remove, prove the removal, and leave a tombstone that reveals nothing about the content.
+"""Forgetting on request, and masking content stored before a rule could recognise it: remove, prove the removal, and
+leave a tombstone that reveals nothing about the content.
 
-Calling it again with the same arguments completes an interrupted purge. No file ever names the purged content: the
-note of an unfinished purge and the tombstone identify it by a keyed digest only.
+Calling a purge again with the same arguments completes an interrupted one. No file ever names the purged content: the
+note of an unfinished purge and the tombstone identify it by a keyed digest only. A scrub holds secrets in memory only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date
 from hashlib import blake2s
@@ -16,68 +18,36 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, evolve, field, frozen
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, gitrun, private
 from holdfast.journal import journal
+from holdfast.validation import ValidationRequest, mask
+from holdfast_app.data_loss import rewrite
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
-from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, alone, carry_out
-from holdfast_app.privacy.text_search import fold
-from holdfast_app.privacy.transforms import Edit, Report
+from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, alone, carry_out
+from holdfast_app.privacy.transforms import (
+    Edit,
+    Left,
+    Needle,
+    Report,
+    any_in_bytes,
+    edit_bytes,
+    fold,
+    is_temporary,
+    map_texts,
+)
 
 if TYPE_CHECKING:
+    from holdfast.models import Fact, Finding
     from holdfast_app.base import Services
+
 
 logger = logging.getLogger(__name__)
 
 #: Maximum time to count the commits that hold documents, in seconds.
 _GIT_S = 10.0
-KINDS = ("subject", "session", "before", "all")
-
-
-@frozen(kw_only=True)
-class What:
-    """The data to forget, which is either a string, a session id, a day (older data goes), or everything."""
-
-    subject: str | None = field(default=None, repr=False)
-    session: str | None = None
-    before: date | None = None
-    everything: bool = False
-
-    def __attrs_post_init__(self) -> None:
-        given = [self.subject is not None, self.session is not None, self.before is not None, self.everything]
-        if sum(given) != 1:
-            raise BadValue(
-                "purge",
-                "takes exactly one of subject, session, before and everything",
-                next_step="Name the data to forget.",
-            )
-        for name, value in (("subject", self.subject), ("session", self.session)):
-            if value is not None and not isinstance(value, str):
-                raise BadValue(name, f"must be a str, not {type(value).__name__}", next_step="Give a string.")
-        if self.before is not None and not isinstance(self.before, date):
-            raise BadValue("before", f"must be a date, not {type(self.before).__name__}", next_step="Give a date.")
-
-    @property
-    def kind(self) -> str:
-        """A member of :data:`KINDS`."""
-        values = (self.subject, self.session, self.before)
-        return next((kind for kind, value in zip(KINDS, values, strict=False) if value is not None), "all")
-
-    def edit(self, services: Services) -> Edit:
-        """The edit that removes this data from stored text. Raises: BadValue."""
-        if self.subject is not None:
-            return BySubject(self.subject)
-        if self.session is not None:
-            return BySession(self.session)
-        if self.before is not None:
-            return Before(self.before, services.layout, services.config.tz)
-        return Everything()
-
-    def digest(self, key: bytes) -> str:
-        """A keyed digest that identifies a repeated purge and reveals nothing else."""
-        value = fold(self.subject) if self.subject is not None else self.session or self.before or ""
-        return blake2s(f"{self.kind}\n{value}".encode("utf-8", "replace"), key=key, digest_size=16).hexdigest()
 
 
 @frozen(kw_only=True)
@@ -90,30 +60,60 @@ class PurgeReport(Report):
     unfinished: tuple[str, ...] = ()
 
 
-def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeReport:
-    """Remove ``what`` from every place and verify the removal. See docs/retention.md.
+def purge(
+    services: Services,
+    *,
+    subject: str | None = None,
+    session: str | None = None,
+    before: date | None = None,
+    everything: bool = False,
+    dry_run: bool = False,
+) -> PurgeReport:
+    """Remove one kind of data from every place and verify the removal. See docs/retention.md.
 
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
     when the purge's note cannot be written, or another purge is running.
     """
-    edit = what.edit(services)  # validates before anything is removed
+    named = {"subject": subject, "session": session, "before": before, "all": everything or None}
+    kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
     if dry_run:
-        return _purged(services, what, edit, dry_run=True)
+        return _purged(services, kind, edit, dry_run=True)
     with alone(services):
         register = _Register(services)
-        digest = what.digest(register.key)
-        resumed = register.begin(digest, what.kind)
-        others = () if what.everything else register.others(digest)
-        report = evolve(_purged(services, what, edit), resumed=resumed, unfinished=others)
-        register.bury(digest, what.kind, report)
+        # A keyed digest identifies a repeated purge and reveals nothing else.
+        identity = f"{kind}\n{value}".encode("utf-8", "replace")
+        digest = blake2s(identity, key=register.key, digest_size=16).hexdigest()
+        resumed = register.begin(digest, kind)
+        others = () if everything else register.others(digest)
+        report = evolve(_purged(services, kind, edit), resumed=resumed, unfinished=others)
+        register.bury(digest, kind, report)
     return report
 
 
-def _purged(services: Services, what: What, edit: Edit, *, dry_run: bool = False) -> PurgeReport:
+def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, Edit]:
+    """The only kind of data named, its identity, and the edit that removes it. Raises: BadValue."""
+    if len(named) != 1:
+        what = "takes exactly one of subject, session, before and everything"
+        raise BadValue("purge", what, next_step="Name the data to forget.")
+    ((kind, value),) = named.items()
+    wanted = date if kind == "before" else str
+    if kind != "all" and not isinstance(value, wanted):
+        what = f"must be a {wanted.__name__}, not {type(value).__name__}"
+        raise BadValue(kind, what, next_step=f"Give a {wanted.__name__}.")
+    if kind == "subject":
+        return kind, fold(value), BySubject(value)
+    if kind == "session":
+        return kind, value, BySession(value)
+    if kind == "before":
+        return kind, value, Before(value, services.layout, services.config.tz)
+    return kind, "", Everything()
+
+
+def _purged(services: Services, kind: str, edit: Edit, *, dry_run: bool = False) -> PurgeReport:
     pointers = published(services, edit)  # read before the receipts that name them are removed
     report = carry_out(services, edit, dry_run=dry_run)
     places = (*pointers, *report.elsewhere, *git_history(services))
-    return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=what.kind)
+    return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=kind)
 
 
 def git_history(services: Services) -> tuple[str, ...]:
@@ -197,8 +197,164 @@ class _Register:
         return {k: v for k, v in table.items() if isinstance(v, dict)}
 
     def _write(self, table: Mapping[str, object]) -> None:
-        path = self._services.private(UNFINISHED)
-        if table:
-            durable.replace(path, json.dumps(table).encode("utf-8"))
-        else:
-            durable.remove(path)
+        rewrite(self._services.private(UNFINISHED), json.dumps(table).encode() if table else None)
+
+
+#: Maximum masking passes, the same as the gate's.
+_ROUNDS = 4
+#: Shorter strings are not treated as secrets outside of the match, because ordinary words would match too.
+_LEAST_CHARS = 6
+_OURS = frozenset({"kind", "at", "role", "crc", "id", "sha256", "revision", "flush_id", "key", "digest"})
+
+
+@frozen(kw_only=True)
+class ScrubReport(Report):
+    """A scrub's outcome. ``rules`` counts masks by rule. ``secrets`` is the number of different secrets. ``judges``
+    names the plugins that checked. ``allowed`` lists places that hold a secret the policy permits there."""
+
+    rules: dict[str, int]
+    secrets: int
+    judges: tuple[str, ...]
+    allowed: tuple[str, ...] = ()
+
+
+def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
+    """See :meth:`holdfast_app.project.Holdfast.scrub`."""
+    # Report a broken validator once, not per place.
+    services.gate.findings(ValidationRequest(Surface.JOURNAL, "", "a sample"))
+    if dry_run or not os.path.isdir(services.state):
+        return _scrubbed(services, dry_run=dry_run)
+    with alone(services):
+        report = _scrubbed(services, dry_run=False)
+        searched = {"files_searched": report.files, "bytes_searched": report.size}
+        bury(services, "scrub", {"changed": report.counts, "rules": report.rules, **searched, "left": len(report.left)})
+        return report
+
+
+def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
+    edit = _Masking(services)
+    Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
+    rules = dict(sorted(edit.rules.items()))
+    edit.everywhere = True
+    report = carry_out(services, edit, dry_run=dry_run)
+    return ScrubReport(
+        **asdict(evolve(report, left=(*report.left, *edit.refused.values())), recurse=False),
+        rules=rules,
+        secrets=len(edit.secrets),
+        judges=tuple(sorted(services.plugins.implementing("on_validate"))),
+        allowed=tuple(sorted(edit.allowed_in)),
+    )
+
+
+@frozen(kw_only=True)
+class _Secret:
+    """``line`` is the line that first held the secret, which decides whether a surface permits the secret."""
+
+    replacement: str
+    line: str
+
+
+class _Masking(Edit):
+    """Masks the strings that validators reject; with ``everywhere`` also where no validator recognised them."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._clean: set[tuple[str, int]] = set()
+        self._may: dict[tuple[str, str], bool] = {}
+        self.everywhere = False
+        self.secrets: dict[str, _Secret] = {}
+        self.rules: Counter[str] = Counter()
+        self.refused: dict[str, Left] = {}
+        self.allowed_in: set[str] = set()
+        self._allowed: set[str] = set()
+
+    def traces(self) -> tuple[Needle, ...]:
+        return tuple(Needle(secret) for secret in self.secrets if secret not in self._allowed)
+
+    def record(self, record: dict[str, Any]) -> dict[str, Any]:
+        return self._mapped(record, "journal")
+
+    def document(self, surface: Surface | None, name: str, text: str) -> str | None:
+        return self._masked(text, surface or Surface.DAILY, name)
+
+    def fact(self, fact: Fact) -> Fact | None:
+        content = self._masked(fact.content, Surface.FACT, "")
+        source = self._masked(fact.source, Surface.FACT, "") if fact.source else ""
+        return (
+            fact if (content, source) == (fact.content, fact.source) else evolve(fact, content=content, source=source)
+        )
+
+    def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        return self._mapped(row, "private files")
+
+    def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
+        return self._mapped(table, "private files")
+
+    def other(self, path: str, data: bytes) -> bytes | None:
+        name = os.path.basename(path)
+        new = edit_bytes(data, lambda text: self._masked(text, Surface.JOURNAL, name))
+        if not (self.everywhere and any_in_bytes(self.traces(), new)):
+            return new
+        ours = not path or path.startswith(self._services.state + os.sep) or is_temporary(path)
+        return None if ours else new  # cannot be masked in place
+
+    def _mapped(self, table: dict[str, Any], name: str) -> dict[str, Any]:
+        changed: dict[str, Any] = map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
+        return changed
+
+    def _masked(self, text: str, surface: str, name: str) -> str:
+        if not text.strip():
+            return text
+        if self.everywhere:
+            text = self._known(text, surface, name)
+        key = (surface, hash(text))
+        if key in self._clean:
+            return text
+        for _ in range(_ROUNDS):
+            found = self._services.gate.findings(ValidationRequest(surface, name, text))
+            self._note_refused(found, name or str(surface))
+            masked = mask(text, found)
+            if masked == text:
+                self._clean.add((surface, hash(text)))
+                return text
+            for finding in found:
+                if finding.span is not None and finding.replacement is not None:
+                    self._note(finding, finding.span, finding.replacement, text)
+            text = masked
+        return text
+
+    def _note(self, finding: Finding, span: tuple[int, int], replacement: str, text: str) -> None:
+        if not self.everywhere:
+            self.rules[finding.rule] += 1
+        start, end = span
+        secret = text[start:end]
+        line = text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0] if "\n" not in secret else secret
+        if len(secret.strip()) >= _LEAST_CHARS and secret not in self.secrets:
+            self.secrets[secret] = _Secret(replacement=replacement, line=line)
+
+    def _note_refused(self, found: list[Finding], where: str) -> None:
+        for finding in found:
+            if finding.span is not None and finding.replacement is None and finding.severity == "error":
+                self.refused[where] = Left(
+                    name=where,
+                    why=f"{finding.message} ({finding.rule}), and the policy has no mask for it",
+                    next_step=finding.fix or "Edit it manually, or set the policy to mask.",
+                )
+
+    def _known(self, text: str, surface: str, name: str) -> str:
+        for secret, known in self.secrets.items():
+            if secret in text:
+                if self._may_stand(secret, known, surface):
+                    self._allowed.add(secret)
+                    self.allowed_in.add(name or str(surface))
+                else:
+                    text = text.replace(secret, known.replacement)
+        return text
+
+    def _may_stand(self, secret: str, known: _Secret, surface: str) -> bool:
+        """Whether the validators allow the secret's original line on this surface."""
+        key = (secret, surface)
+        if key not in self._may:
+            found = self._services.gate.findings(ValidationRequest(surface, "", known.line))
+            self._may[key] = secret in mask(known.line, found)
+        return self._may[key]

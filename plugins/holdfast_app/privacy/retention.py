@@ -24,8 +24,8 @@ from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast_app import progress
-from holdfast_app.data_loss.losses import note_forgotten
-from holdfast_app.privacy import text_search
+from holdfast_app.data_loss import note_forgotten
+from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
 from holdfast_app.privacy.sweep import Walk, alone, forget_derived, last_said
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
@@ -87,9 +87,9 @@ class _Job(Walk):
                 surface = self.services.layout.surface_of(name)
                 if surface in DATED and (days := getattr(rules, surface)):
                     self._guarded(name, self._expire_document, surface, name, days)
-        for path in progress.each(list(text_search.files(self.services.state)), "Checking private files"):
+        for path in progress.each(list(transforms.files(self.services.state)), "Checking private files"):
             self._guarded(self._shown(path), self._private, path)
-        for path in filter(is_temporary, {*text_search.files(self.services.state), *self.store_files()}):
+        for path in filter(is_temporary, {*transforms.files(self.services.state), *self.store_files()}):
             if self._is_old(path, TEMPORARY_DAYS):
                 self._guarded(self._shown(path), self._remove, path)
         if self.changed and not self.dry_run:

@@ -16,8 +16,7 @@ from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.journal.journal import Journal
 from holdfast_app.facts.store import origins
-from holdfast_app.privacy.text_search import Needle, fold
-from holdfast_app.privacy.transforms import Edit, edit_bytes, is_temporary, map_texts
+from holdfast_app.privacy.transforms import Edit, Needle, edit_bytes, fold, is_temporary, map_texts
 
 if TYPE_CHECKING:
     from holdfast.flush.notes import Block

@@ -26,11 +26,10 @@ from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
-from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
+from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
-from holdfast_app.privacy import text_search
-from holdfast_app.privacy.formats import edited
-from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, is_temporary
+from holdfast_app.privacy import transforms
+from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_temporary
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
 
@@ -279,7 +278,7 @@ class Walk:
         apart |= {safety.path_of(state, session) for session in map(journal.session_id_of, journals) if session}
         apart |= {os.path.join(state, name) for name in _WITHOUT_CONTENT}
         derived = os.path.join(state, private.DERIVED, "")
-        for path in text_search.files(state):
+        for path in transforms.files(state):
             if path not in apart and not path.startswith(derived) and not path.endswith(".lock"):
                 yield path
         ours = self.services.layout.prefixes() == [""]
@@ -296,10 +295,10 @@ class Walk:
         prefixes = self.services.layout.prefixes()
         elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
         if prefixes != [""]:
-            yield from text_search.files(self.store_folder, deep=False)
+            yield from transforms.files(self.store_folder, deep=False)
         for prefix in prefixes:
             folder = os.path.join(self.store_folder, prefix) if prefix else self.store_folder
-            yield from (path for path in text_search.files(folder) if not path.startswith(elsewhere))
+            yield from (path for path in transforms.files(folder) if not path.startswith(elsewhere))
 
     @property
     def store_folder(self) -> str:
@@ -307,7 +306,7 @@ class Walk:
         return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
 
     def file(self, path: str) -> None:
-        """Edit a file by its format, see :mod:`holdfast_app.privacy.formats`."""
+        """Edit a file by its format, see :mod:`holdfast_app.privacy.transforms`."""
         if self.dry_run:
             self._edit_file(path)
             return
@@ -353,14 +352,14 @@ class Walk:
             except OSError:
                 continue  # removed meanwhile
             shown = self._shown(path)
-            if any(needle.in_text(shown) for needle in needles) or text_search.in_file(path, needles):
+            if any(needle.in_text(shown) for needle in needles) or transforms.in_file(path, needles):
                 found.append(shown)
         return found, files, size
 
     def _all_files(self) -> list[str]:
         """Each file once. The settings are mostly in the store's folder, too."""
         config = settings.config_file(self.services.root)
-        files = (*text_search.files(self.services.state), *self.store_files(), *([config] if config else ()))
+        files = (*transforms.files(self.services.state), *self.store_files(), *([config] if config else ()))
         return list(dict.fromkeys(files))
 
     def is_foreign(self, shown: str) -> bool:
@@ -379,7 +378,7 @@ class Walk:
 def forget_derived(state: str) -> None:
     """Remove files derived from stored data after an edit. Each is removed under its lock, so a process that derives
     from data it read earlier has ended by then. Raises: Unavailable."""
-    for path in list(text_search.files(os.path.join(state, private.DERIVED))):
+    for path in list(transforms.files(os.path.join(state, private.DERIVED))):
         if not path.endswith(".lock"):
             with private.lock(path, timeout_s=_WAIT_S):
                 durable.remove(path)

@@ -18,7 +18,7 @@ from itertools import islice
 from operator import mul
 from typing import Final, NamedTuple
 
-from holdfast_app.search import dates, records, words
+from holdfast_app.search import KINDS, dates, records, words
 from holdfast_app.search.index import PASSAGE, SOURCE, size
 
 #: Number of entries ranked for their words, and the neighbours of each on both sides.
@@ -148,7 +148,7 @@ def _weights() -> dict[str, Features]:
     with open(os.path.join(os.path.dirname(__file__), "weights.json"), encoding="utf-8") as file:  # costs no import
         table = json.load(file)
     none = dict.fromkeys(Features._fields, 0.0)
-    return {kind: Features(**{**none, **table.get(kind, table["line"])}) for kind in records.KINDS}
+    return {kind: Features(**{**none, **table.get(kind, table["line"])}) for kind in KINDS}
 
 
 def candidates(

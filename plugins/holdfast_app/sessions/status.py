@@ -19,7 +19,7 @@ from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
-from holdfast_app.data_loss.losses import apart
+from holdfast_app.data_loss import apart
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:

@@ -1,18 +1,191 @@
-"""Set up a project with a small settings file and the private folder. Repeating it changes nothing."""
+"""List the settings in force with their sources, change a setting without touching other lines of the file, and set
+up a project with a small settings file and the private folder.
+"""
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import resolved, settings, statefolder
-from holdfast.errors import NotTrusted, PluginNotFound, Refused
+from holdfast.config import resolved, settings, statefolder, trust
+from holdfast.config.serde import unstructure
+from holdfast.errors import ConfigError, NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
-from holdfast_app.settings.effective import HEADER
+from holdfast.plugin import discovery
+from holdfast.text import untrusted
 from holdfast_app.trust import provenance
+
+HEADER = (
+    "# holdfast: an agent's memory survives compaction, provider swaps, restarts and session ends.\n"
+    "# This file holds only changes from the defaults. `holdfast config` shows every setting in force;\n"
+    "# docs/configuration.md explains each one.\n"
+)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@frozen(kw_only=True)
+class Setting:
+    """One setting. ``source`` is a file's name, an environment variable or ``default``.
+
+    ``in_force`` is false for a value in the project's file that has no effect until the user trusts the project.
+    """
+
+    key: str
+    value: object
+    source: str
+    in_force: bool = True
+
+
+def effective(root: str) -> list[Setting]:
+    """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then the project file's settings
+    that are not in force. Raises: ConfigError when a setting is invalid."""
+    found = resolved.resolve(root)
+    config = resolved.structured(found)
+    table = unstructure(config)
+    table["storage"].update(table["storage"].pop("options"))
+    table["plugins"] = {}
+    for name in sorted({*config.plugins, *discovery.defaults()}):
+        plugin = config.plugin(name)
+        deadline = {} if plugin.deadline_s is None else {"deadline_s": plugin.deadline_s}
+        table["plugins"][name] = {"enabled": plugin.enabled, **deadline, **plugin.settings}
+    sources = dict.fromkeys(dict(resolved.leaves(found.user)), settings.user_file_shown())
+    sources |= dict.fromkeys(dict(resolved.leaves(found.project)), found.source)
+    sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides()}
+    made = [
+        Setting(key=key, value=value, source=sources.get(key, "default"))
+        for key, value in resolved.leaves(table)
+        if value != {}
+    ]
+    made += [Setting(key=k, value=v, source=found.source, in_force=False) for k, v in found.withheld.items()]
+    return made
+
+
+def change(root: str, key: str, value: object, *, user: bool = False) -> str:
+    """Set ``key`` to ``value`` in the project's settings file, or in the user's own, and return the file's name.
+
+    Every other byte of the file stays, including comments. A missing file is created. The new content is parsed first
+    and must give exactly the requested settings. A project setting that needs the user's trust becomes trusted; other
+    settings that came with the project do not. Raises: ConfigError when the key or value is invalid; PluginNotFound
+    when a backend or plugin is not installed; Refused, with the line to add manually, when the file's style cannot be
+    changed safely.
+    """
+    from holdfast.config.serde import config_from
+
+    target, name = (settings.user_raw()[1], settings.user_file_shown()) if user else _file_of(root, key, value)
+    keys = key.split(".")
+    if not all(_BARE_KEY.fullmatch(part) for part in keys):
+        raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
+    if isinstance(value, Mapping):
+        raise ConfigError(f"{key} cannot be set to a table.", next_step="Set its keys one by one.")
+    before = None if user else resolved.resolve(root, lenient=True)
+    if before is not None and before.foreign == target:
+        raise NotTrusted(
+            f"{name} belongs to another user.",
+            next_step="Run `holdfast trust` first, or change the file's owner to you.",
+        )
+    wish = copy.deepcopy(settings.user_raw()[0] if before is None else dict(before.written))
+    settings.put(wish, keys, value)
+    config_from(wish, f"{key} = {_toml(value)}")
+    _check_names(wish, keys, value)
+    there = os.path.lexists(target)
+    old = Path(target).read_bytes().decode("utf-8") if there else HEADER
+    new = _edited(old, ["tool", "holdfast", *keys] if name.endswith("pyproject.toml") else keys, value)
+    if new is None:
+        table, _, last = key.rpartition(".")
+        where = f"under `[{table}]`" if table else "at the top"
+        raise Refused(
+            f"{name} cannot be changed without touching other parts of it.",
+            next_step=f"Add this line {where} yourself: {last} = {_toml(value)}",
+        )
+    if new != old or not there:
+        if not os.path.isdir(os.path.dirname(target)):
+            durable.make_private_dir(os.path.dirname(target))
+        fresh = 0o600 if user else 0o644
+        durable.replace(target, new.encode("utf-8"), mode=os.stat(target).st_mode & 0o777 if there else fresh)
+    if key == "layout.preset" and not user:
+        statefolder.take_along(root, str(value))
+    if before is not None:
+        _trust_change(root, before)
+    return name
+
+
+def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
+    """Path and name of the project's settings file, which may not exist yet."""
+    path = settings.config_file(root)
+    if path is None:
+        intended = {"layout": {"preset": value}} if key == "layout.preset" else resolved.resolve(root).data
+        path = os.path.join(root, *settings.new_config_file(intended).split("/"))
+    return path, os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
+    """Refuse a missing backend or plugin, and a key that it does not accept."""
+    found = discovery.scan()
+    if keys[0] == "storage":
+        from holdfast.config.values import StorageConfig
+
+        storage = wish["storage"]
+        backend = storage.get("backend", StorageConfig().backend)
+        if keys[1:] == ["backend"] or keys[1] not in discovery.STORAGE_KEYS:
+            module = discovery.import_object(discovery.choose(found, discovery.BACKENDS, str(backend)))
+            discovery.check_storage(module, [k for k in storage if k not in discovery.STORAGE_KEYS], found)
+    elif keys[0] == "plugins" and len(keys) > 2 and not (keys[2] == "enabled" and value is False):
+        entry = discovery.choose(found, discovery.PLUGINS, keys[1])
+        if keys[2] not in discovery.PLUGIN_KEYS:
+            discovery.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
+
+
+def _trust_change(root: str, before: resolved.Resolved) -> None:
+    """Trust this change in addition to the settings already in force, and nothing else."""
+    after = resolved.resolve(root, lenient=True)
+    asked = {**after.withheld, **after.trusted}
+    if not asked and not before.trusted:
+        return
+    counted = dict(resolved.leaves(before.project))
+    there = {**dict(resolved.leaves(before.written)), **before.withheld, **before.trusted}
+    trust.record(
+        root,
+        settings={
+            key: value
+            for key, value in asked.items()
+            if (key in counted and counted[key] == value) or key not in there or there[key] != value
+        },
+    )
+
+
+def _edited(text: str, keys: list[str], value: object) -> str | None:
+    """``text`` with the key set, or None when the result would not be exactly that."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    wish = untrusted.from_toml(text)
+    settings.put(wish, keys, value)
+    try:
+        document = tomlkit.parse(text)
+        table: Any = document
+        for key in keys[:-1]:
+            table = table.setdefault(key, tomlkit.table(is_super_table=key != keys[-2]))
+        table[keys[-1]] = value
+        new = tomlkit.dumps(document)
+        if "\r\n" in text:
+            new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+        return new if untrusted.from_toml(new) == wish else None
+    except (TOMLKitError, ValueError):  # a ValueError is tomllib's answer to broken TOML
+        return None
+
+
+def _toml(value: object) -> str:
+    import tomli_w
+
+    if isinstance(value, list):  # tomli_w spreads lists over several lines
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").rstrip("\n")
 
 
 @frozen(kw_only=True)

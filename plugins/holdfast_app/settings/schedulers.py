@@ -84,7 +84,9 @@ def plan(kind: Kind, root: str, *, at: str) -> Plan:
     Raises: Refused for a path that a schedule cannot hold."""
     if not root.isprintable():
         raise Refused("The project's path holds characters that a schedule cannot.", next_step="Rename its folder.")
-    name = f"holdfast-dream-{_slug(root)}"
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(root)).strip("-").lower() or "project"
+    digest = sha256(os.path.realpath(root).encode("utf-8", "surrogateescape")).hexdigest()
+    name = f"holdfast-dream-{slug[:40]}-{digest[:8]}"
     command = [*nested.THIS, "--root", root, "dream", "--if-due"]
     hour, minute = map(int, at.split(":"))
     home = os.path.expanduser("~")
@@ -123,11 +125,6 @@ def plan(kind: Kind, root: str, *, at: str) -> Plan:
     # In a crontab a percent sign ends the command unless it is escaped. Source: crontab(5).
     line = f"{minute} {hour} * * * {shlex.join(command)} >/dev/null 2>&1".replace("%", "\\%")
     return Plan(kind=kind, name=name, line=f"{line} # {name}")
-
-
-def _slug(root: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(root)).strip("-").lower() or "project"
-    return f"{name[:40]}-{sha256(os.path.realpath(root).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 def install(made: Plan) -> None:

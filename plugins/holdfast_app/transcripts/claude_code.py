@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_app.message_formats.blocks import take_content, text_of
-from holdfast_app.message_formats.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast_app.message_formats.leaves import readable, says
+from holdfast_app.message_formats.leaves import BACKGROUND, background_result, clean, readable, says, without_injected
+from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 _SPEECH: Final = frozenset({"user", "assistant"})
@@ -31,12 +30,7 @@ _OWN_ATTACHMENTS: Final = (
     "model",
 )  # fmt: skip
 # Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
-_NOT_SAID: Final = (
-    "<command-",
-    "<local-command-",
-    "Caveat: The messages below were generated",
-    "Stop hook feedback:",
-)
+_NOT_SAID: Final = ("<command-", "<local-command-", "Caveat: The messages below were generated", "Stop hook feedback:")
 _INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
 #: Commands to the client and to holdfast itself, regardless of their arguments.
 _CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})

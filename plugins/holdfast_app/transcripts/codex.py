@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast_app.message_formats.blocks import take_content, text_of
-from holdfast_app.message_formats.excerpts import clean
-from holdfast_app.message_formats.leaves import STRUCTURE, readable, says
+from holdfast_app.message_formats.leaves import STRUCTURE, clean, readable, says
+from holdfast_app.message_formats.messages import take_content, take_item, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
-from holdfast_app.message_formats.responses import take as take_item
 
 _TYPES: Final = frozenset(
     {"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record"}

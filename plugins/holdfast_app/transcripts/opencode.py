@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_app.message_formats.blocks import text_of
-from holdfast_app.message_formats.excerpts import clean, without_injected
-from holdfast_app.message_formats.leaves import block_text, readable, says
+from holdfast_app.message_formats.leaves import block_text, clean, readable, says, without_injected
+from holdfast_app.message_formats.messages import text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 #: Parts without conversation, keys that identify the part, and keys of a tool's state that are read, or that repeat

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_app.message_formats.blocks import take_content, text_of
-from holdfast_app.message_formats.excerpts import clean
+from holdfast_app.message_formats.leaves import clean
+from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 _TYPES: Final = frozenset(

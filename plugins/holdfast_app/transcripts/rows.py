@@ -31,19 +31,9 @@ class Row(NamedTuple):
     raw: str = ""
 
 
-class _Bad:
-    """The type of :data:`BAD`."""
-
-
-BAD: Final = _Bad()
-
-
-def _integer(digits: str) -> int | float:
-    # No id or time has more digits, and int() refuses more than 4,300 of them.
-    return int(digits) if len(digits) <= 20 else float(digits)
-
-
-_DECODER: Final = json.JSONDecoder(parse_int=_integer, strict=False)
+BAD: Final = object()
+# No id or time has more than 20 digits, and int() refuses more than 4,300 of them.
+_DECODER: Final = json.JSONDecoder(parse_int=lambda n: int(n) if len(n) <= 20 else float(n), strict=False)
 
 
 def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:

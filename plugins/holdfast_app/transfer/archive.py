@@ -1,12 +1,13 @@
 """The archive's format, and its checked reading. docs/export.md describes it.
 
 A zip file of JSON Lines. An archive may come from anyone: member names are fixed, sizes are limited, nothing is
-extracted to disk, and everything is checked before the first row is used.
+extracted to disk, and everything is checked before the first row is used. A SQLite database is read like an archive.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zipfile
 import zlib
@@ -14,8 +15,10 @@ from collections.abc import Iterator
 from typing import IO, Any, Final, NamedTuple, Self
 
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.fs import safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import file_stem
+from holdfast.plugin import discovery
 from holdfast.storage import check_name
 from holdfast.text import untrusted
 
@@ -177,3 +180,56 @@ def _damaged(path: str, why: str) -> ConfigError:
         f"{path} is not a complete archive, so nothing was changed: {why}.",
         next_step="Use a file that `holdfast export` wrote, or copy it again. For facts: `holdfast facts import`.",
     )
+
+
+_MAGIC = b"SQLite format 3\0"
+
+
+def opened(path: str) -> Archive | Database:
+    """The archive or database at ``path``. Raises: ConfigError; Corrupt; Unavailable; Unsupported."""
+    return Database(path) if is_database(path) else Archive(path)
+
+
+def is_database(path: str) -> bool:
+    """Whether the file begins like a SQLite database."""
+    try:
+        with safeopen.reader(os.path.realpath(path), private=False) as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+class Database:
+    """The database's rows, with the methods of :class:`Archive` that an import uses."""
+
+    def __init__(self, path: str) -> None:
+        module: Any = discovery.import_object(discovery.choose(discovery.scan(), discovery.BACKENDS, "sqlite"))
+        self.store = module.foreign_store(path)  # which checks its schema
+        self.members: dict[str, Member] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def check(self) -> None:
+        """Read everything once. Raises: Corrupt for damaged data."""
+        for _ in (*self.store.facts(), *self.store.documents()):
+            pass
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """As in an archive."""
+        from holdfast.config.serde import fact_out
+
+        if name == DOCUMENTS:
+            yield from ({"name": name, "text": text} for name, text in self.store.documents())
+        elif name == FACTS:
+            yield from (dict(fact_out(fact)) for fact in self.store.facts())
+
+    def journals(self) -> list[str]:
+        """None, because a store has no journals."""
+        return []
+
+    def data(self, name: str) -> bytes:
+        raise KeyError(name)

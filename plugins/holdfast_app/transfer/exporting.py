@@ -1,4 +1,8 @@
-"""Writes everything into one archive. Text is masked, as in all output."""
+"""Writes everything into one archive, and adds an archive's content to a project. Text is masked, as in all output.
+
+Besides documents, facts and journals that is settings, waiting comments, copies that dreams kept, and messages past
+retention. Keys and trust are not among them. Repeating an import after an interruption completes it.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,105 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, define, evolve, field
+from attrs import asdict, define, evolve, field, frozen
 
-from holdfast.config.serde import stamp
-from holdfast.errors import ConfigError, Corrupt
-from holdfast.fs import durable, paths, safeopen
+from holdfast.config import settings
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment, stamp, structure, unstructure
+from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
+from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.storage import ABSENT
+from holdfast.text import untrusted
+from holdfast.text.plain import clean
 from holdfast_app import progress
+from holdfast_app.dream import state_files
 from holdfast_app.privacy.transforms import map_texts
+from holdfast_app.sessions import archive as archived
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
-from holdfast_app.transfer.belongings import private_rows
+from holdfast_app.transfer.archive import opened
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.gate import Gate
     from holdfast_app.base import Services
+    from holdfast_app.transfer.archive import Archive, Database
+
+
+SETTINGS_FILE = "holdfast.toml"
+
+
+def _private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
+    """Masked rows (``kind``, ``name`` and ``text``) from the archive's member. Raises: Corrupt, Unavailable."""
+    services = memory.services
+
+    def row(kind: str, name: str, text: str) -> dict[str, object]:
+        return {"kind": kind, "name": name, "text": services.gate.outgoing(text, surface=str(Surface.JOURNAL))}
+
+    path = settings.config_file(services.root)
+    if path is not None and os.path.basename(path) == SETTINGS_FILE:
+        yield row(archive.SETTINGS, SETTINGS_FILE, safeopen.read(path, private=False).decode("utf-8", "replace"))
+    for item in memory.outbox.items():
+        if not item.is_damaged:
+            yield row(archive.OUTBOX, item.id, json.dumps(unstructure(item), ensure_ascii=False))
+    for backup in state_files.backups(services.state):
+        yield row(archive.BACKUP, backup.id, json.dumps(unstructure(backup), ensure_ascii=False))
+    for file in archived.files(services.state):
+        for message in archived.read(file):
+            yield row(archive.MESSAGE, str(message["session"]), json.dumps(message, ensure_ascii=False))
+
+
+def _restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: bool) -> tuple[int, int, list[str]]:
+    """Add missing items. Returns the numbers of added and unchanged items, and sentences about items left alone.
+    Raises: Refused, Corrupt, Unavailable, PluginError."""
+    services = memory.services
+    added = unchanged = waiting = 0
+    left: list[str] = []
+    known = {one.id for one in state_files.backups(services.state)}
+    for row in rows:
+        kind, text = row["kind"], services.gate.outgoing(row["text"], surface=str(Surface.JOURNAL))
+        if kind == archive.SETTINGS:
+            told = _write_settings(services.root, text) if with_settings else "add --settings to write them"
+            added, left = added + (not told), left + ([f"the settings: {told}"] if told else [])
+        elif kind == archive.OUTBOX:
+            waiting += 1
+        elif kind == archive.BACKUP:
+            backup = structure(untrusted.from_json(text), state_files.Backup, what="A dream's copy", error=Corrupt)
+            if backup.id in known:
+                unchanged += 1
+            else:
+                state_files.back_up(services.state, backup, keep=services.config.dream.backups)
+                added += 1
+        elif kind == archive.MESSAGE:
+            message = untrusted.from_json(text)
+            new = _message(services.state, message, moment(message["at"]))
+            added, unchanged = added + new, unchanged + (not new)
+    if waiting:
+        left.append(f"waiting comments: {waiting}; they are published from the machine where they wait")
+    return added, unchanged, left
+
+
+def _write_settings(root: str, text: str) -> str:
+    """Write the project's settings. Returns why not, or an empty string."""
+    if settings.config_file(root) is not None:
+        return "this project has its own"
+    durable.replace(os.path.join(root, SETTINGS_FILE), text.encode("utf-8"))
+    return ""
+
+
+def _message(state: str, message: dict[str, Any], at: datetime) -> bool:
+    session = str(message["session"])
+    if any(one["id"] == message["id"] for one in archived.messages(state, session)):
+        return False
+    archived.add(state, session, [{key: value for key, value in message.items() if key != "session"}], at)
+    return True
+
 
 _HEX = frozenset("0123456789abcdef-")
 
@@ -83,7 +166,7 @@ class _Export:
             if data:
                 self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
                 self._done.journals += 1
-        self._done.private = self._write(archive.PRIVATE, map(_line, private_rows(self._memory)))
+        self._done.private = self._write(archive.PRIVATE, map(_line, _private_rows(self._memory)))
         self._manifest()
         return self._done
 
@@ -180,3 +263,155 @@ def masked(gate: Gate, record: dict[str, Any]) -> dict[str, Any]:
 
 def _line(row: dict[str, object]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+@frozen
+class Left:
+    """Data left out of an import, and the reason."""
+
+    name: str
+    why: str
+
+
+@define
+class Counts:
+    """Numbers of documents, facts, events of the facts' log, journals, and other private items."""
+
+    documents: int = 0
+    facts: int = 0
+    events: int = 0
+    journals: int = 0
+    private: int = 0
+
+
+@define
+class Imported:
+    """An import's result. ``different`` names existing documents and facts that differ and were left alone;
+    ``replaced`` names replaced documents; ``left`` has sentences about settings and waiting comments."""
+
+    added: Counts = field(factory=Counts)
+    unchanged: Counts = field(factory=Counts)
+    replaced: list[str] = field(factory=list)
+    different: list[str] = field(factory=list)
+    evicted: int = 0
+    refused: list[Left] = field(factory=list)
+    left: list[str] = field(factory=list)
+
+
+def import_archive(memory: Holdfast, path: str, *, replace: bool = False, settings: bool = False) -> Imported:
+    """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
+    anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
+    settings to a project without a settings file. They still need the user's trust."""
+    with opened(path) as given:
+        given.check()
+        services = memory.services
+        private.make(services.state)
+        with durable.lock(services.private("migrate.lock")):
+            return _Import(memory, given, replace, settings).run()
+
+
+@define
+class _Import:
+    _memory: Holdfast
+    _given: Archive | Database
+    _replace: bool
+    _settings: bool
+    _seen: int = 0
+    _done: Imported = field(factory=Imported)
+
+    @property
+    def _services(self) -> Services:
+        return self._memory.services
+
+    def run(self) -> Imported:
+        for row in self._given.rows(archive.DOCUMENTS):
+            self._document(row["name"], row["text"])
+            self._tell()
+        self._facts()
+        self._events()
+        for name in self._given.journals():
+            self._journal(self._given.data(name))
+            self._tell()
+        rows = self._given.rows(archive.PRIVATE)
+        done = _restore(self._memory, rows, with_settings=self._settings)
+        self._done.added.private, self._done.unchanged.private, self._done.left = done
+        return self._done
+
+    def _document(self, name: str, text: str) -> None:
+        services, done = self._services, self._done
+        is_reserved = any(part.startswith(".") for part in name.split("/")) or name.endswith("facts.jsonl")
+        if is_reserved or not name.startswith(tuple(services.layout.prefixes())):
+            done.refused.append(Left(name, "this project's layout has no document of that name"))
+            return
+        stored = services.store.read(name)
+        if stored is not None and stored.text == text:
+            done.unchanged.documents += 1
+            return
+        surface = str(services.layout.surface_of(name) or Surface.DAILY)
+        kept = "\r\n".join(map(clean, text.split("\r\n")))  # line ends stay; hidden characters do not
+        try:
+            # As free text, because rules on a curated document's form must not refuse content already stored elsewhere.
+            kept = services.gate.admit(kept, surface=Surface.DAILY, name=name, verbatim=True)
+        except Refused as error:
+            done.refused.append(Left(name, error.message.rstrip(".")))
+            return
+        if stored is None:
+            try:
+                services.store.replace(surface, name, kept, ABSENT)
+            except Conflict:
+                done.different.append(name)
+                return
+            done.added.documents += 1
+        elif stored.text == kept:
+            done.unchanged.documents += 1
+        elif self._replace:
+            services.store.replace(surface, name, kept, stored.revision)
+            done.replaced.append(name)
+        else:
+            done.different.append(name)
+
+    def _facts(self) -> None:
+        here = {fact.id: fact.content for fact in self._services.store.backend.facts()}
+
+        def new() -> Iterator[dict[str, Any]]:
+            for row in self._given.rows(archive.FACTS):
+                self._tell()
+                if row["id"] not in here:
+                    yield row
+                elif here[row["id"]] == row["content"]:
+                    self._done.unchanged.facts += 1
+                else:
+                    self._done.different.append(row["id"])
+
+        report = self._memory.facts.import_(new())
+        self._done.added.facts = report.added
+        self._done.unchanged.facts += report.duplicates
+        self._done.evicted = report.evicted
+        self._done.refused += [Left(f"fact {bad.number} of the new ones", bad.why) for bad in report.bad]
+
+    def _events(self) -> None:
+        rows = []
+        for row in self._given.rows(archive.EVENTS):
+            strings = [row.get("content") or "", row.get("source") or "", row["why"]]
+            content, source, why = self._services.gate.outgoing_all(strings, surface="fact")
+            shown = content if row.get("content") is not None else None
+            rows.append({**row, "content": shown, "source": source, "why": why})
+            self._tell()
+        self._done.added.events = self._memory.facts.trail.restore(rows)
+        self._done.unchanged.events = len(rows) - self._done.added.events
+
+    def _journal(self, data: bytes) -> None:
+        first = decode(data.split(b"\n", 1)[0]) or {}
+        session = str(first["id"])
+        journal = Journal(self._services.state, session)
+        private.make(self._services.state, "sessions")
+        with private.lock(journal.path):
+            if journal.exists():
+                self._done.unchanged.journals += 1
+                return
+            durable.replace(journal.path, edited(data, session, partial(masked, self._services.gate)))
+            self._done.added.journals += 1
+
+    def _tell(self) -> None:
+        self._seen += 1
+        progress.report(self._seen, 0, "items imported")

@@ -94,7 +94,10 @@ class _Run:
     def run(self) -> Migration:
         names = self._names(self._source)
         self._total = len(names) + sum(1 for _ in self._source.facts())
-        self._check_documents()
+        for name in self._names(self._target):
+            wanted = _text(self._source, name)
+            if wanted is None or not wanted.startswith(_text(self._target, name) or ""):
+                raise self._foreign(f"the document {name!r}")
         kept = self._check_facts()
         for name in names:
             self._copy(name)
@@ -122,13 +125,6 @@ class _Run:
             progress.report(self._done, self._total, "copied")
 
     # --- existing content of the target
-
-    def _check_documents(self) -> None:
-        """Raises: Conflict for a document that differs from the source's beginning."""
-        for name in self._names(self._target):
-            wanted = _text(self._source, name)
-            if wanted is None or not wanted.startswith(_text(self._target, name) or ""):
-                raise self._foreign(f"the document {name!r}")
 
     def _check_facts(self) -> int:
         """How many of the source's first facts the target holds. Raises: Conflict for any other."""

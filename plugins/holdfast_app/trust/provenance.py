@@ -7,7 +7,7 @@ or committed in this checkout, or committed by one of the user's ``[trust] autho
 the server.
 
 A second list, ``state/stored``, names the documents created here and read back, and those deleted by a call. A document
-that disappeared from the store without such a call is missing (:mod:`holdfast_app.data_loss.losses`).
+that disappeared from the store without such a call is missing (:mod:`holdfast_app.data_loss`).
 """
 
 from __future__ import annotations
@@ -83,14 +83,18 @@ class Provenance(provenance.Provenance):
         ``before`` is judged first, because git can no longer say where a line came from once this machine changed it.
         A withheld passage that the write moves or changes stays withheld.
         """
+        flush = not self._folder
         withheld = self._withheld(name, before)
+        if not withheld and not self._seen.listed(TRUSTED):
+            self._seen.add(OWN, [*self._digests(name, _added(before, after)), self._whole(name, after)], flush=flush)
+            return
         old, new = self._digests(name, before) if withheld else {}, self._digests(name, after)
         foreign = {self._digest(name, one.key) for one in withheld}
         tainted = foreign | _changed(list(old), list(new), foreign)
         same = {part for one in withheld for part in (one.text, one.identity) if part}
         tainted |= {digest for digest, one in new.items() if one.text in same or one.identity in same}
-        self._seen.add(BEFORE, tainted, flush=not self._folder)
-        self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=not self._folder)
+        self._seen.add(BEFORE, tainted, flush=flush)
+        self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=flush)
 
     def record_facts(self, facts: Iterable[Fact]) -> None:
         self._seen.add(OWN, map(self._fact_digest, facts), flush=not self._folder)
@@ -147,6 +151,8 @@ class Provenance(provenance.Provenance):
         """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
         need only lines of their own. More than :data:`_MOST_UNKNOWN` are one passage, the whole document."""
         allowed, before = self._seen.listed(OWN, TRUSTED), self._seen.listed(BEFORE)
+        if not text or self._whole(name, text) in self._seen.listed(OWN):
+            return []
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
         others: list[int] = []  # lines of the passages beyond the limit
@@ -226,6 +232,10 @@ class Provenance(provenance.Provenance):
     def _digest(self, name: str, key: str) -> str:
         return self._seen.digest(name, key)
 
+    def _whole(self, name: str, text: str) -> str:
+        """The digest of a whole document of which nothing is withheld, so that its passages are not judged again."""
+        return self._seen.digest("whole", name, text)
+
     def _digests(self, name: str, text: str) -> dict[str, Passage]:
         """The document's passages by their digests, in order."""
         return {self._digest(name, one.key): one for one in passages.split(text)}
@@ -252,6 +262,15 @@ class Provenance(provenance.Provenance):
     def delete(self, name: str) -> None:
         if name in self._stored.read():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
+
+
+def _added(before: str, after: str) -> str:
+    """The part of ``after`` whose passages may be new: a block added below the title, or all of it."""
+    added = after.removeprefix(before).lstrip("\n")
+    if not before or len(added) >= len(after) or not added.startswith("## "):
+        return after
+    title = before[before.rfind("\n# ") + 1 :] if "\n# " in before else before
+    return (title.partition("\n")[0] + "\n\n" if title.startswith("# ") else "") + added
 
 
 def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:

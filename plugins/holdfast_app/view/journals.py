@@ -85,34 +85,25 @@ class Story:
     kept_from: int
 
 
-class Journals:
-    """Reads one project's session journals."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    def story(self, session: str) -> Story:
-        """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
-        journal = Journal(self._services.state, session)
-        if not journal.exists():
-            raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
-        return _read(journal)
-
-    def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
-        """The state (stored, replaced or missing) of each document in the receipt, in order, and
-        a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
-        written = passage.receipt.written
-        try:
-            found = verify.check(self._services, passage.receipt, passage.flushed)
-        except HoldfastError as error:
-            return ["missing"] * len(written), error.message
-        replaced = () if is_last else (Surface.HANDOFF,)
-        return [
-            "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
-        ], ""
+def check(services: Services, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
+    """The state (stored, replaced or missing) of each document in the receipt, in order, and
+    a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
+    written = passage.receipt.written
+    try:
+        found = verify.check(services, passage.receipt, passage.flushed)
+    except HoldfastError as error:
+        return ["missing"] * len(written), error.message
+    replaced = () if is_last else (Surface.HANDOFF,)
+    return [
+        "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
+    ], ""
 
 
-def _read(journal: Journal) -> Story:
+def story(services: Services, session: str) -> Story:
+    """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
+    journal = Journal(services.state, session)
+    if not journal.exists():
+        raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
     messages: dict[str, Message] = {}
     starts: list[int] = []
     passages: list[Passage] = []

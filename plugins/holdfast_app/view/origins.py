@@ -1,10 +1,11 @@
-"""Where a line of memory or a fact comes from: down to the note, the session, and the turn that said it."""
+"""Where a line of memory or a fact comes from: its age, the note, the session, and the turn that said it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -13,15 +14,120 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
+from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship import sources
+from holdfast_app.dream import confirmed
+from holdfast_app.dream.dreamlog import Status
+from holdfast_app.facts.rejected import key_of
 from holdfast_app.facts.store.origins import of, unsigned
+from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 from holdfast_app.trust import provenance
-from holdfast_app.view.memory_lines import Origins, lines_of, plain, unlabelled
+from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact
+    from holdfast_app.facts.store.audit_log import Departure
     from holdfast_app.view.project import Project
+
+
+#: Maximum number of notes searched for an item without a recorded source.
+NOTES_SEARCHED: Final = 31
+_LABEL: Final = Lazy(r"(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE)
+#: Sources shown for one line.
+_SOURCES: Final = 3
+
+
+@frozen(kw_only=True)
+class Line:
+    """One line. ``kind`` is heading, item or text. ``first`` and ``last`` are when an item was said first and last, on
+    ``days`` days, None when that is unknown. ``sources`` are ``document:line``, the strongest first. ``dream`` is the
+    run that wrote the line."""
+
+    number: int
+    kind: str
+    text: str
+    first: datetime | None = None
+    last: datetime | None = None
+    days: int = 0
+    sources: tuple[str, ...] = ()
+    dream: str = ""
+
+
+class Origins:
+    """The origins of items in curated memory, from the record of confirmations, the dream's runs and the notes.
+
+    Raises: Corrupt; Unavailable.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        memory = project.services.layout.name(Surface.MEMORY)
+        self._confirmed = confirmed.load(project.services.state)
+        self._sources: dict[str, list[str]] = {}
+        self._added: dict[str, tuple[str, datetime]] = {}
+        for run in project.dreams():
+            if run.status is not Status.DONE:
+                continue
+            for line in run.lines:
+                # A line of the memory itself is where the dream found the text, not where it comes from.
+                found = [source for source in line.sources if source.rpartition(":")[0] != memory]
+                self._sources.setdefault(key_of(_bare(line.text)), []).extend(found)
+            for text in run.added:
+                self._added[key_of(_bare(text))] = (run.id, run.at)
+
+    @cached_property
+    def _noted(self) -> dict[str, list[str]]:
+        """Each item's places in the newest notes, the newest first. Its label does not count."""
+        found: dict[str, list[str]] = {}
+        for _, name in self._project.note_names()[:NOTES_SEARCHED]:
+            for number, line in enumerate(self._project.text(name).split("\n"), 1):
+                if line.startswith("- "):
+                    found.setdefault(plain(unlabelled(line)), []).append(f"{name}:{number}")
+        return found
+
+    def dated(self, line: Line) -> Line:
+        """An item with its origin; other lines unchanged."""
+        if line.kind != "item":
+            return line
+        key = key_of(line.text)
+        known = self._confirmed.get(key)
+        said = known if known is not None and known.is_said else None
+        dream, at = self._added.get(key, ("", None))
+        places = tuple(dict.fromkeys(self._sources.get(key) or self._noted.get(plain(line.text), [])))
+        return evolve(
+            line,
+            first=said.first if said else at,
+            last=said.last if said else at,
+            days=said.count if said else int(at is not None),
+            sources=places if len(places) <= _SOURCES else (*places[: _SOURCES - 1], places[-1]),  # the oldest stays
+            dream=dream,
+        )
+
+
+def lines_of(text: str) -> Iterator[Line]:
+    """A document's lines with content, in order, without their origins."""
+    for line in Lines(text):
+        if line.kind in (ITEM, HEADING):
+            yield Line(number=line.number, kind=line.kind, text=line.text)
+        elif line.kind != BLANK:
+            yield Line(number=line.number, kind="text", text=line.mark + line.text)
+
+
+def unlabelled(line: str) -> str:
+    """A note line's text, without its list mark and label."""
+    return _LABEL.sub("", line.strip().removeprefix("- "), count=1)
+
+
+def plain(text: str) -> str:
+    """``text`` as it is compared with a note's line."""
+    return sources.plain(text).rstrip(".")
+
+
+def _bare(text: str) -> str:
+    line = read_line(text)
+    return line.text if line.kind == ITEM else text
+
 
 _PLACE: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,300}):(?P<line>[1-9]\d{0,8})")
 _FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
@@ -61,19 +167,6 @@ class Source:
 
 
 @frozen(kw_only=True)
-class Change:
-    """An event in a fact's history: evicted, deleted, updated, replaced or kept. ``content`` is masked; ``by`` is the
-    id of the fact that replaced it."""
-
-    at: datetime
-    event: str
-    id: str
-    why: str
-    by: str = ""
-    content: str = ""
-
-
-@frozen(kw_only=True)
 class Trace:
     """One line or fact. ``place`` is ``document:line`` or the fact's id. ``first`` and ``last`` are when it was said
     first and last, on ``days`` days. ``dream`` is the run that wrote a line. ``history`` is a fact's, oldest first;
@@ -86,7 +179,7 @@ class Trace:
     days: int = 0
     dream: str = ""
     sources: tuple[Source, ...] = ()
-    history: tuple[Change, ...] = ()
+    history: tuple[Departure, ...] = ()
     category: str = ""
     confidence: float | None = None
     gone: bool = False
@@ -178,7 +271,7 @@ def _source(project: Project, place: str) -> Source:
 def _turns(project: Project, session: str, line: str, *, before: datetime | None) -> Iterator[Turn]:
     """The messages that a note line quotes by id or by its words, newest first."""
     try:
-        story = project.journals.story(session)
+        story = journals.story(project.services, session)
     except HoldfastError:
         return
     ids = {sources.short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
@@ -212,8 +305,9 @@ def _facts(project: Project, wanted: str) -> list[Trace]:
 def _known(project: Project, wanted: str) -> list[Trace]:
     """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
     stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
-    entries = list(_history(project))
-    found = {one.id: Trace(place=one.id, text=one.content, gone=True) for one in entries if one.id.startswith(wanted)}
+    entries = project.masked_trail(project.memory.facts.trail.entries())
+    gone = (one for one in entries if one.id.startswith(wanted))
+    found = {one.id: Trace(place=one.id, text=one.content or "", gone=True) for one in gone}
     found |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in project.shown_facts(list(stored.values()))}
     if len(found) != 1:
         return list(found.values())
@@ -229,14 +323,6 @@ def _known(project: Project, wanted: str) -> list[Trace]:
             confidence=fact.confidence,
         )
     return [trace]
-
-
-def _history(project: Project) -> Iterator[Change]:
-    """The trail of all facts, oldest first, masked."""
-    entries = list(project.memory.facts.trail.entries())
-    masked = project.masked(*(text for one in entries for text in (one.content or "", one.why)))
-    for one, content, why in zip(entries, masked[::2], masked[1::2], strict=True):
-        yield Change(at=one.at, event=one.event, id=one.id, why=why, by=one.by, content=content)
 
 
 def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:

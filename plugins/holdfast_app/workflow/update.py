@@ -16,7 +16,7 @@ from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Finding, Written
 from holdfast_app.authorship import witness
-from holdfast_app.validation.validation import Repair, three_files
+from holdfast_app.validation import Repair, three_files
 from holdfast_app.workflow import sections
 from holdfast_app.workflow.sections import Limits
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of

@@ -1,1 +1,1 @@
-"""The commands of core, one module each, imported only when the command runs."""
+"""The commands, imported only when one of them runs."""

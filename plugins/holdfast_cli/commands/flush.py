@@ -1,16 +1,21 @@
-"""``holdfast flush``: make a session durable, verify it, print the receipt."""
+"""``add`` journals one message, ``flush`` makes a session durable, ``end`` closes it; ``override`` is the operator's
+only way past a flush that cannot succeed. Agents run ``add`` often, so it opens no store."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.journal.capture import ROLES, capture, stored_id
 from holdfast.text.humanize import count
-from holdfast_cli import payload_args, receipt
-from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument
-from holdfast_cli.problem import UsageError
-from holdfast_cli.session_lookup import how_to_give, require_session, require_source
+from holdfast_app import background
+from holdfast_cli import saving
+from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
+from holdfast_cli.problem import UsageError, caution
+from holdfast_cli.saving import flags_for, how_to_give, require_session, require_source
+from holdfast_cli.stdin import text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -18,6 +23,45 @@ if TYPE_CHECKING:
     from holdfast.models import Payload
     from holdfast.session.session import Session
     from holdfast_app.message_formats.reading import Transcript
+
+
+@Command(
+    "Save",
+    "journal one message of a session",
+    argument("role", choices=ROLES, metavar="ROLE", help=", ".join(ROLES)),
+    argument("text", metavar="TEXT", help="the message; `-` reads it from stdin"),
+    SESSION,
+    argument("--id", metavar="ID", help="the message's own id (messages with the same id count once)"),
+    examples=(
+        'holdfast add user "Fix the flaky login test" --session fix-login',
+        "git diff --stat | holdfast add tool - --session fix-login",
+        "holdfast add user -- --a-text-that-begins-with-dashes",
+    ),
+)
+def add(call: Call) -> Answer | int:
+    """Journal it. A hook's stdout may go into the model's context: without a person or --json nothing is printed."""
+    from holdfast.config import resolved, settings
+
+    text, message_id = text_of(call.args.text), call.args.id
+    if not text.strip():
+        raise UsageError(
+            "The message to add is missing.", next_step="Pass it as the second argument, or pass `-` and pipe it in."
+        )
+    if message_id is not None and not message_id.strip():
+        raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
+    record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record
+    if call.args.role == "assistant":
+        background.after_turn(call.root)
+    if settings.raw(call.root)[0]:  # the project has settings
+        caution(resolved.sentences(resolved.resolve(call.root, lenient=True)))
+    if not call.json and not sys.stdout.isatty():
+        return 0
+    session = stored_id(call.root, call.session)
+    return Answer(
+        {"session": session, "id": record["id"], "at": record["at"]},
+        lambda out: out.say(f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"),
+    )
+
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250
@@ -31,11 +75,9 @@ _CHUNK = 250
         "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
     ),
     argument(
-        "--transcript",
-        metavar="FILE",
-        help="first journal a client's recorded session (Claude Code, Codex, opencode)",
+        "--transcript", metavar="FILE", help="first journal a client's recorded session (Claude Code, Codex, opencode)"
     ),
-    *payload_args.ARGUMENTS,
+    *saving.ARGUMENTS,
     usage="holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"
     "                      [--payload FILE] [FIELDS] [--json]",
     examples=(
@@ -55,7 +97,7 @@ _CHUNK = 250
 )
 def flush(call: Call) -> Answer:
     """Flush the session. Raises: FlushRefused; NotFound; UsageError."""
-    payload = payload_args.payload(call.args, ask_stdin=call.args.transcript is None)
+    payload = saving.payload(call.args, ask_stdin=call.args.transcript is None)
     try:
         return _flush(call, payload)
     except (FlushRefused, UsageError):
@@ -92,7 +134,7 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
             refused.next_step = how_to_give(refused.missing)
         raise
     memory.end_idle(but=session.id)
-    return Answer(receipt.as_table(got), lambda out: receipt.show(out, got, now=memory.services.now()))
+    return Answer(saving.receipt_table(got), lambda out: saving.show_receipt(out, got, now=memory.services.now()))
 
 
 def _others(memory: Holdfast) -> str:
@@ -138,3 +180,65 @@ def _say_read(out: Term, transcript: Transcript) -> None:
     if transcript.truncated:
         text += "; the file ends inside a row"
     out.note("ok", text)
+
+
+@Command(
+    "Save",
+    "flush a session and close it",
+    SESSION,
+    examples=("holdfast end --session fix-login", "holdfast end --json"),
+    caution=True,
+)
+def end(call: Call) -> Answer:
+    """Flush the session for the last time. Raises: NotFound; FlushRefused."""
+    memory = call.memory
+    require_session(memory, call.session)
+    session = memory.session(call.session)
+    try:
+        got = session.end()
+    except FlushRefused as refused:
+        if refused.missing:
+            command = f"holdfast flush --session {shlex.quote(session.id)} {flags_for(refused.missing)}"
+            refused.next_step = f"Run `{command}`, or with text instead of `none`. Then end the session."
+        raise
+    memory.end_idle(but=session.id)
+
+    def show(out: Term) -> None:
+        if got is None:
+            out.say(f"{out.mark('dot')} session {out.bold(session.id)} holds nothing, so there was nothing to flush")
+        else:
+            saving.show_receipt(out, got, now=memory.services.now())
+            out.say(f"\n  session {out.plain(session.id)} is closed. A later `holdfast add` opens it again")
+        try:
+            due = memory.dream_due()
+        except HoldfastError:
+            due = False  # the session is safe, and the dream itself reports unreadable documents
+        if due:
+            out.next_step("the notes have new content; `holdfast dream` adds it to MEMORY.md")
+
+    empty: dict[str, object] = {"session_id": session.id, "flush_id": "", "written": []}
+    return Answer(empty if got is None else saving.receipt_table(got), show)
+
+
+@Command(
+    "Save",
+    "let context go once even though the flush fails, for a stated reason",
+    argument("--session", metavar="ID", required=True, type=session_id, help="session id"),
+    argument("--reason", metavar="TEXT", required=True, help="reason, written to the daily note"),
+    examples=('holdfast override --session fix-login --reason "the disk is being replaced"',),
+    notes="The context may go once even though the flush fails. The session stays UNSAFE until a flush succeeds.",
+)
+def override(call: Call) -> Answer:
+    """Record the reason, and let the next compaction pass."""
+    reason = call.args.reason
+    if not reason.strip():
+        raise UsageError("An override needs a reason.", next_step='Say why: --reason "..."')
+    require_session(call.memory, call.session)
+    session = call.memory.session(call.session)
+    session.override(reason)
+
+    def show(out: Term) -> None:
+        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once even though its flush fails")
+        out.fill("Messages that the flush cannot save stay in the journal. The reason goes into the next daily note.")
+
+    return Answer({"session": session.id, "reason": reason}, show)

@@ -1,4 +1,4 @@
-"""``holdfast work``: the open work of all sessions; show, close or reopen one."""
+"""``work``: the open work of all sessions. ``outbox`` and ``spool``: what waits to leave this machine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from holdfast.config.serde import unstructure
 from holdfast.text.humanize import ago, count
 from holdfast_app.sessions.lookup import short
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
+from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from holdfast.flush.handoff import Work
+    from holdfast_app.outbox.outbox import Item
+    from holdfast_app.spool.kept import Kept
+
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
@@ -58,7 +63,13 @@ def _list(call: Call) -> Answer:
             return
         now = memory.services.now()
         rows = [
-            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, _ago(w, now), _title_and_step(w))
+            (
+                out.mark_cell(_MARKS[w.status]),
+                short(w.session),
+                w.status,
+                ago(w.when, now) if w.when else "unknown",
+                _title_and_step(w),
+            )
             for w in entries
         ]
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
@@ -84,23 +95,13 @@ def _show(call: Call) -> Answer:
     return Answer({"work": _table(entry)}, lambda out: _print(out, entry, call.memory.services.now()))
 
 
-@work.action("close ID", "because")
-def _close(call: Call) -> Answer:
-    name = call.names[0]
-    if name not in (rules := call.memory.work.rules()):
-        return _decided(call, close=True)
-    call.memory.work.remove_rule(name)
-    text = rules[name]
-    return Answer({"removed": text}, lambda out: out.say(f"{out.mark('ok')} removed the rule: {out.plain(text)}"))
-
-
 @work.action("reopen ID", "because")
-def _reopen(call: Call) -> Answer:
-    return _decided(call, close=False)
-
-
-def _decided(call: Call, *, close: bool) -> Answer:
-    all_work = call.memory.work
+@work.action("close ID", "because")
+def _decided(call: Call) -> Answer:
+    all_work, close = call.memory.work, call.args.action == "close"
+    if close and (rule := all_work.rules().get(call.names[0])):
+        all_work.remove_rule(call.names[0])
+        return Answer({"removed": rule}, f"{call.out.mark('ok')} removed the rule: {call.out.plain(rule)}")
     before = all_work.get(call.names[0])
     now = (all_work.close if close else all_work.reopen)(before.session, call.args.because or "")
     changed = before.is_open is not now.is_open
@@ -133,17 +134,13 @@ def _title_and_step(entry: Work) -> str:
     return f"{entry.title}{end} {step if step.casefold().startswith('next') else f'Next: {step}'}"
 
 
-def _ago(entry: Work, now: datetime) -> str:
-    return ago(entry.when, now) if entry.when else "unknown"
-
-
 def _print(out: Term, entry: Work, now: datetime) -> None:
     out.say(f"{out.mark(_MARKS[entry.status])} {out.bold(out.plain(entry.title))}")
     for label, value in (
         ("session", entry.session),
         ("state", entry.status),
         ("because", entry.because),
-        ("flushed", _ago(entry, now)),
+        ("flushed", ago(entry.when, now) if entry.when else "unknown"),
         ("next action", entry.next_action),
         ("objective", entry.objective),
         ("branch", entry.branch),
@@ -168,3 +165,128 @@ def _print(out: Term, entry: Work, now: datetime) -> None:
             out.fill(value, "    - ")
     if entry.short:
         out.say(f"  {out.dim(f'shortened; `holdfast show {entry.note}` has the rest')}")
+
+
+#: Characters of an id to show.
+_ID_CHARS = 16
+
+outbox = Command(
+    "Manage",
+    "list comments waiting to be published on a forge; send, drop or retarget them",
+    argument("--reason", metavar="TEXT", help="why the item is dropped, for the daily note"),
+    examples=(
+        "holdfast outbox",
+        "holdfast outbox send",
+        'holdfast outbox drop ID --reason "the issue is gone"',
+        "holdfast outbox retarget owner/old owner/new",
+    ),
+    notes="Waiting items are sent automatically at the next flush and when a session starts."
+    "\nExit code 1 when something still waits after `send`.",
+)
+
+
+@outbox.action("list", default=True)
+def _waiting(call: Call) -> Answer:
+    items = call.memory.outbox.items()
+    return Answer(
+        {"pending": len(items), "items": items},
+        lambda out: _show_items(out, items, call.memory.services.now(), "; `holdfast outbox send` tries now"),
+    )
+
+
+@outbox.action("send")
+def _send(call: Call) -> Answer:
+    results = call.memory.outbox.send()
+    left = [one.item for one in results if one.evidence is None]
+    rows = [
+        {
+            "id": one.item.id,
+            "target": one.item.target,
+            "sent": one.evidence is not None,
+            "pointer": one.evidence.pointer if one.evidence else "",
+            "error": "" if one.evidence else one.item.error,
+            "next_step": "" if one.evidence else one.item.next_step,
+        }
+        for one in results
+    ]
+
+    def show(out: Term) -> None:
+        for one in results:
+            if one.evidence is not None:
+                pointer = out.plain(one.evidence.pointer)
+                out.say(f"{out.mark('ok')} {out.bold(out.plain(one.item.target))}  {pointer}")
+        _show_items(out, left, call.memory.services.now(), f" still wait{'s' if len(left) == 1 else ''}")
+
+    return Answer({"pending": len(left), "results": rows}, show, ok=not left)
+
+
+@outbox.action("drop ID", "reason")
+def _drop(call: Call) -> Answer:
+    reason = call.args.reason or ""
+    if not reason.strip():
+        raise UsageError("Dropping needs a reason.", next_step='Say why: --reason "..."')
+    item = call.memory.outbox.drop(call.names[0], reason)
+    what = call.out.bold(call.out.plain(item.target or item.id))
+    return Answer(
+        {"id": item.id, "target": item.target, "reason": reason},
+        f"{call.out.mark('ok')} {what} will not be published. The reason is in the daily note",
+    )
+
+
+@outbox.action("retarget OLD NEW")
+def _retarget(call: Call) -> Answer:
+    moved = call.memory.outbox.retarget(*call.names)
+    end = " retargeted; `holdfast outbox send` tries now"
+    return Answer({"items": moved}, lambda out: _show_items(out, moved, call.memory.services.now(), end))
+
+
+def _show_items(out: Term, items: Sequence[Item], now: datetime, end: str) -> None:
+    for item in items:
+        tried = f", tried {count(item.attempts, 'time')}" if item.attempts else ""
+        since = "" if item.is_damaged else f"  {ago(item.at, now)}{tried}"
+        _show_one(out, item, f"{out.bold(out.plain(item.target or '?'))}  {out.plain(item.id[:_ID_CHARS])}", since)
+    if items:
+        out.say(f"\n{count(len(items), 'item')}{end}")
+    else:
+        out.say(f"{out.mark('ok')} nothing waits to be published")
+
+
+def _show_one(out: Term, item: Item | Kept, what: str, since: str) -> None:
+    """What waits, the last try's outcome, and the next step."""
+    out.say(f"{out.mark('warn')} {what}{out.dim(since)}")
+    if item.error:
+        out.fill(item.error, "    ")
+    if item.next_step:
+        out.next_step(item.next_step, indent="    ")
+
+
+spool = Command(
+    "Manage",
+    "list flushes kept on this machine while the store's server was away; send them",
+    examples=("holdfast spool", "holdfast spool send"),
+    notes="With `[storage] spool = true` a flush that the server does not take is kept here. It is sent"
+    "\nautomatically at the next flush and when a session starts."
+    "\nExit code 1 when a flush still waits after `send`.",
+)
+
+
+@spool.action("send")
+@spool.action("list", default=True)
+def _spooled(call: Call) -> Answer:
+    memory = call.memory
+    sent = len(memory.spool.send().written) if call.args.action == "send" else 0
+    items = memory.spool.items()
+
+    def show(out: Term) -> None:
+        if sent:
+            out.say(f"{out.mark('ok')} {sent:,} kept {'flush' if sent == 1 else 'flushes'} written and read back")
+        for one in items:
+            since = "" if one.is_damaged else f"  {ago(one.at, memory.services.now())}"
+            _show_one(out, one, f"{out.bold(out.plain(one.session or '?'))}  {out.plain(one.id)}", since)
+        if items:
+            state.say_kept(out, memory.spool.sentence)
+        elif not sent:
+            out.say(f"{out.mark('ok')} nothing waits on this machine")
+
+    ok = not items or call.args.action != "send"
+    return Answer({"sent": sent, "waiting": len(items), "items": state.kept_table(items)}, show, ok=ok)

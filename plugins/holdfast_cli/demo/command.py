@@ -19,9 +19,9 @@ from holdfast.plugin import nested
 from holdfast.text.untrusted import from_json
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transcripts import read
-from holdfast_cli import receipt
+from holdfast_cli import saving
 from holdfast_cli.command import Call, Command, argument, flag
-from holdfast_cli.dream import shown
+from holdfast_cli.commands import dream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class _Stage:
         aside = notes.with_name("memory.aside")
         notes.rename(aside)
         notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
-        self.step("A file stands where the notes folder was. The agent asks for compaction.")
+        self.step("The notes folder is now a file. The agent asks for compaction.")
         before = len(self.session.messages)
         try:
             self.session.compact(KEEP, payload)
@@ -147,7 +147,7 @@ class _Stage:
         """Consolidate the notes of both acts, without a model. True when the dream succeeded."""
         self.title("4. Distilled: a dream turns the notes into memory and checks each line")
         result = self.memory.deep_dream()
-        self.step(f"No model was used: {shown.counts(result) or result.reason}. The dream diary:")
+        self.step(f"No model was used: {dream.counts(result) or result.reason}. The dream diary:")
         if result.diary:
             self.quote(self.another_process("show", result.diary))
         self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")
@@ -167,12 +167,12 @@ class _Stage:
         self.step(f"{len(messages)} messages captured, each on disk before the next one.")
 
     def compact(self, payload: Payload | None = None) -> None:
-        """Compact, and show what was written. Raises: FlushRefused."""
+        """Compact, and show the written documents. Raises: FlushRefused."""
         before = len(self.session.messages)
         kept = self.session.compact(KEEP, payload)
         done = self.session.last_receipt
         if done is not None and self.long:
-            receipt.show(self.out, done, now=self.memory.services.now())
+            saving.show_receipt(self.out, done, now=self.memory.services.now())
         elif done is not None:
             self.step(
                 f"Flushed: {len(done.written)} documents are written and read back, {done.written[0].name} first."

@@ -10,6 +10,7 @@ reads each character once and cannot run away.
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 
 from holdfast.text.lazy import Lazy
 
@@ -44,23 +45,18 @@ _WRAPS = frozenset("[sSbBC")
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
 _CUT = Lazy(
-    r"&(?:amp;)?[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[nrt\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII
+    r"&[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[\"']|\*\*|\|(?=\s|$)|\]\(",
+    re.ASCII,
 )
+#: A script without blanks that follows a value.
+SCRIPT = Lazy(r"(?<=[!-~])[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 #: First characters of ``_DECLARED`` after its blank.
 _TYPE = frozenset("sScCbBrRtTvVnN*&")
 
 
-class Value:
-    """A value's position. ``sep`` is its assignment sign: ``=``, ``:``, ``,``, ``(``, ``<``, ``|``, a blank, or ``?``
-    for a comparison or an arrow."""
-
-    __slots__ = ("end", "quoted", "sep", "start")
-
-    def __init__(self, start: int, end: int, sep: str, *, quoted: bool) -> None:
-        self.start = start
-        self.end = end
-        self.sep = sep
-        self.quoted = quoted
+#: A value's position. ``sep`` is its assignment sign: ``=``, ``:``, ``,``, ``(``, ``<``, ``|``, a blank, or ``?`` for a
+#: comparison or an arrow.
+Value = namedtuple("Value", "start end sep quoted")  # noqa: PYI024
 
 
 def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
@@ -79,7 +75,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
     quoted_name = at > end
     default = _DEFAULT.match(text, end) if quoted_name else None
     if default:
-        return _read_quoted(text, default.end(), "=")
+        return _read(text, default.end(), "=", whole=False)
     while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:
         at += 1
     made = _PROPERTY.match(text, end) if text.startswith(" {", end) else None
@@ -151,9 +147,10 @@ def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
         return None
     end = found.end()
     if not whole:
-        cut = _CUT.search(text, at, end)
-        if cut and cut.start() > at:
-            end = cut.start()
+        for pattern in (_CUT, SCRIPT):
+            cut = pattern.search(text, at, end)
+            if cut and cut.start() > at:
+                end = cut.start()
     return _trimmed(text, at, end, sep)
 
 

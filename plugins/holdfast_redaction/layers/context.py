@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from holdfast_redaction.budget import Budget
 from holdfast_redaction.layers import assign, names, prose, values
 from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
-from holdfast_redaction.patterns import Hit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast_redaction.layers.presence import Words
+from holdfast_redaction.patterns import Budget, Hit
 
 #: Ranks after all formats in the table.
 RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_CHARACTERS = frozenset(_NAME)
 _MAX_NAME = 80
-_LONGEST_HINT = max(map(len, names.HINTS))
+#: What follows the name of a table's column.
+_CELL_ENDS = ("", ",", ";", "\t", "|", "\n", "\r")
 #: A longer unquoted value that is not a secret is skipped up to this length.
 _LONG = 64
 #: Nouns that name a secret only with the word before them: "api key".
@@ -33,40 +29,33 @@ _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", *names.
 _TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")
 
 
-def find(
-    text: str,
-    lower: str,
-    budget: Budget,
-    start: int = 0,
-    end: int | None = None,
-    words: Words | None = None,
-) -> list[Hit]:
-    """All values of secrets' names that begin in ``text[start:end]``. ``lower`` is ``text`` in lower case, of the same
-    length. ``words`` are the text's words, at least those around the span."""
+def find(text: str, lower: str, budget: Budget, words: str, heads: list[int]) -> list[Hit]:
+    """All values of secrets' names. ``lower`` is ``text`` in lower case, of the same length, and ``words`` its words.
+    Adds the offsets of names that may head a column to ``heads``."""
     hits: list[Hit] = []
     seen: set[int] = set()
-    stop = len(text) if end is None else end
-    near = lower[start : stop + _LONGEST_HINT] if start or stop < len(text) else lower
-    for hint in names.HINTS:
-        if (words and hint not in words.lower and " " not in hint) or hint not in near:
+    cells: dict[tuple[int, int], list[int]] = {}
+    for hint in names.HINTS if text.isascii() else (*names.HINTS, *names.FOREIGN_HINTS):
+        if hint not in (lower if " " in hint else words):
             continue
-        last = stop + len(hint) - 1
-        at = lower.find(hint, start, last)
+        at = lower.find(hint)
         while at >= 0:
             first, behind = _name_around(text, at, at + len(hint))
             if first not in seen:
                 seen.add(first)
-                hit, through = _look(text, lower, first, behind)
+                if text[behind : behind + 3].lstrip(" \"'*")[:1] in _CELL_ENDS:
+                    heads.append(first)
+                hit, through = _look(text, lower, first, behind, cells)
                 if hit:
                     hits.append(hit)
                 behind = max(behind, through)
-            at = lower.find(hint, max(behind, at + 1), last)
+            at = lower.find(hint, max(behind, at + 1))
         budget.check(hint)
     return hits
 
 
 def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The identifier around ``text[start:end]``."""
+    """The identifier around ``text[start:end]``, or the word in an alphabet."""
     if text[start - 1 : start] in _NAME_CHARACTERS:
         before = text[start - _MAX_NAME if start > _MAX_NAME else 0 : start]
         start -= len(before) - len(before.rstrip(_NAME))
@@ -74,10 +63,14 @@ def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
         after = text[end : end + _MAX_NAME]
         end += len(after) - len(after.lstrip(_NAME))
         end = start + len(text[start:end].rstrip(".-"))
+    while "\x7f" < text[end : end + 1] < "\u2e80" and text[end].isalpha():
+        end += 1
     return start, end
 
 
-def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
+def _look(
+    text: str, lower: str, start: int, end: int, cells: dict[tuple[int, int], list[int]]
+) -> tuple[Hit | None, int]:
     """The secret with the name at ``text[start:end]``, and the offset where the search continues. Names inside a value
     are part of it."""
     name = text[start:end]
@@ -103,16 +96,17 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
         if noun in ("pass", "pw"):
             strength = PASSWORD
         behind = start + len(name)
-        masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
+        # Judged above, or masked: then nothing else is given here.
+        given = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
         if noun in _CREDENTIALS:
             value = prose.pair_near(text, lower, behind)
         else:
-            value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
+            value = None if given else prose.value_behind(text, lower, behind, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
-        if value is None and not masked and (strength >= STRONG or noun in _TELLING):
-            value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength)
+        if value is None and not given and (strength >= STRONG or noun in _TELLING):
+            value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength, cells)
         content = text[value.start : value.end] if value else ""
-        if value and values.MARK not in content and not _is_assignment(content):
+        if value and values.MARK not in content and not _is_assignment(content) and not prose.is_public(text, value):
             return _hit(value, bare, strength), value.end
     return None, end
 
@@ -136,6 +130,8 @@ def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
     if value.sep == "=" and strength == WEAK and name.isupper():
         strength = STRONG
     if not values.can_be_secret(content, strength, quoted=value.quoted) or _is_assignment(content):
+        return False
+    if content.isalpha() and not value.quoted and names.is_foreign(name.lower()):  # a word of that language, too
         return False
     if value.sep == "=" and content.isalpha() and name.isupper() and text.endswith("= ", 0, value.start):
         return _ends_statement(text, value.end)  # "DB_PASSWORD= make test" gives nothing

@@ -7,19 +7,28 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction.budget import Budget
 from holdfast_redaction.layers import values
-from holdfast_redaction.patterns import Hit, Rule, entropy
+from holdfast_redaction.patterns import Budget, Hit, Rule, entropy
 from holdfast_redaction.rules import table
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast_redaction.layers.presence import Keywords, Words
+#: The shortest word that can contain a keyword of ``table.WORDS``.
+LONG_WORD = 16
+#: The shortest word that can contain a format without a keyword.
+_ANYWHERE = min([min_word for _, min_word in table.ANYWHERE])
 
-#: Maximum distance of a format without a keyword from the searched span.
-ASIDE = 100
-#: The shortest word that can contain one.
-_LONG_WORD = min([min_word for _, min_word in table.ANYWHERE])
+
+class Words:
+    """A text's distinct words, several times shorter than a long text."""
+
+    __slots__ = ("exact", "long", "lower")
+
+    def __init__(self, text: str) -> None:
+        words = set(text.split())
+        #: Each with a blank before and after, and the same in lower case.
+        self.exact = f" {' '.join(words)} "
+        self.lower = self.exact.lower()
+        #: The long words, unchanged.
+        self.long = [word for word in words if len(word) >= LONG_WORD]
 
 
 class Formats:
@@ -29,19 +38,21 @@ class Formats:
         self._disabled = disabled
         self._compiled: dict[int, tuple[Rule, re.Pattern[str], frozenset[str]]] = {}
 
-    def find(
-        self, text: str, lower: str, keywords: Keywords, budget: Budget, start: int = 0, end: int | None = None
-    ) -> list[Hit]:
-        """All secrets in known formats whose keyword begins in ``text[start:end]``, unordered, possibly overlapping.
-        ``lower`` is ``text`` in lower case, with the same length. ``keywords`` are the ones that occur there."""
+    def find(self, text: str, lower: str, words: Words, budget: Budget) -> list[Hit]:
+        """All secrets in known formats, unordered, possibly overlapping. ``lower`` is ``text`` in lower case, with the
+        same length, and ``words`` are its words. Keywords without a blank are searched in these."""
         hits: list[Hit] = []
-        end = len(text) if end is None else end
-        for keyword, rules in keywords.exact:
-            self._at_keyword(text, text, keyword, rules, hits, budget, start, end)
-        for keyword, rules in keywords.lower:
-            self._at_keyword(text, lower, keyword, rules, hits, budget, start, end)
-        if len(text) >= _LONG_WORD:
-            self._anywhere(text, keywords.words, hits, budget, max(0, start - ASIDE), end + ASIDE)
+        exact = [row for row in table.TEXT if row[0] in (text if " " in row[0] else words.exact)]
+        if words.long:
+            long = " ".join(words.long)
+            exact += [row for row in table.WORDS if row[0] in long]
+        in_lower = [row for row in table.LOWER if row[0] in (lower if " " in row[0] else words.lower)]
+        for keyword, rules in exact:
+            self._at_keyword(text, text, keyword, rules, hits, budget)
+        for keyword, rules in in_lower:
+            self._at_keyword(text, lower, keyword, rules, hits, budget)
+        if max(map(len, words.long), default=0) >= _ANYWHERE:
+            self._anywhere(text, words.long, hits, budget)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
@@ -58,12 +69,9 @@ class Formats:
         rules: tuple[int, ...],
         hits: list[Hit],
         budget: Budget,
-        first: int,
-        end: int,
     ) -> None:
-        last = end + len(keyword) - 1
         for index in rules:
-            free = haystack.find(keyword, first, last)
+            free = haystack.find(keyword)
             if free < 0:
                 return
             rule, pattern, before = self._compiled.get(index) or self._rule(index)
@@ -77,20 +85,17 @@ class Formats:
                         start -= 1
                 found = pattern.match(text, start) if _may_start(text, start, rule.after) else None
                 through = _note(text, found, rule, index, hits) if found else 0
-                free = haystack.find(keyword, through if through > free else free + 1, last)
+                free = haystack.find(keyword, through if through > free else free + 1)
             budget.check(rule.id)
 
-    def _anywhere(self, text: str, known: Words | None, hits: list[Hit], budget: Budget, start: int, end: int) -> None:
+    def _anywhere(self, text: str, words: list[str], hits: list[Hit], budget: Budget) -> None:
         """Formats without a keyword. They match only inside a long word."""
-        words = known.long if known else text[start:end].split()
-        if max(map(len, words), default=0) < _LONG_WORD:  # as nearly always
-            return
         for index, min_word in table.ANYWHERE:
             rule, pattern, _ = self._compiled.get(index) or self._rule(index)
             if rule.id in self._disabled:
                 continue
             if any(pattern.search(word) for word in words if len(word) >= min_word):
-                for found in pattern.finditer(text, start, end):
+                for found in pattern.finditer(text):
                     _note(text, found, rule, index, hits)
             budget.check(rule.id)
 
@@ -138,12 +143,7 @@ def _may_start(text: str, start: int, after: str) -> bool:
     previous = text[start - 1]
     if after:
         return previous in after
-    if not (previous.isalnum() or previous == "_") or not (text[start].isalnum() or text[start] == "_"):
-        return True
-    two = text[start - 2 : start]  # "\n" in a JSON text, "%3D" in a URL
-    return two in ("\\n", "\\r", "\\t") or (
-        start >= 3 and text[start - 3] == "%" and previous in "0123456789ABCDEFabcdef"
-    )
+    return not (previous.isalnum() or previous == "_") or not (text[start].isalnum() or text[start] == "_")
 
 
 def _expand(characters: str) -> str:

@@ -9,19 +9,28 @@ from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 
 #: Each secret's name contains at least one entry, in lower case. The search starts at these.
 HINTS = (
-    "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de passe", "kennwort", "contraseña",
-    "contrasena", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
-    "logged in", "sign in", "schlüssel", "schluessel", "jeton", "clave",
+    "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "kennwort", "contrasen", "salt", "cookie",
+    "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in", "logged in", "sign in", "schluessel",
+    "jeton", "clave", "mot de passe", "mots de passe", "senha", "hesl", "haslo", "sifre", "parol", "mdp",
 )  # fmt: skip
+#: The same outside of ASCII.
+FOREIGN_HINTS = (
+    "contraseñ", "schlüssel", "hasł", "şifre", "парол", "密码", "密碼", "口令", "パスワード", "비밀번호", "암호",
+    "패스워드", "كلمة المرور", "كلمة السر", "كلمة مرور",
+)  # fmt: skip
+#: Passwords in other languages than English, with their endings.
+_FOREIGN = Lazy(
+    r"mots? de passe|mdp|\w*(?:pass|kenn)wort\w{0,3}|contrase[ñn](?:a|as|ia)|palavras?-passe|senhas?|hesl(?:o|a|u|em)"
+    r"|has(?:ło|ła|łem|łu|lo|la)|\w*[şs]ifre\w{0,5}|parol(?:a|ă|e|ei|a[smny]\w{0,5})|парол(?:ь|я|ю|ем|и|ей)"
+    r"|密[码碼]|口令|パスワード|비밀번호|암호|패스워드|كلمة (?:المرور|السر|مرور)"
+)
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = tuple(
     """
-    password passwd passphrase passcode passwort kennwort motdepasse contraseña contrasena pwd passwrd psswd
+    password passwd passphrase passcode motdepasse passwrd psswd
     """.split()  # noqa: SIM905
 )
-#: The same with characters that identifiers do not contain.
-_FOREIGN = ("mot de passe", "contraseña")
 _SECRETS = tuple(
     """
     secret apikey accesskey secretkey authkey privatekey signingkey encryptionkey masterkey authtoken accesstoken
@@ -82,7 +91,7 @@ _SECRET_KEYS = frozenset(
 _QUALIFIERS = frozenset(
     """
     value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
-    secondary literal test local backup main confirm confirmation again
+    secondary literal test local backup main confirm confirmation again stdin
     """.split()  # noqa: SIM905
 )
 LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")
@@ -115,11 +124,16 @@ def words(identifier: str) -> list[str]:
     return [w.lower() for w in _WORDS.findall(identifier)]
 
 
+def is_foreign(noun: str) -> bool:
+    """Whether ``noun``, in lower case, is a word for passwords in another language than English."""
+    return bool(_FOREIGN.fullmatch(noun))
+
+
 @lru_cache(2048)
 def strength(identifier: str) -> int:
     """The confidence that ``identifier`` names a secret: 0 for none, or FAINT, WEAK, STRONG or PASSWORD."""
     low = identifier.lower()
-    if low in _FOREIGN:
+    if is_foreign(low):
         return PASSWORD
     if low.endswith(("schlüssel", "schluessel")):
         return STRONG if low.startswith(("api", "geheim", "zugangs", "zugriffs")) else FAINT
@@ -142,7 +156,11 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
             if before and before[0] in ("min", "max", "no", "has", "is", "forgot", "reset", "hide", "show", "needs")
             else PASSWORD
         )
-    if (last.endswith("pass") and last not in _NOT_PASS) or last in ("pw", "pswd", "pword"):
+    if (
+        (last.endswith("pass") and last not in _NOT_PASS)
+        or last in ("pw", "pwd", "pswd", "pword")
+        or (last.endswith("pwd") and len(last) > 4)
+    ):
         return PASSWORD if before or last not in ("pass", "pw") else WEAK
     if last in ("phrase", "key") and before and before[-1] in ("pass", "seed", "recovery", "mnemonic"):
         return PASSWORD

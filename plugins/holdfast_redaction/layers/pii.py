@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 
 from holdfast.text.lazy import Lazy
-from holdfast_redaction.budget import Budget
-from holdfast_redaction.layers import national, numbers
-from holdfast_redaction.patterns import Hit
+from holdfast_redaction.layers import numbers
+from holdfast_redaction.patterns import Budget, Hit
 
 #: Ranks after all secrets, because an address in a connection string belongs to that.
 RANK = 20_000
@@ -58,59 +57,37 @@ _SIX_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
 _TAX_CODE = Lazy(r"[A-Z][A-Z]{3}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
-#: Maximum characters of an identifier past the searched span.
-_OVER = 64
 
-
-def find(
-    text: str,
-    lower: str,
-    kinds: frozenset[str],
-    budget: Budget,
-    start: int = 0,
-    end: int | None = None,
-) -> list[Hit]:
-    """All identifiers of the given kinds that begin in ``text[start:end]``. ``lower`` is ``text`` in lower case, with
-    the same length."""
+def find(text: str, lower: str, kinds: frozenset[str], budget: Budget) -> list[Hit]:
+    """All identifiers of the given kinds. ``lower`` is ``text`` in lower case, with the same length."""
     hits: list[Hit] = []
-    area = start, len(text) if end is None else end
-    wide = start, area[1] + _OVER
     if "email" in kinds:
-        _emails(text, area, hits)
+        _emails(text, hits)
         budget.check("email")
-    if _SIX_DIGITS.search(text, *wide) or _TAX_CODE.search(text, *wide):
-        _groups_of_digits(text, lower, area, kinds, hits)
+    if _SIX_DIGITS.search(text) or _TAX_CODE.search(text):
+        _groups_of_digits(text, lower, kinds, hits)
         budget.check("phone")
         if "iban" in kinds:
-            _each(_IBAN, text, area, hits, "iban", lambda t: numbers.is_iban(t.replace(" ", "").replace("-", "")))
+            _each(_IBAN, text, hits, "iban", lambda t: numbers.is_iban(t.replace(" ", "").replace("-", "")))
             budget.check("iban")
         if "government" in kinds:
-            _each(_NINO, text, area, hits, "government", lambda t: " " in t or _of_insurance(lower))
-            national.find(text, lower, area, hits)
+            _each(_NINO, text, hits, "government", lambda t: " " in t or "insurance" in lower or "nino" in lower)
+            numbers.find_national(text, lower, hits)
             budget.check("government")
     if "ip" in kinds:
-        if text.count(".", *wide) >= 3:
-            _ipv4(text, lower, area, hits)
-        if text.count(":", *wide) >= 2:
-            _ipv6(text, area, hits)
+        if text.count(".") >= 3:
+            _ipv4(text, lower, hits)
+        if text.count(":") >= 2:
+            _ipv6(text, hits)
         budget.check("ip")
-    if "mac" in kinds and (text.count(":", *wide) >= 5 or text.count("-", *wide) >= 5):
-        _each(_MAC, text, area, hits, "mac", _is_machine)
+    if "mac" in kinds and (text.count(":") >= 5 or text.count("-") >= 5):
+        _each(_MAC, text, hits, "mac", _is_machine)
         budget.check("mac")
     return hits
 
 
-def _in(pattern: Lazy, text: str, area: tuple[int, int]) -> Iterator[re.Match[str]]:
-    """The matches that begin in ``area``."""
-    for found in pattern.finditer(text, area[0], area[1] + _OVER):
-        if found.start() < area[1]:
-            yield found
-
-
-def _each(
-    pattern: Lazy, text: str, area: tuple[int, int], hits: list[Hit], kind: str, ok: Callable[[str], bool]
-) -> None:
-    for found in _in(pattern, text, area):
+def _each(pattern: Lazy, text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
+    for found in pattern.finditer(text):
         start, end = found.span()
         if not _joins(text[start - 1 : start]) and not _joins(text[end : end + 1]) and ok(found[0]):
             hits.append(Hit(start, end, kind, RANK, kind))
@@ -121,12 +98,8 @@ def _joins(character: str) -> bool:
     return character.isalnum() or character in ("_", ":", "-")
 
 
-def _of_insurance(lower: str) -> bool:
-    return "insurance" in lower or "nino" in lower
-
-
-def _emails(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
-    at = text.find("@", *area)
+def _emails(text: str, hits: list[Hit]) -> None:
+    at = text.find("@")
     while at >= 0:
         start = at
         while start > 0 and at - start < 64 and text[start - 1] in _LOCAL:
@@ -146,12 +119,12 @@ def _emails(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
             url = after != "@" and _URL_USER.search(text, max(0, start - 20), start)
             if local and not (known or port or url or domain[1].lower() in _NO_DOMAIN or "noreply" in domain[0]):
                 hits.append(Hit(start, domain.end(), "email", RANK, "email"))
-        at = text.find("@", domain.end() if domain else at + 1, area[1])
+        at = text.find("@", domain.end() if domain else at + 1)
 
 
-def _groups_of_digits(text: str, lower: str, area: tuple[int, int], kinds: frozenset[str], hits: list[Hit]) -> None:
+def _groups_of_digits(text: str, lower: str, kinds: frozenset[str], hits: list[Hit]) -> None:
     """Cards, phone numbers and some national numbers: digits in groups, distinguished by their form."""
-    for found in _in(_DIGITS, text, area):
+    for found in _DIGITS.finditer(text):
         start, end = found.span()
         while start and text[start - 1] in "+(" and found.start() - start < 2:
             start -= 1
@@ -215,8 +188,8 @@ def _valid_somewhere(number: str) -> bool:
     return False
 
 
-def _ipv4(text: str, lower: str, area: tuple[int, int], hits: list[Hit]) -> None:
-    for found in _in(_IPV4, text, area):
+def _ipv4(text: str, lower: str, hits: list[Hit]) -> None:
+    for found in _IPV4.finditer(text):
         start, end = found.span()
         if text[start - 1 : start] in tuple("0123456789.-_/v=~^<>") and start and text[start - 3 : start] != "://":
             continue
@@ -226,8 +199,8 @@ def _ipv4(text: str, lower: str, area: tuple[int, int], hits: list[Hit]) -> None
             hits.append(Hit(start, end, "ip", RANK, "ip"))
 
 
-def _ipv6(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
-    for found in _in(_IPV6, text, area):
+def _ipv6(text: str, hits: list[Hit]) -> None:
+    for found in _IPV6.finditer(text):
         start, end = found.span()
         first = start
         while start > 0 and first - start < 4 and text[start - 1] in "0123456789abcdefABCDEF":
@@ -266,4 +239,4 @@ def _is_machine(address: str) -> bool:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable

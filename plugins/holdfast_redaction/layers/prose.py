@@ -8,14 +8,15 @@ and only when it is quoted or cannot be a word.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.text.lazy import Lazy
-from holdfast_redaction.layers import values
-from holdfast_redaction.layers.assign import Value
+from holdfast_redaction.layers import names, values
+from holdfast_redaction.layers.assign import SCRIPT, Value
 from holdfast_redaction.layers.values import PASSWORD, STRONG
 
 # All of these read lower-case text, because an expression that ignores case takes twice the time.
-_VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
+_VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|[「『]([^」』\n]{2,200})[」』]|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
 _BE = (
     r"(?:\b(?:is|was|are|were|(?:will|should|must|would|could|to)[ \t]+be|it's|that's|here's|ser[íi]a|serait|wäre|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est)\b"
     r"|:|=|->|→|–|—)"
@@ -33,22 +34,33 @@ _ABOUT = frozenset(
 )
 
 
-def _after(between: str) -> Lazy:
+def _after(between: str, about: str = "|".join(sorted(_ABOUT)), be: str = _BE) -> Lazy:
     return Lazy(
         r"(?:[ \t]+(?:base|value|string|phrase|nueva|actual))?(?:[ \t]*\([^)\n]{1,60}\))?"
-        rf"(?:,?[ \t]+(?:{'|'.join(sorted(_ABOUT))})\b{between})?"
-        rf"(?:[,;?][ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])(?:to|auf)[ \t]+){_VALUE}"
+        rf"(?:,?[ \t]+(?:{about})\b{between})?"
+        rf"(?:[,;?][ \t]+)?[ \t]*(?:{be}{_MORE}{{0,2}}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])(?:to|auf)[ \t]+){_VALUE}"
     )
 
 
 #: The first verb or sign may belong to something else. Then the last one counts.
 _AFTER, _AFTER_ALL = _after(r"[^:=\n\"`]{0,70}?"), _after(r"[^\n\"`]{0,70}")
+#: After a word of another language, whose prepositions and verbs are not all known.
+_FOREIGN = _after(
+    r"[^:=\n\"`]{0,70}?",
+    r"\w+",
+    r"(?:\b(?:is|ist|lautet|es|est|é|e|è|este|jest|to|je|является|это|هي|هو)\b|:|=|->|→|–|—|[是为為成はが는은가이])",
+)
 #: "the old password, x, ..."
 _APPOSED = Lazy(r"(?:[ \t]+[^,\n\"`]{1,60})?,[ \t]+([^\s,]{8,64}),")
-#: "Token:", and below it a line with only the token.
+#: "Token:" or "What is the password?", and in the next line only the answer.
 _BELOW = Lazy(
-    r"[ \t]*:[ \t]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t`]*([A-Za-z0-9_./+=~-]{20,200})`{0,3}[ \t]*(?:\n|$)",
-    re.ASCII,
+    r"[^\n?:]{0,60}[?:]\**[ \t\r]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t*]*(?:(?:[A-Z][a-z]{0,11}|user|human|me):\**[ \t]*)?[\"'`]?"
+    r"([^\s\"'`]{4,200})[\"'`]{0,3}[.]?[ \t]*(?:\n|$)"
+)
+#: Before a value: it is public, or the id or hash of something.
+_PUBLIC = Lazy(
+    r"(?i)\b(?:mint(?:ed)?|address|contract|doc(?:ument)?s?|sheet|hash|digest|checksum|fingerprint|blob|commit|ids?|tx)\b"
+    r"[^\n\w]{0,3}(?:\w{1,12}[^\n\w]{1,3}){0,2}$"
 )
 _DIRECT = Lazy(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
 _BEFORE = Lazy(
@@ -65,9 +77,9 @@ _PHRASE = Lazy(
 #: A word outside of paths, addresses and assignments, and the signs that distinguish it from other words.
 _TOKEN = Lazy(r"(?<![^\s\"'`(\[{,;:])[A-Za-z0-9][^\s\"'`<>(){}\[\],;|/\\=@:]{7,127}(?![/\\=@:\[(]\S)")
 _MIXTURE = Lazy(
-    r"[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z]", re.ASCII
+    r"[0-9](?:(?=[a-z][A-Z]|[A-Z][a-z])|(?<=[a-z].)(?=[A-Z])|(?<=[A-Z].)(?=[a-z])|(?<=[a-z][A-Z].)|(?<=[A-Z][a-z].))",
+    re.ASCII,
 )
-_DIGIT = Lazy(r"[0-9]")
 _RUNS = Lazy(r"[0-9]+|[A-Za-z]+", re.ASCII)
 #: Names with digits, and ids with a type prefix.
 _NAMED = Lazy(
@@ -82,8 +94,8 @@ _UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
 #: The shortest token after its noun that has no digit.
 _LETTERS = 16
-#: Maximum distance from the noun, in characters.
-_NEAR = 120
+#: Maximum distance from the noun, and length of a stretch whose words are judged once, in characters.
+_NEAR, _CELL = 120, 256
 _COUNTED = Lazy(
     r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}|u?int\d+|float\d+"
 )
@@ -121,24 +133,19 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
     stop = min(len(text), end + 300)
     following = lower[end : end + 40].lstrip(",;?").split(maxsplit=1)
     first = following[0].rstrip(",;?") if following else ""
-    if first in _STARTS or first[:1] in _SIGNS:
-        found = _AFTER.match(lower, end, stop)
+    foreign = names.is_foreign(noun)
+    patterns = [_FOREIGN if foreign else _AFTER] if first in _STARTS or first[:1] in _SIGNS or foreign else []
+    patterns += [_AFTER_ALL] if first in _ABOUT else []
+    patterns += [_APPOSED] if lower[end : end + 1] == "," or strength == PASSWORD else []
+    for pattern in patterns:
+        found = pattern.match(lower, end, stop)
         value = found and _judge(text, found, strength, noun, sure=True)
         if value:
             return value
-        last = _AFTER_ALL.match(lower, end, stop) if first in _ABOUT else None
-        if last and (not found or last.end() > found.end()):
-            value = _judge(text, last, strength, noun, sure=True)
-            if value:
-                return value
-    if lower[end : end + 1] == "," or strength == PASSWORD:
-        found = _APPOSED.match(lower, end, stop)
-        value = found and _judge(text, found, strength, noun, sure=True)
-        if value:
-            return value
-    below = _BELOW.match(text, end, stop) if text.find(":", end, end + 3) >= 0 else None
-    if below and values.is_random(below[1]) and values.can_be_secret(below[1], strength, quoted=False):
-        return Value(*below.span(1), " ", quoted=False)
+    line = lower.find("\n", end, end + 70)
+    below = _BELOW.match(text, end, stop) if line > 0 and lower[line - 1] in "?:* \r" else None
+    if below and stands_out(below[1], strength):
+        return Value(below.start(1), _rstrip(text, *below.span(1)), " ", quoted=False)
     at = lower.find(first, end, end + 60)
     letters = len(first) >= _LETTERS and values.is_mixed(text[at : at + len(first)])  # a token of letters alone
     if first in ("of", "be", "to") or not first.isalpha() or letters:
@@ -161,28 +168,42 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
 
 
-def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
+def value_near(text: str, start: int, end: int, strength: int, cells: dict[tuple[int, int], list[int]]) -> Value | None:
     """A secret in the same line as the noun at ``text[start:end]``, whatever the sentence says. Only unmistakable
-    values count. None when the line mentions a masked secret."""
+    values count. None when the line mentions a masked secret. ``cells`` keeps each stretch's values between calls."""
     first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
     last = text.find("\n", end, end + _NEAR)
     last = last if last >= 0 else min(len(text), end + _NEAR)
-    line = text[first:last]
-    if line.islower() or not _DIGIT.search(line) or not _MIXTURE.search(line) or values.MARK in line:
+    if text.find(values.MARK, first, last) >= 0:
         return None
-    for found in _TOKEN.finditer(text, first, last):
-        at = found.start()
-        stop = _rstrip(text, at, found.end())
-        stop += text.startswith("!", stop)  # a password may end so
-        if (
-            (stop <= start or at >= end)
-            and not (at and text[at - 1].isalnum())
-            and _is_striking(text[at:stop], strength)
-        ):
-            return Value(at, stop, " ", quoted=False)
+    for cell in range(first // _CELL, last // _CELL + 1):
+        spans = cells.get((cell, strength))
+        if spans is None:
+            spans = cells[cell, strength] = _striking(text, cell * _CELL, strength)
+        for at, stop in zip(spans[::2], spans[1::2], strict=True):
+            if first <= at and stop <= last + 1 and (stop <= start or at >= end):
+                return Value(at, stop, " ", quoted=False)
     return None
 
 
+def _striking(text: str, first: int, strength: int) -> list[int]:
+    """Begin and end of each word that can only be a secret and begins in the cell at ``first``."""
+    last = min(len(text), first + _CELL)
+    if not _MIXTURE.search(text, first, last + _CELL):
+        return []
+    spans: list[int] = []
+    for found in _TOKEN.finditer(text, first, last + _CELL):
+        at = found.start()
+        if at >= last:
+            break
+        stop = _rstrip(text, at, found.end())
+        stop += text.startswith("!", stop)  # a password may end so
+        if not (at and text[at - 1].isalnum()) and _is_striking(text[at:stop], strength):
+            spans += (at, stop)
+    return spans
+
+
+@lru_cache(1024)
 def _is_striking(value: str, strength: int) -> bool:
     """Whether capitals, small letters and digits are mixed more closely than in any word, name or id."""
     if not _MIXTURE.search(" ".join(_NAMED.split(value))) or _OTHER_ID.match(value):
@@ -202,7 +223,7 @@ def pair_near(text: str, lower: str, end: int) -> Value | None:
         return None
     start, stop = found.span(2)
     stop = _rstrip(text, start, stop)
-    return Value(start, stop, " ", quoted=False) if _stands_out(text[start:stop], PASSWORD) else None
+    return Value(start, stop, " ", quoted=False) if stands_out(text[start:stop], PASSWORD) else None
 
 
 def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: bool) -> Value | None:
@@ -213,22 +234,19 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
         while start < end and text[start] in "([*“'\"`":
             start += 1
         end = _rstrip(text, start, end)
+        script = SCRIPT.search(text, start, end)
+        end = script.start() if script else end
     value = text[start:end]
     if value[:1] in (",", ";", ")"):  # of code
         return None
-    if noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10:
-        return Value(start, end, " ", quoted=quoted)
-    if noun == "passphrase" and quoted and _ROW.fullmatch(value):
-        return Value(start, end, " ", quoted=quoted)
-    if not sure and strength < PASSWORD and len(value) < 12:
-        return None
-    if sure and strength == STRONG and _UUID.fullmatch(value):
-        return Value(start, end, " ", quoted=quoted)
-    ok = (
-        (sure and _quoted_secret(value, strength)) or _stands_out(value, strength)
-        if quoted
-        else _stands_out(value, strength)
+    named = (
+        (noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10)
+        or (noun == "passphrase" and quoted and _ROW.fullmatch(value))
+        or (sure and strength == STRONG and _UUID.fullmatch(value))
     )
+    if not named and not sure and strength < PASSWORD and len(value) < 12:
+        return None
+    ok = named or (sure and quoted and _quoted_secret(value, strength)) or stands_out(value, strength)
     return Value(start, end, " ", quoted=quoted) if ok else None
 
 
@@ -236,7 +254,7 @@ def _quoted_secret(value: str, strength: int) -> bool:
     return values.can_be_secret(value, strength, quoted=True) and ("_" not in value or any(c.isdigit() for c in value))
 
 
-def _stands_out(value: str, strength: int) -> bool:
+def stands_out(value: str, strength: int) -> bool:
     """Whether an unquoted value in a sentence cannot be a word, a name, a number or a term."""
     if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s") or _OPTION.match(value):
         return False
@@ -251,6 +269,11 @@ def _stands_out(value: str, strength: int) -> bool:
     if _COUNTED.fullmatch(value):
         return False
     return values.has_secret_mix(value) or values.is_mixed(value)
+
+
+def is_public(text: str, value: Value) -> bool:
+    """Whether the words before ``value`` call it an address, an id or a hash."""
+    return bool(_PUBLIC.search(text, max(0, value.start - 40), value.start))
 
 
 def _may_be_given_before(before: str) -> bool:

@@ -40,7 +40,7 @@ _SHAPE = Lazy(
         |years?|x|px|rem|em|k|m|tok|tokens?|bit|bits|bytes?|chars?|characters?|hz|mhz|ghz|usd|eur))?(?:/[a-z]{1,4})?          # number
     | pk_(?:test|live)_\w+                                                                       # publishable key
     | ssh-(?:rsa|dss|ed25519)\S* | ecdsa-\S+ | AAAA[BCE]3\S* | MII[A-Z]\S*                            # public key
-    | (?:[0-9a-f]{2}:){5,}[0-9a-f]{2}                                                            # fingerprint
+    | (?:[0-9a-f]{2}:){5,}[0-9a-f]{2} | 0x[0-9a-f]{40}                                              # fingerprint, public address
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
@@ -227,7 +227,7 @@ def is_mixed(value: str) -> bool:
 def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     """Whether ``value``, assigned to a name of that strength, is a secret to mask."""
     bare = value[:JUDGED].strip().strip("'\"")
-    if len(bare) < _LEAST[strength] or MARK in value or is_placeholder(bare):
+    if len(bare) < _LEAST[strength] or MARK in value or is_placeholder(bare) or (bare.isalpha() and not bare.isascii()):
         return False
     low = bare.lower().strip(".,;:!?()[]{}")
     if low in _STOP or (low in _TECH and strength < PASSWORD):

@@ -29,7 +29,7 @@ def complaints(regex: str) -> list[str]:
     for operator, argument, nested in _walk(tree):
         if operator in _REPEATS:
             _, high, body = argument
-            if high > _SMALL and any(h > _SMALL for h in nested) and not any(o is sre.LITERAL for o, _ in body):
+            if high > _SMALL and nested:
                 found.append("a repeat without a small limit is nested in another one")
             if high > _MANY and body.getwidth()[0] == 0:
                 found.append("it repeats a part that may be empty")
@@ -52,36 +52,17 @@ def shortest(regex: str) -> int:
     return width
 
 
-def _walk(tree: Any) -> Iterator[tuple[Any, Any, list[int]]]:
+def _walk(tree: Any, *, nested: bool = False) -> Iterator[tuple[Any, Any, bool]]:
+    """Every operator, its argument, and whether a repeat without a small limit and without a literal is around it."""
     for operator, argument in tree:
-        if operator in _REPEATS:
-            yield operator, argument, list(_limits(argument[2]))
-        else:
-            yield operator, argument, []
-        for child in _children(operator, argument):
-            yield from _walk(child)
+        yield operator, argument, nested
+        repeats = operator in _REPEATS and argument[1] > _SMALL and not any(o is sre.LITERAL for o, _ in argument[2])
+        for child in _children(argument):
+            yield from _walk(child, nested=nested or repeats)
 
 
-def _limits(tree: Any) -> Iterator[int]:
-    """The upper limits of the repeats anywhere inside."""
-    for operator, argument in tree:
-        if operator in _REPEATS:
-            yield argument[1]
-        for child in _children(operator, argument):
-            yield from _limits(child)
-
-
-def _children(operator: Any, argument: Any) -> list[Any]:
-    if operator in _REPEATS:
-        return [argument[2]]
-    if operator is sre.SUBPATTERN:
-        return [argument[3]]
-    if operator is sre.BRANCH:
-        return list(argument[1])
-    if operator in (sre.ASSERT, sre.ASSERT_NOT):
-        return [argument[1]]
-    if operator is sre.ATOMIC_GROUP:
+def _children(argument: Any) -> list[Any]:
+    """The parsed expressions in an operator's argument."""
+    if isinstance(argument, parser.SubPattern):
         return [argument]
-    if operator is sre.GROUPREF_EXISTS:
-        return [child for child in argument[1:] if child is not None]
-    return []
+    return [c for part in argument for c in _children(part)] if isinstance(argument, list | tuple) else []

@@ -21,9 +21,9 @@ from attrs import define, field
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy
 from holdfast_memory import extra
-from holdfast_redaction.budget import Budget
-from holdfast_redaction.patterns import Hit, entropy
+from holdfast_redaction.patterns import Budget, Hit, entropy
 from holdfast_redaction.rules import lint
 
 #: After the built-in table, so a known format keeps its name; before rules that need context.
@@ -127,24 +127,14 @@ def _rules_of(path: str) -> Iterator[UserRule]:
         )
     everywhere = [*_tables(document, "allowlist"), *_tables(document, "allowlists")]
     # Rules often repeat an allow-list, and the global ones apply to each rule.
-    compiled = _Compiled()
+    compiled: dict[str, Any] = {}
     for number, table in enumerate(tables, 1):
         if "regex" in table:  # otherwise a rule for paths alone, or an extension of a rule in another file
             yield _rule(name, str(table.get("id", "")) or f"rule-{number}", table, everywhere, compiled)
 
 
-class _Compiled(dict[str, Any]):
-    """The expressions of allow-lists of one file."""
-
-    def of(self, regex: str, whose: str) -> Any:
-        """``regex`` compiled, once. Raises: ConfigError as ``compile_safely``."""
-        if regex not in self:
-            self[regex] = compile_safely(regex, whose, _PROBES_OF_MATCHES)
-        return self[regex]
-
-
 def _rule(
-    name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Mapping[str, Any]], compiled: _Compiled
+    name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Mapping[str, Any]], compiled: dict[str, Any]
 ) -> UserRule:
     where = f"rule {rule_id!r} in {name}"
     pattern = compile_safely(table["regex"], where)
@@ -163,7 +153,9 @@ def _rule(
             continue
         target = rule.allow if allow.get("regexTarget", "secret") == "secret" else rule.allow_match
         whose = f"the allow-list of {where}"
-        target += [compiled.of(regex, whose) for regex in _texts(allow, "regexes", where)]
+        for regex in _texts(allow, "regexes", where):
+            compiled[regex] = compiled.get(regex) or compile_safely(regex, whose, _PROBES_OF_MATCHES)
+            target.append(compiled[regex])
         rule.stopwords += [w.lower() for w in _texts(allow, "stopwords", where)]
     return rule
 
@@ -268,126 +260,59 @@ def to_python(regex: str) -> str:
     ``(?P<name>`` stays, ``(?<name>`` becomes it, ``[[:alnum:]]`` is spelt out, ``\Q...\E`` is escaped, ``\pL`` and
     ``\x{41}`` are replaced by classes and characters. Raises: re.error; ValueError for syntax without an equivalent.
     """
-    return _Translator(regex).run()
-
-
-class _Translator:
-    """One pass from left to right. ``open`` counts, for each open group, the flag groups to close with it."""
-
-    def __init__(self, regex: str) -> None:
-        self.source = regex
-        self.at = 0
-        self.out: list[str] = []
-        self.flags: list[list[str]] = [[]]
-
-    def run(self) -> str:
-        while self.at < len(self.source):
-            self._step(self.source[self.at])
-        self.out.append(")" * len(self.flags[-1]))
-        return "".join(self.out)
-
-    def _step(self, character: str) -> None:
-        if character == "\\":
-            self._escape()
-        elif character == "[":
-            self._class()
-        elif character == "(":
-            self._open()
-        elif character == ")":
-            closing = self.flags.pop() if len(self.flags) > 1 else []
-            self.out.append(")" * (len(closing) + 1))
-            self.at += 1
-        elif character == "|" and self.flags[-1]:  # the flags also apply to the next branch
-            self.out.append(")" * len(self.flags[-1]) + "|" + "".join(f"(?{f}:" for f in self.flags[-1]))
-            self.at += 1
-        else:
-            self.out.append(character)
-            self.at += 1
-
-    def _open(self) -> None:
-        flags = re.compile(r"\(\?([imsU]*(?:-[imsU]+)?)\)").match(self.source, self.at)
-        if flags:
-            if "U" in flags[1]:
+    out: list[str] = []
+    flags: list[list[str]] = [[]]  # for each open group, the groups of flags to close with it
+    in_class = False
+    for token in _RE2.finditer(regex):
+        kind, piece = token.lastgroup, token[0]
+        if kind == "quoted":
+            piece = re.escape(token["quoted"])
+        elif kind == "code":
+            piece = re.escape(chr(int(token["code"], 16)))
+        elif kind == "unicode":
+            piece = _unicode_class(token["unicode"].strip("{}"))
+            negated = "^" if token["not"] == "P" else ""
+            piece = piece if in_class else f"[{negated}{piece}]"
+        elif in_class:
+            in_class = kind != "close"
+            piece = _posix_class(token) if kind == "posix" else "\\[" if kind == "class" else piece
+        elif kind == "class":
+            in_class, piece = True, piece.replace("]", "\\]")
+        elif kind == "flags":
+            if "U" in token["flags"]:
                 raise ValueError("the flag U, which swaps greedy and lazy, has no equivalent")
-            if flags[1]:
-                self.out.append(f"(?{flags[1]}:")
-                self.flags[-1].append(flags[1])
-            self.at = flags.end()
-            return
-        head = re.compile(r"\((?:\?(?:P?<(?![=!])|[imsx]*(?:-[imsx]+)?:|<?[=!]))?").match(self.source, self.at)
-        opening = head[0] if head else "("
-        self.out.append("(?P<" if opening == "(?<" else opening)
-        self.at += len(opening)
-        self.flags.append([])
+            flags[-1].append(token["flags"])
+            piece = f"(?{token['flags']}:"
+        elif kind == "open":
+            flags.append([])
+            piece = "(?P<" if piece == "(?<" else piece
+        elif piece == ")":
+            piece += ")" * len(flags.pop() if len(flags) > 1 else [])
+        elif piece == "|":  # the flags also apply to the next branch
+            piece = ")" * len(flags[-1]) + "|" + "".join(f"(?{f}:" for f in flags[-1])
+        out.append({"\\z": r"\Z", "\\C": r"[\s\S]"}.get(piece, piece))
+    return "".join(out) + ")" * len(flags[-1])
 
-    def _escape(self) -> None:
-        quoted = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL).match(self.source, self.at)
-        coded = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}").match(self.source, self.at)
-        named = re.compile(r"\\([pP])(\{\^?\w+\}|\w)").match(self.source, self.at)
-        if quoted:
-            self.out.append(re.escape(quoted[1]))
-            self.at = quoted.end()
-        elif coded:
-            self.out.append(re.escape(chr(int(coded[1], 16))))
-            self.at = coded.end()
-        elif named:
-            self.out.append(
-                f"[{_unicode_class(named[2].strip('{}'))}]"
-                if named[1] == "p"
-                else f"[^{_unicode_class(named[2].strip('{}'))}]"
-            )
-            self.at = named.end()
-        else:
-            two = self.source[self.at : self.at + 2]
-            self.out.append({"\\z": r"\Z", "\\C": r"[\s\S]"}.get(two, two))
-            self.at += 2
 
-    def _class(self) -> None:
-        start = self.at
-        end = start + 1
-        while (end < len(self.source) and self.source[end] == "^") or (
-            self.source[end : end + 1] == "]" and end <= start + 2 and self.source[start + 1 : end].strip("^") == ""
-        ):
-            end += 1
-        body = [self.source[start:end].replace("]", "\\]")]
-        while end < len(self.source) and self.source[end] != "]":
-            posix = re.compile(r"\[:(\^?)(\w+):\]").match(self.source, end)
-            if posix:
-                if posix[1] or posix[2] not in _POSIX:
-                    raise ValueError(f"the class {posix[0]} has no equivalent")
-                body.append(_POSIX[posix[2]])
-                end = posix.end()
-            elif self.source[end] == "\\":
-                coded = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}").match(self.source, end)
-                named = re.compile(r"\\p(\{\w+\}|\w)").match(self.source, end)
-                body.append(
-                    re.escape(chr(int(coded[1], 16)))
-                    if coded
-                    else _unicode_class(named[1].strip("{}"))
-                    if named
-                    else self.source[end : end + 2]
-                )
-                end = coded.end() if coded else named.end() if named else end + 2
-            else:
-                body.append("\\[" if self.source[end] == "[" else self.source[end])
-                end += 1
-        self.out.append("".join(body) + "]")
-        self.at = end + 1
+_RE2 = Lazy(
+    r"""\\Q(?P<quoted>.*?)(?:\\E|$) | \\x\{(?P<code>[0-9A-Fa-f]{1,6})\} | \\(?P<not>[pP])(?P<unicode>\{\^?\w+\}|\w) | \\.
+    | \[:(?P<posix>\^?\w+):\] | (?P<class>\[\^?\]?) | (?P<close>\]) | \(\?(?P<flags>[imsU]+(?:-[imsU]+)?|-[imsU]+)\)
+    | (?P<open>\((?:\?(?:P?<(?![=!])|[imsx]*(?:-[imsx]+)?:|<?[=!]))?) | .""",
+    re.VERBOSE | re.DOTALL,
+)
+#: The ASCII part of each Unicode class, because secrets are ASCII.
+_UNICODE = {
+    "L": "A-Za-z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "Nd": "0-9", "P": _POSIX["punct"], "S": "$+<=>^`|~", "Z": r"\s", "Zs": " ",
+}  # fmt: skip
 
 
 def _unicode_class(name: str) -> str:
-    """The ASCII part of a Unicode class, because secrets are ASCII."""
-    known = {
-        "L": "A-Za-z",
-        "Lu": "A-Z",
-        "Ll": "a-z",
-        "N": "0-9",
-        "Nd": "0-9",
-        "P": _POSIX["punct"],
-        "S": "$+<=>^`|~",
-        "Z": r"\s",
-        "Zs": " ",
-    }
-    if name not in known:
+    if name not in _UNICODE:
         raise ValueError(f"the class \\p{{{name}}} has no equivalent")
-    return known[name]
+    return _UNICODE[name]
+
+
+def _posix_class(token: re.Match[str]) -> str:
+    if token["posix"] not in _POSIX:
+        raise ValueError(f"the class {token[0]} has no equivalent")
+    return _POSIX[token["posix"]]

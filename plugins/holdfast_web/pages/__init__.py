@@ -7,29 +7,29 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast_web.pages import documents, dreams, facts, overview, search, sessions, start, work
+from holdfast_web.pages import documents, overview, sessions, start
 from holdfast_web.pages.request import Request
 
 __all__ = ["DETAILS", "LISTS", "Request"]
 
 LISTS: Final = {
     "": overview.show,
-    "dreams": dreams.log,
-    "facts": facts.listed,
-    "departures": facts.departures,
+    "dreams": documents.dreams,
+    "facts": documents.facts,
+    "departures": documents.departures,
     "memory": documents.memory,
     "notes": documents.notes,
-    "outbox": work.outbox,
-    "search": search.show,
+    "outbox": sessions.outbox,
+    "search": start.search,
     "sessions": sessions.listed,
     "start": start.show,
     "timeline": overview.timeline,
-    "work": work.show,
+    "work": sessions.work,
 }
 DETAILS: Final = {
     "documents": documents.show,
-    "dreams": dreams.show,
-    "facts": facts.show,
+    "dreams": documents.dream,
+    "facts": documents.fact,
     "sessions": sessions.show,
     "why": documents.why,
 }

@@ -1,16 +1,21 @@
-"""Notes, MEMORY.md and every other stored document."""
+"""Notes, MEMORY.md and every other stored document; facts; the dream log, and one night's changes."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
+from holdfast.errors import NotFound
 from holdfast.flush import notes as daily
+from holdfast.models import Category
+from holdfast_app.trust import provenance
 from holdfast_app.view import origins
-from holdfast_app.view.memory_lines import Origins, lines_of
-from holdfast_web.paging import page
+from holdfast_app.view.origins import Origins, lines_of
+from holdfast_web.pages.request import page
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -19,6 +24,9 @@ if TYPE_CHECKING:
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 
+
+#: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
+_MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)
 _NOTES: Final = 31
 _LINES: Final = 100
 _RENDERED: Final = (".md", ".markdown")
@@ -61,29 +69,17 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     document = project.document(request.argument)
+    surface = project.services.layout.surface_of(document.name)
     return renderer.page(
         "document.html",
-        here="memory" if document.name in _standing(project) else "notes",
+        here="memory" if surface in (Surface.MEMORY, Surface.USER) else "notes",
         title=document.name,
         document=document,
-        text=_without_marks(document.text),
+        text=_MARK.sub("", document.text),
         stamps=_stamps(renderer, document.text),
         rendered=document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
         lines=document.text.count("\n") + 1,
     )
-
-
-def _standing(project: Project) -> tuple[str, ...]:
-    return tuple(project.services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER))
-
-
-def _without_marks(text: str) -> str:
-    """The text without holdfast's own comment lines, which :func:`_stamps` shows; line numbers stay."""
-    return "\n".join("" if _is_mark(line) else line for line in text.split("\n"))
-
-
-def _is_mark(line: str) -> bool:
-    return line.startswith(("<!-- holdfast:block id=", "<!-- at=")) and line.endswith(" -->")
 
 
 def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
@@ -108,3 +104,137 @@ def why(project: Project, renderer: Renderer, request: Request) -> str:
         trace=trace,
         titles=project.titles({source.session for source in trace.sources if source.session}),
     )
+
+
+_ORDERS: Final = ("newest", "confidence", "oldest")
+_LEAST: Final = ("", "0.9", "0.7", "0.5")
+_EVENTS: Final = ("", "replaced", "evicted", "deleted", "updated", "kept")
+
+
+def facts(project: Project, renderer: Renderer, request: Request) -> str:
+    order = request.choice("order", _ORDERS)
+    category = request.choice("category", ("", *Category))
+    least = request.choice("least", _LEAST)
+    facts = project.facts()
+    counts = Counter(fact.category for fact in facts)
+    chosen = [
+        fact for fact in facts if (not category or fact.category == category) and fact.confidence >= float(least or 0)
+    ]
+    if order == "oldest":
+        chosen.reverse()
+    elif order == "confidence":
+        chosen.sort(key=lambda fact: -fact.confidence)
+    shown = page(chosen, request.text("page"))
+    return renderer.page(
+        "facts.html",
+        here="facts",
+        title="Facts",
+        page=evolve(shown, items=project.shown_facts(shown.items)),
+        counts=counts,
+        total=len(facts),
+        categories=list(Category),
+        category=category,
+        order=order,
+        orders=_ORDERS,
+        least=least,
+        leasts=_LEAST,
+        withheld=project.facts_withheld,
+    )
+
+
+def fact(project: Project, renderer: Renderer, request: Request) -> str:
+    """One fact, stored or gone, with its history. Raises: NotFound."""
+    wanted = request.argument
+    history = [one for one in project.memory.facts.trail.entries() if wanted in (one.id, one.by)]
+    fact = next((fact for fact in project.facts() if fact.id == wanted), None)
+    if fact is None and not history:
+        project.memory.facts.get(wanted)  # raises, with the store's own next step
+        raise NotFound(f"The fact {wanted} is withheld.", next_step=provenance.NEXT_STEP)
+    trace = origins.find(project, wanted)[0] if fact else None
+    return renderer.page(
+        "fact.html",
+        here="facts",
+        title=f"Fact {wanted}",
+        fact_id=wanted,
+        fact=project.shown_facts([fact])[0] if fact else None,
+        trace=trace,
+        titles=project.titles({one.session for one in trace.sources if one.session} if trace else ()),
+        rows=project.masked_trail(history)[::-1],
+    )
+
+
+def departures(project: Project, renderer: Renderer, request: Request) -> str:
+    """The audit log: facts that left or changed, and why."""
+    event = request.choice("event", _EVENTS)
+    entries = [one for one in project.memory.facts.trail.entries() if event in ("", one.event)][::-1]
+    shown = page(entries, request.text("page"))
+    return renderer.page(
+        "departures.html",
+        here="facts",
+        title="Removed facts",
+        page=shown,
+        rows=project.masked_trail(shown.items),
+        event=event,
+        events=_EVENTS,
+    )
+
+
+_FILTERS: Final = ("changes", "all")
+_RUNS: Final = 30
+#: Maximum lines of a difference to show.
+_DIFF: Final = 600
+#: A run's lists with their labels. Each entry has its content and a reason.
+_GONE: Final = (
+    ("dropped", "Dropped"),
+    ("merged", "Merged into others"),
+    ("replaced", "Replaced by newer statements"),
+    ("archived", "Moved to the archive"),
+    ("refused", "Refused: not in the sources"),
+    ("judged", "Accepted by the judge"),
+    ("quoted", "Quoted from the sources instead"),
+)
+
+
+def dreams(project: Project, renderer: Renderer, request: Request) -> str:
+    chosen = request.choice("show", _FILTERS)
+    runs = [run for run in project.dreams() if chosen == "all" or run.status != "skipped"]
+    shown = page(runs, request.text("page"), size=_RUNS)
+    reasons = project.masked(*(run.reason for run in shown.items))
+    return renderer.page(
+        "dreams.html",
+        here="dreams",
+        title="Dreams",
+        page=shown,
+        runs=list(zip(shown.items, reasons, strict=True)),
+        chosen=chosen,
+        filters=_FILTERS,
+    )
+
+
+def dream(project: Project, renderer: Renderer, request: Request) -> str:
+    """One run. Raises: NotFound."""
+    runs = project.dreams()
+    at = next((number for number, run in enumerate(runs) if run.id == request.argument), -1)
+    if at < 0:
+        raise NotFound(f"There is no dream {request.argument!r}.", next_step="The page `Dreams` lists them.")
+    run = project.masked_run(runs[at])
+    left = {label: getattr(run, name) for name, label in _GONE}
+    diff = [row for row in run.diff.splitlines() if not row.startswith(("--- ", "+++ "))]
+    return renderer.page(
+        "dream.html",
+        here="dreams",
+        title=f"Dream of {run.at.astimezone(project.zone):%Y-%m-%d}",
+        run=run,
+        newer=runs[at - 1] if at else None,
+        older=runs[at + 1] if at + 1 < len(runs) else None,
+        diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
+        cut=max(0, len(diff) - _DIFF),
+        gone=[(label, [(one.text, one.reason) for one in rows]) for label, rows in left.items() if rows],
+        lines=[(line.text, line.kept, line.sources) for line in run.lines],
+        reason=run.reason,
+        warnings=run.warnings,
+    )
+
+
+def _kind(line: str) -> str:
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

@@ -1,26 +1,94 @@
-"""The overview (state, due tasks, timeline, open work), and the timeline on its own page."""
+"""The overview (state, due tasks, timeline, open work), and the timeline on its own page, with its SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.trust import provenance
-from holdfast_app.view.events import days, events, interruptions, since_first, totals
-from holdfast_web.paging import page
-from holdfast_web.timeline import picture
+from holdfast_app.view.project import days, events, interruptions, since_first, totals
+from holdfast_web.pages.request import page
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.sessions.status import Status
-    from holdfast_app.view.project import Project
+    from holdfast_app.view.project import Day, Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
+
+
+#: The picture's rows, top to bottom: attribute, label.
+LANES: Final = (
+    ("flushes", "Saved"),
+    ("blocked", "Blocked"),
+    ("compactions", "Compactions"),
+    ("sessions", "Sessions"),
+    ("dreams", "Dreams"),
+)
+_WIDTH: Final = 960
+_LANE_H: Final = 34
+_BAR_H: Final = 26
+_FOOT: Final = 22
+#: The smallest bar that can be seen, as a share of the lane.
+_LEAST: Final = 0.3
+#: Width of the labels left of the picture, and of a label below it.
+_GUTTER: Final = 88
+_LABEL: Final = 70
+
+
+class Bar(NamedTuple):
+    """One day's number in one lane."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    lane: str
+    label: str
+
+
+class Picture(NamedTuple):
+    """Geometry for the template, in units of the view box. ``ticks`` are labels below with their place, ``lanes``
+    labels with their base line's height."""
+
+    width: int
+    height: int
+    bars: Sequence[Bar]
+    ticks: Sequence[tuple[float, str]]
+    lanes: Sequence[tuple[str, int]]
+
+
+def picture(shown: Sequence[Day]) -> Picture:
+    """Bars for each lane. Heights grow with the square root, so that a busy day does not flatten the others."""
+    step = (_WIDTH - _GUTTER) / max(1, len(shown))
+    bars: list[Bar] = []
+    for row, (name, label) in enumerate(LANES, 1):
+        most = max((getattr(day, name) for day in shown), default=0)
+        for number, day in enumerate(shown):
+            if value := getattr(day, name):
+                height = round(_BAR_H * max(_LEAST, sqrt(value / most)), 2)
+                text = f"{day.day:%Y-%m-%d}: {label.lower()} {value}"
+                bars.append(
+                    Bar(round(_GUTTER + number * step, 2), row * _LANE_H - height, step * 0.7, height, name, text)
+                )
+    every = max(1, round(_LABEL / step))
+    return Picture(
+        width=_WIDTH,
+        height=_LANE_H * len(LANES) + _FOOT,
+        bars=bars,
+        ticks=[
+            (round(_GUTTER + (number + 0.5) * step, 2), f"{shown[number].day:%d %b}")
+            for number in range(len(shown) - 1, -1, -every)
+        ],
+        lanes=[(label, row * _LANE_H) for row, (_, label) in enumerate(LANES, 1)],
+    )
+
 
 T = TypeVar("T")
 
@@ -68,13 +136,14 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     latest = sorted(
         (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
     )
+    unique, lost = {one.message: one for one in problems}, {loss.message for loss in now.lost}
     return renderer.page(
         "overview.html",
         here="",
         title="Overview",
         status=now,
         dirty=[one for one in now.sessions if one.state is State.DIRTY],
-        problems=_unique(problems, [loss.message for loss in now.lost]),
+        problems=[one for message, one in unique.items() if message not in lost],
         due=list(_due(project, now, work)),
         work=work,
         last_flush=last_flush,
@@ -110,11 +179,6 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
         lost=now.lost,
         picture=picture(shown),
     )
-
-
-def _unique(problems: Iterable[HoldfastError], shown: Iterable[str]) -> list[HoldfastError]:
-    """Each problem once, without those that the banner shows already."""
-    return list({one.message: one for one in problems if one.message not in shown}.values())
 
 
 def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:

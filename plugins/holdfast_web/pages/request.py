@@ -1,8 +1,9 @@
-"""A request as the views see it."""
+"""A request as the views see it, and one page of a long list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final, Generic, TypeVar
 
 from attrs import field, frozen
 
@@ -22,3 +23,33 @@ class Request:
         """A field's value if ``allowed`` has it, otherwise the first allowed value."""
         value = self.text(name, 80)
         return value if value in allowed else allowed[0]
+
+
+T = TypeVar("T")
+
+SIZE: Final = 50
+
+
+@frozen(kw_only=True)
+class Page(Generic[T]):
+    """``items`` of page ``number`` (from 1) of ``pages``; ``total`` items in all. ``first`` is the position of the
+    first item, from 1; 0 for an empty list."""
+
+    items: Sequence[T]
+    number: int
+    pages: int
+    total: int
+    first: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.items) - 1 if self.total else 0
+
+
+def page(items: Sequence[T], wanted: str, *, size: int = SIZE) -> Page[T]:
+    """Page ``wanted`` of ``items``. A number out of range gives the nearest page, anything else the first."""
+    pages = max(1, -(-len(items) // size))
+    number = min(max(int(wanted), 1), pages) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else 1
+    start = (number - 1) * size
+    shown = items[start : start + size]
+    return Page(items=shown, number=number, pages=pages, total=len(items), first=start + 1 if shown else 0)

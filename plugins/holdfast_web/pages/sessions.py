@@ -1,4 +1,4 @@
-"""Pages for the list of sessions, and for one session with its turns and compactions."""
+"""Pages for the list of sessions, one session with its turns and compactions, open work, ended work, and the outbox."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
+from holdfast.config.layout import Surface
 from holdfast.journal import order
 from holdfast.models import turns_of
+from holdfast_app.view import journals
 from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
-from holdfast_web.paging import page
+from holdfast_web.pages.request import page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
+
 
 #: Turns on one page, and compactions.
 _TURNS: Final = 20
@@ -50,7 +53,7 @@ def listed(project: Project, renderer: Renderer, request: Request) -> str:
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     session = request.argument
-    story = project.journals.story(session)
+    story = journals.story(project.services, session)
     status = next((one for one in project.status().sessions if one.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
     turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
@@ -59,6 +62,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     chosen = page(turns, wanted, size=_TURNS)
     shown = {one.id: one for one in _masked(project, [one for turn in chosen.items for one in turn])}
     days = project.services.config.retention.journal
+    is_ending = bool(status is not None and status.ended and days)  # retention may remove the messages then
     reasons = project.masked(*(one.why for one in story.incidents))
     return renderer.page(
         "session.html",
@@ -75,13 +79,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         shown=[[shown[one.id] for one in turn] for turn in chosen.items],
         held={one.id for one in story.messages[story.kept_from :]},
         retention_days=days,
-        gone_at=_gone_at(story, days) if status is not None and status.ended and days else None,
+        gone_at=story.messages[-1].at + timedelta(days=days) if is_ending and story.messages else None,
     )
-
-
-def _gone_at(story: Story, days: int) -> Any:
-    """When retention may remove an ended session's messages."""
-    return story.messages[-1].at + timedelta(days=days) if story.messages else None
 
 
 def _page_of(turns: Sequence[Sequence[Message]], wanted: str) -> str:
@@ -98,7 +97,7 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     dropped = [story.messages[number] for number in passage.dropped]
     marks = quoted(payload, dropped) if payload else [()] * len(dropped)
     saved = [(label, project.masked(*texts)) for label, texts in items(payload)] if payload else []
-    now, problem = project.journals.check(passage, is_last=passage.number == len(story.passages))
+    now, problem = journals.check(project.services, passage, is_last=passage.number == len(story.passages))
     shown = _masked(project, dropped[:_DROPPED])
     return {
         "passage": passage,
@@ -134,12 +133,37 @@ def _masked(project: Project, said: Sequence[Message]) -> list[Message]:
     # Also cut before masking, because a message can have megabytes. The cut is far after the shown part, so it splits
     # no mask.
     texts = project.masked(*(text for one in said for text in (one.text[: 4 * _CHARS], one.tool)))
-    return [
-        evolve(one, text=_cut(text, len(one.text)), tool=tool)
-        for one, text, tool in zip(said, texts[::2], texts[1::2], strict=True)
+    found = []
+    for one, text, tool in zip(said, texts[::2], texts[1::2], strict=True):
+        shown = text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {len(one.text):,} characters"
+        found.append(evolve(one, text=shown, tool=tool))
+    return found
+
+
+_SHOWN: Final = ("open", "all")
+_ITEMS: Final = 20
+
+
+def work(project: Project, renderer: Renderer, request: Request) -> str:
+    chosen = request.choice("show", _SHOWN)
+    work = project.memory.work.list(everything=chosen == "all")
+    name = project.services.layout.name(Surface.HANDOFF)
+    return renderer.page(
+        "work.html",
+        here="work",
+        title="Open work",
+        page=page(work, request.text("page"), size=_ITEMS),
+        chosen=chosen,
+        handoff=name,
+        withheld=project.services.store.withheld_in(name),
+    )
+
+
+def outbox(project: Project, renderer: Renderer, request: Request) -> str:
+    shown = page(project.memory.outbox.items(), request.text("page"), size=_ITEMS)
+    masked = project.masked(*(text for one in shown.items for text in (one.body, one.error, one.next_step, one.target)))
+    items = [
+        evolve(one, body=masked[at], error=masked[at + 1], next_step=masked[at + 2], target=masked[at + 3])
+        for at, one in zip(range(0, len(masked), 4), shown.items, strict=True)
     ]
-
-
-def _cut(text: str, length: int) -> str:
-    """The first characters of masked text whose stored length is ``length``."""
-    return text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {length:,} characters"
+    return renderer.page("outbox.html", here="outbox", title="Outbox", page=shown, items=items)

@@ -20,8 +20,7 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast
 from holdfast.storage import ABSENT, StorageBackend
 from holdfast.testing.facts import make_fact
-from holdfast_app.transfer.exporting import export
-from holdfast_app.transfer.importing import import_archive
+from holdfast_app.transfer.exporting import export, import_archive
 from holdfast_app.transfer.migrate import migrate
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend

@@ -12,8 +12,7 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast_app.transfer.exporting import export
-from holdfast_app.transfer.importing import import_archive
+from holdfast_app.transfer.exporting import export, import_archive
 
 
 def _gitea(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:

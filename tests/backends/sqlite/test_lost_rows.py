@@ -9,8 +9,8 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.models import Outcome
+from holdfast_app import data_loss
 from holdfast_app.checkup import examine as doctor
-from holdfast_app.data_loss import audit, losses
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def lost(root):
 
 def named(root):
     with Holdfast.open(root) as memory:
-        quick, full = losses.newest(memory.services), audit.every(memory.services)
+        quick, full = data_loss.newest(memory.services), data_loss.every(memory.services)
         assert [one.message for one in quick] == [one.message for one in full]
         assert not quick or "MISSING" in str(memory.load()) or "missing" in str(memory.load())
         return "\n".join(one.message for one in quick)
@@ -82,5 +82,5 @@ def test_documents__rows_deleted_in_the_database__named_and_written_again(root):
     assert "is missing" in named(root)
     doctor.examine(str(root), repair=True)
     with Holdfast.open(root) as memory:
-        assert audit.every(memory.services) == []
+        assert data_loss.every(memory.services) == []
         assert any("Fix the login test" in memory.services.store.read(n).text for n in memory.services.store.names())

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -22,21 +20,18 @@ class Result(NamedTuple):
     err: str
 
     @property
-    def json(self) -> Any:
+    def json(self):
         return json.loads(self.out)
 
 
-Run = Callable[..., Result]
-
-
 @pytest.fixture
-def run(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(project, monkeypatch, capsys):
     """``run("flush", "--json", stdin="...")`` in the project's folder, without a terminal."""
     monkeypatch.chdir(project)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(*words: str, stdin: str | bytes = b"") -> Result:
+    def run(*words, stdin=b""):
         data = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         capsys.readouterr()
@@ -48,7 +43,7 @@ def run(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 
 @pytest.fixture
-def talked(run: Run) -> Run:
+def talked(run):
     """A project in which session ``s1`` has one turn that is not flushed."""
     assert run("add", "user", "Fix the flaky login test", "--session", "s1").code == 0
     assert run("add", "assistant", "I will look at tests/test_login.py", "--session", "s1").code == 0
@@ -56,7 +51,7 @@ def talked(run: Run) -> Run:
 
 
 @pytest.fixture
-def flushed(talked: Run) -> Run:
+def flushed(talked):
     """As ``talked``, and flushed with a payload that answers everything."""
     fields = {
         "--objective": "Fix login",
@@ -76,7 +71,7 @@ def flushed(talked: Run) -> Run:
 
 
 @pytest.fixture
-def unwritable(talked: Run, project: Path) -> Run:
+def unwritable(talked, project):
     """As ``talked``, and today's note cannot be written: a folder is in its place."""
     from holdfast import Holdfast
     from holdfast.config.layout import Surface

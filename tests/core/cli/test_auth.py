@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -28,29 +27,29 @@ class Kept(KeyringBackend):
 
     priority: ClassVar[float] = 1  # type: ignore[assignment]
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.held: dict[tuple[str, str], str] = {}
         self.locked = False
 
-    def get_password(self, service: str, username: str) -> str | None:
+    def get_password(self, service, username):
         if self.locked:
             raise KeyringLocked("locked: s3cret")
         return self.held.get((service, username))
 
-    def set_password(self, service: str, username: str, password: str) -> None:
+    def set_password(self, service, username, password):
         if self.locked:
             raise KeyringLocked
         self.held[service, username] = password
 
-    def delete_password(self, service: str, username: str) -> None:
+    def delete_password(self, service, username):
         if (service, username) not in self.held:
             raise PasswordDeleteError
         del self.held[service, username]
 
 
 @pytest.fixture(autouse=True)
-def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+def kept(monkeypatch):
     for names in secrets.USUAL_VARIABLES.values():
         for name in names:
             monkeypatch.delenv(name, raising=False)

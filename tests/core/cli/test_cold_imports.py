@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -38,7 +37,7 @@ COMMANDS = {
 
 
 @pytest.fixture
-def used(project: Path) -> Path:
+def used(project):
     """A project with a flushed session, a fact, an index and the settings file of `holdfast init`."""
     (project / "holdfast.toml").write_text("# Settings\n\n# They are all as usual.\n")
     for words in (
@@ -55,9 +54,7 @@ def used(project: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-def test_command__in_a_project_with_the_usual_settings__imports_nothing_that_it_does_not_use(
-    used: Path, words: tuple[str, ...]
-) -> None:
+def test_command__in_a_project_with_the_usual_settings__imports_nothing_that_it_does_not_use(used, words):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, json.dumps(words)],
         cwd=used,

@@ -85,12 +85,7 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
 @pytest.mark.parametrize("words", [["status"], ["flush"], ["add", "user", "x"], ["doctor"], ["config"]])
 @pytest.mark.parametrize(
     ("text", "named"),
-    [
-        ("zone = 3\n", "zone"),
-        ("[flush]\npolicy = 'sometimes'\n", "policy"),
-        ("[flsh]\n", "flsh"),
-        ("not toml", "TOML"),
-    ],
+    [("zone = 3\n", "zone"), ("[flush]\npolicy = 'sometimes'\n", "policy"), ("[flsh]\n", "flsh"), ("not toml", "TOML")],
 )
 def test_bad_settings__are_named(run, project, words, text, named):
     (project / "holdfast.toml").write_text(text)
@@ -107,12 +102,12 @@ def test_bad_settings__are_named(run, project, words, text, named):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast_cli.commands import layers
+    from holdfast_cli.commands import config
 
     def broken(args):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(layers.layers, "run", broken)
+    monkeypatch.setattr(config.layers, "run", broken)
     result = run("layers")
     assert result.code == 1
     assert "RuntimeError: boom" in result.err

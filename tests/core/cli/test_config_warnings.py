@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-def told(result) -> str:
+def told(result):
     assert result.code == 0
     return " ".join(result.out.split())
 

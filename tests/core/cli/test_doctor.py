@@ -7,7 +7,7 @@ import sys
 import pytest
 
 
-def outcomes(result) -> dict[str, set[str]]:
+def outcomes(result):
     found: dict[str, set[str]] = {}
     for check in result.json["checks"]:
         found.setdefault(check["name"], set()).add(check["outcome"])

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.support.trusting import trusted
 
-Bring = Callable[[str, str], None]
-
 
 @pytest.fixture
-def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:
+def bring(tmp_path, monkeypatch):
     """``bring("acme", "def checks(memory): ...")``: a distribution of that name with such a check."""
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
-    def install(name: str, source: str) -> None:
+    def install(name, source):
         info = tmp_path / "site" / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
-        (info / "entry_points.txt").write_text(f"[holdfast.checks]\n{name} = {name}_checks:checks\n")
+        plugin = f"[holdfast.plugins]\n{name} = {name}_plugin\n"
+        (info / "entry_points.txt").write_text(f"[holdfast.checks]\n{name} = {name}_checks:checks\n{plugin}")
+        (info.parent / f"{name}_plugin.py").write_text("known_settings = ()\n")
         (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         (info.parent / f"{name}_checks.py").write_text(source)
         monkeypatch.delitem(sys.modules, f"{name}_checks", raising=False)
@@ -34,11 +32,11 @@ def checks(memory):
 """
 
 
-def of(result, name: str) -> list[dict[str, str]]:
+def of(result, name):
     return [check for check in result.json["checks"] if check["name"] == name]
 
 
-def enable(project: Path, name: str) -> None:
+def enable(project, name):
     (project / "holdfast.toml").write_text(f"[plugins.{name}]\n")
     trusted(project)
 

@@ -35,7 +35,7 @@ def noted(run, project):
     return run
 
 
-def memory(project: Path) -> str:
+def memory(project):
     return (project / ".holdfast" / "MEMORY.md").read_text()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.lived_in import build
@@ -15,6 +14,7 @@ from holdfast_cli import table
 #: What each command with a dry run needs to run at all, and its flags that take a value, with one.
 NEEDED = {
     "dream": [("",), ("review",), ("review", "accept"), ("review", "reject"), ("review", "edit", "--from", "new.md")],
+    "import": [("--history",)],
     "purge": [("--subject", "Acme"), ("--session", "stock-sync"), ("--before", "2026-11-19"), ("--all",)],
     "retention": [("run",)],
     "scrub": [("",)],
@@ -23,14 +23,14 @@ NEEDED = {
 ASIDE = {"--dry-run", "--help", "--all"}
 
 
-def flags_of(command: str) -> list[str]:
+def flags_of(command):
     """The flags of a command that take no value."""
     parser = argparse.ArgumentParser()
     table.load(command).configure(parser)
     return [a.option_strings[-1] for a in parser._actions if a.option_strings and a.nargs == 0]
 
 
-def combinations() -> Iterator[list[str]]:
+def combinations():
     for command, ways in NEEDED.items():
         flags = [flag for flag in flags_of(command) if flag not in ASIDE]
         for words in ways:
@@ -39,7 +39,7 @@ def combinations() -> Iterator[list[str]]:
                     yield [command, *filter(None, words), "--dry-run", *chosen]
 
 
-def stored(*folders: Path) -> dict[str, str]:
+def stored(*folders):
     """The digest of each file, except the record of dreams, which lists trials too, and locks, which are empty."""
     files = [p for folder in folders for p in sorted(folder.rglob("*")) if p.is_file() and p.stat().st_size]
     return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in files if p.stem != "dreams"}

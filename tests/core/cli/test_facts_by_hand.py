@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from pathlib import Path
 
 import pytest
 from tests.support.trusting import trusted
 
 
-def ids(run) -> list[str]:
+def ids(run):
     return [f["id"] for f in run("facts", "--json").json["facts"]]
 
 
-def holding(folder: Path, text: str) -> list[str]:
+def holding(folder, text):
     """The files that hold ``text``, like ``grep -rl``."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return [str(path.relative_to(folder)) for path in files if text.encode() in path.read_bytes()]
 
 
-def use(project: Path, backend: str, more: str = "") -> None:
+def use(project, backend, more=""):
     (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n{more}")
     trusted(project)
 
@@ -88,6 +87,3 @@ def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(
     table = run("facts", "import", str(path), "--json")
     assert (table.code, table.json["ok"], table.json["error"]["exit_code"]) == (1, False, 1)
     assert table.json["error"]["message"] == "3 of 4 rows were left out."
-
-
-# --- what is told

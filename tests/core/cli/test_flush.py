@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +23,7 @@ PAYLOAD = {
 }
 
 
-def stored(project: Path, pattern: str = "memory/*.md") -> str:
+def stored(project, pattern="memory/*.md"):
     return "".join(path.read_text(encoding="utf-8") for path in sorted((project / ".holdfast").glob(pattern)))
 
 
@@ -152,7 +151,7 @@ def test_flush__after_the_store_is_repaired__succeeds_and_nothing_is_lost(unwrit
 # end and override
 
 
-def followed(talked, told: str, *words: str, stdin: str = "") -> int:
+def followed(talked, told, *words, stdin=""):
     """The exit code after doing literally what the advice says: the command it names, or the flags it names."""
     advice = " ".join(told.partition("next:")[2].split())
     found = shlex.split(re.findall(r"`([^`]+)`", advice)[0])

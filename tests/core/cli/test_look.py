@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +23,7 @@ LOOKING = [
 ]
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def files(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 

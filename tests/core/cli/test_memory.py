@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -90,7 +89,7 @@ def test_prompt__budget__block_within_it(stored):
 
 
 @pytest.fixture
-def server(monkeypatch) -> Iterator[ModelServer]:
+def server(monkeypatch):
     pytest.importorskip("openai")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("HOLDFAST_OPENAI_KEY", "k")

@@ -12,7 +12,7 @@ from .test_commands import CALLS
 PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
-def rows(heading: str) -> dict[str, str]:
+def rows(heading):
     """First cell -> second cell of the first table under a heading."""
     part = PAGE.split(heading, 1)[1].split("\n## ", 1)[0]
     return {m[1]: m[2] for m in re.finditer(r"^\| (`.+?) \| (.+) \|$", part, re.MULTILINE)}

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ from holdfast_cli import stdin
 COMMAND = [sys.executable, "-m", "holdfast"]
 
 
-def start(*words: str, cwd: Path, **options) -> subprocess.CompletedProcess[str]:
+def start(*words, cwd, **options):
     options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
     return subprocess.run(
         [*COMMAND, *words],
@@ -75,7 +74,7 @@ def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, 
     copy = os.dup(silent_pipe)
     os.write(copy, b"first")
 
-    def rest() -> None:
+    def rest():
         time.sleep(0.2)
         os.write(copy, b" and last")
         os.dup2(os.open(os.devnull, os.O_WRONLY), silent_pipe)

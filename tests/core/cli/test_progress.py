@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def with_stderr_on_a_terminal(*words: str, cwd: Path) -> tuple[str, str]:
+def with_stderr_on_a_terminal(*words, cwd):
     """What stdout, a pipe, and stderr, a terminal, receive."""
     master, slave = pty.openpty()
     env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
@@ -53,7 +52,7 @@ def with_stderr_on_a_terminal(*words: str, cwd: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def filled(project: Path) -> Path:
+def filled(project):
     with Holdfast.open(project) as memory:
         memory.facts.create("Jane Doe prefers tabs", "preference", 0.9)
         session = memory.session("s1")

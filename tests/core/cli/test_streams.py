@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as argume
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
 
-def start(*words: str | bytes, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+def start(*words, cwd, env=None):
     return subprocess.run(
         [*COMMAND, *words],
         cwd=cwd,
@@ -30,7 +28,7 @@ def start(*words: str | bytes, cwd: Path, env: dict[str, str] | None = None) -> 
     )
 
 
-def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def shell(line, cwd):
     """``$H`` is holdfast. Streams are redirected by the line itself."""
     return subprocess.run(
         ["sh", "-c", line],
@@ -89,7 +87,7 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
 
 
 @pytest.fixture(autouse=True)
-def heeded() -> Iterator[None]:
+def heeded():
     """Processes that are started here heed Ctrl-C, also when a shell runs the tests in the background, where it is
     ignored, by their children as well."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,14 +13,14 @@ from holdfast_cli.terminal import Term
 class Tty(io.TextIOWrapper):
     """A stream that says it is a terminal."""
 
-    def __init__(self, encoding: str = "utf-8", *, tty: bool = True) -> None:
+    def __init__(self, encoding="utf-8", *, tty=True):
         super().__init__(io.BytesIO(), encoding=encoding)
         self._tty = tty
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return self._tty
 
-    def text(self) -> str:
+    def text(self):
         self.flush()
         return self.buffer.getvalue().decode(self.encoding)  # type: ignore[attr-defined]
 

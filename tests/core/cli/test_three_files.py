@@ -7,27 +7,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast_app.workflow.three import ANCHORS, FILES
-
-if TYPE_CHECKING:
-    from tests.core.cli.conftest import Run
 
 FOLDER = ".opencode/context/01_memory"
 NO_CHANGE = ("--no-change", "patterns", "--no-change", "progress.md")
 
 
 @pytest.fixture
-def three(run: Run) -> Run:
+def three(run):
     """A project with the opencode layout, set up."""
     assert run("init", "--layout", "opencode").code == 0
     return run
 
 
-def files(project: Path) -> dict[str, bytes]:
+def files(project):
     return {p.relative_to(project).as_posix(): p.read_bytes() for p in sorted(project.rglob("*.md"))}
 
 
@@ -35,7 +31,7 @@ def files(project: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.req("R186", "R193", "R204", "R233", "R236")
-def test_init__opencode__makes_the_three_files_and_validate_passes(run: Run, project: Path) -> None:
+def test_init__opencode__makes_the_three_files_and_validate_passes(run, project):
     result = run("init", "--layout", "opencode", "--json")
     assert result.code == 0
     assert [p.name for p in project.iterdir()] == [".opencode"]
@@ -57,7 +53,7 @@ STRUCTURE = {
 
 @pytest.mark.req("R193", "R204", "R194", "R195", "R196", "R197", "R198", "R199", "R200", "R201", "R202", "R203")
 @pytest.mark.parametrize("name", STRUCTURE)
-def test_init__each_file__has_its_headings_and_no_others(three: Run, project: Path, name: str) -> None:
+def test_init__each_file__has_its_headings_and_no_others(three, project, name):
     text = (project / ".opencode" / "context" / "01_memory" / name).read_text(encoding="utf-8")
     assert [line for line in text.splitlines() if line.startswith("#")] == STRUCTURE[name]
 
@@ -78,9 +74,7 @@ def test_init__each_file__has_its_headings_and_no_others(three: Run, project: Pa
         pytest.param("progress.md", "## Deferred Items", marks=pytest.mark.req("R203")),
     ],
 )
-def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fix_adds_it(
-    three: Run, project: Path, name: str, anchor: str
-) -> None:
+def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fix_adds_it(three, project, name, anchor):
     path = project / ".opencode" / "context" / "01_memory" / name
     path.write_text(path.read_text(encoding="utf-8").replace(f"{anchor}\n", ""), encoding="utf-8")
 
@@ -95,7 +89,7 @@ def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fi
 
 
 @pytest.mark.req("R204")
-def test_init__partial_files__adds_only_what_is_missing(three: Run, project: Path) -> None:
+def test_init__partial_files__adds_only_what_is_missing(three, project):
     (project / FOLDER / "progress.md").write_text("# Mine\n\n## Evidence Links\n\n- x\n")
     (project / FOLDER / "patterns.md").unlink()
     assert three("init", "--json").json["made"] == [f"{FOLDER}/patterns.md", f"{FOLDER}/progress.md"]
@@ -109,7 +103,7 @@ def test_init__partial_files__adds_only_what_is_missing(three: Run, project: Pat
 
 
 @pytest.mark.req("R188", "R205", "R234")
-def test_workflow__from_start_to_end__prints_what_to_read_and_reports_per_file(three: Run, project: Path) -> None:
+def test_workflow__from_start_to_end__prints_what_to_read_and_reports_per_file(three, project):
     started = three("workflow", "start", "build")
     places = [started.out.index(f"<!-- context/01_memory/{surface}.md -->") for surface in FILES]
     assert places == sorted(places)
@@ -133,9 +127,7 @@ def test_workflow__from_start_to_end__prints_what_to_read_and_reports_per_file(t
         (("--tests-passed", "--spec-approved", "--focus", "x", *NO_CHANGE), "'spec-approved' is not a condition"),
     ],
 )
-def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(
-    three: Run, project: Path, words: tuple[str, ...], said: str
-) -> None:
+def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(three, project, words, said):
     before = files(project)
     result = three("workflow", "end", "build", *words)
     assert result.code == 1
@@ -144,7 +136,7 @@ def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(
 
 
 @pytest.mark.req("R189", "R225", "R235", "R247")
-def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: Path) -> None:
+def test_update__flags_json_and_nothing__updates_and_tells(three, project):
     assert "  update  " in three("--help", "all").out
     done = three("update", "--gotcha", "a", "--deliverable", "d", "--evidence", "https://example.org/1")
     assert done.code == 0
@@ -156,7 +148,7 @@ def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: 
     assert "- e (not verified: no evidence)" in (project / FOLDER / "progress.md").read_text()
 
 
-def test_update__two_deliverables__each_with_its_own_proof(three: Run, project: Path) -> None:
+def test_update__two_deliverables__each_with_its_own_proof(three, project):
     command = ("workflow", "end", "build", "--tests-passed", *NO_CHANGE)
     three("workflow", "start", "build")
     proof = ("--command", "pytest a", "--exit-status", "0")
@@ -170,7 +162,7 @@ def test_update__two_deliverables__each_with_its_own_proof(three: Run, project: 
 
 
 @pytest.mark.req("R225")
-def test_update__with_a_session__takes_along_what_it_said(three: Run, project: Path) -> None:
+def test_update__with_a_session__takes_along_what_it_said(three, project):
     assert three("add", "user", "Decision: we use a lock file", "--session", "s").code == 0
     assert three("update", "--session", "s").code == 0
     assert "lock file" in (project / FOLDER / "active_context.md").read_text()
@@ -178,7 +170,7 @@ def test_update__with_a_session__takes_along_what_it_said(three: Run, project: P
 
 
 @pytest.mark.req("R225", "R235")
-def test_update__print_command__is_the_text_of_memory_update(three: Run) -> None:
+def test_update__print_command__is_the_text_of_memory_update(three):
     text = three("update", "--print-command").out
     assert text.startswith("---\ndescription: ")
     assert "holdfast update --from -" in text
@@ -187,7 +179,7 @@ def test_update__print_command__is_the_text_of_memory_update(three: Run) -> None
 
 
 @pytest.mark.req("R219", "R222", "R223")
-def test_capture__counts_then_writes(three: Run, project: Path) -> None:
+def test_capture__counts_then_writes(three, project):
     assert "counted" in three("capture", "issue", "the port is taken").out
     three("capture", "issue", "the port is taken")
     assert "(repeated)" in three("capture", "issue", "The port is taken!").out
@@ -201,7 +193,7 @@ def test_capture__counts_then_writes(three: Run, project: Path) -> None:
 
 
 @pytest.mark.req("R190", "R226", "R227", "R242")
-def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three: Run, project: Path) -> None:
+def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three, project):
     (project / FOLDER / "active_context.md").unlink()
     path = project / FOLDER / "patterns.md"
     path.write_text(path.read_text() + "\n## Gotchas\n\n- again\n")
@@ -221,7 +213,7 @@ def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three: Ru
 
 
 @pytest.mark.req("R190")
-def test_validate__document_over_the_limit__is_told_and_nothing_is_done(three: Run, project: Path) -> None:
+def test_validate__document_over_the_limit__is_told_and_nothing_is_done(three, project):
     with (project / FOLDER / "patterns.md").open("ab") as file:
         file.write(b"- an ordinary line of fifty characters, or nearly so\n" * 100_000)
     result = three("validate", "--json")
@@ -232,7 +224,7 @@ def test_validate__document_over_the_limit__is_told_and_nothing_is_done(three: R
 
 
 @pytest.mark.req("R229")
-def test_validate__empty_section__is_a_warning_and_an_error_only_when_strict(three: Run, project: Path) -> None:
+def test_validate__empty_section__is_a_warning_and_an_error_only_when_strict(three, project):
     path = project / FOLDER / "patterns.md"
     path.write_text(path.read_text().replace("## Gotchas\n\n- None yet\n", "## Gotchas\n"))
     result = three("validate", "--json")
@@ -241,7 +233,7 @@ def test_validate__empty_section__is_a_warning_and_an_error_only_when_strict(thr
 
 
 @pytest.mark.req("R204", "R227")
-def test_validate__fix__shows_the_difference_and_adds_only_anchors(three: Run, project: Path) -> None:
+def test_validate__fix__shows_the_difference_and_adds_only_anchors(three, project):
     path = project / FOLDER / "patterns.md"
     path.write_bytes(b"# Mine\r\n\r\n## gotchas\r\n- x\r\n\r\n## Conventions\r\n- y\r\n")
     before = files(project)
@@ -258,7 +250,7 @@ def test_validate__fix__shows_the_difference_and_adds_only_anchors(three: Run, p
 
 @pytest.mark.req("R192")
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-def test_root__link_out_of_the_project__is_refused(three: Run, project: Path, tmp_path: Path) -> None:
+def test_root__link_out_of_the_project__is_refused(three, project, tmp_path):
     outside = tmp_path / "elsewhere"
     (project / ".opencode" / "context").rename(outside)
     (project / ".opencode" / "context").symlink_to(outside)
@@ -325,7 +317,7 @@ print("TOUCHED", touched, "CODE", code)
 
 
 @pytest.mark.req("R192", "R230")
-def test_opencode__every_operation__writes_nothing_outside_of_its_folder(project: Path) -> None:
+def test_opencode__every_operation__writes_nothing_outside_of_its_folder(project):
     words = [
         ["init", "--layout", "opencode"],
         ["workflow", "start", "build"],
@@ -360,7 +352,7 @@ def test_opencode__every_operation__writes_nothing_outside_of_its_folder(project
 
 
 @pytest.mark.req("R190")
-def test_pre_commit_hook__is_defined_and_runs_a_command_that_exists() -> None:
+def test_pre_commit_hook__is_defined_and_runs_a_command_that_exists():
     import re
 
     text = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")

@@ -17,16 +17,16 @@ from holdfast.fs import userdir
 GITEA = '[plugins.gitea_trail]\nserver = "https://git.example.org"\nrepository = "team/work"\n'
 
 
-def git(*words: str, cwd: Path) -> None:
+def git(*words, cwd):
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
     subprocess.run(["git", *who, *words], cwd=cwd, check=True, capture_output=True)
 
 
 @pytest.fixture
-def cloned(project: Path, tmp_path: Path):
+def cloned(project, tmp_path):
     """``cloned({"holdfast.toml": "..."})`` fills the project with a clone of a repository that holds these files."""
 
-    def make(files: dict[str, str]) -> Path:
+    def make(files):
         source, bare = tmp_path / "source", tmp_path / "bare.git"
         source.mkdir()
         git("init", cwd=source)
@@ -42,14 +42,14 @@ def cloned(project: Path, tmp_path: Path):
     return make
 
 
-def in_force(project: Path) -> set[str]:
+def in_force(project):
     return set(resolved.resolve(str(project)).trusted)
 
 
 # a member of a team
 
 
-def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cloned) -> None:
+def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cloned):
     project = cloned({"holdfast.toml": GITEA})
 
     shown = run("trust")
@@ -65,7 +65,7 @@ def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cl
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 1), (b"n\n", 1)])
-def test_trust__on_a_terminal__asks(cloned, answer: bytes, code: int) -> None:
+def test_trust__on_a_terminal__asks(cloned, answer, code):
     import pty
 
     project = cloned({"holdfast.toml": GITEA})
@@ -87,7 +87,7 @@ def test_trust__on_a_terminal__asks(cloned, answer: bytes, code: int) -> None:
     assert (in_force(project) != set()) is (code == 0)
 
 
-def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run, cloned) -> None:
+def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run, cloned):
     cloned({"holdfast.toml": '[plugins.openai]\nmodel = "\\u001b]52;c;x\\u0007\\u202e"\n'})
 
     out = run("trust").out
@@ -96,7 +96,7 @@ def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
-def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run, cloned) -> None:
+def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run, cloned):
     project = cloned({"holdfast.toml": GITEA})
     os.chown(project / "holdfast.toml", 12345, 12345)
 
@@ -109,7 +109,7 @@ def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run
 # what commands of the user record
 
 
-def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(run, project: Path) -> None:
+def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(run, project):
     done = run("config", "--user", "facts.max_facts", "700")
 
     assert "~/.config/holdfast/config.toml" in done.out
@@ -117,12 +117,7 @@ def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(ru
     assert Path(userdir.path(userdir.CONFIG_FILE)).read_text().endswith("[facts]\nmax_facts = 700\n")
     assert os.stat(userdir.path(userdir.CONFIG_FILE)).st_mode & 0o077 == 0
     row = run("config", "facts.max_facts", "--json").json["settings"][0]
-    assert row == {
-        "key": "facts.max_facts",
-        "value": 700,
-        "source": "~/.config/holdfast/config.toml",
-        "in_force": True,
-    }
+    assert row == {"key": "facts.max_facts", "value": 700, "source": "~/.config/holdfast/config.toml", "in_force": True}
     run("config", "facts.max_facts", "900")
     assert "holdfast.toml overrides it here" in " ".join(run("config", "--user", "facts.max_facts", "800").out.split())
 
@@ -138,9 +133,7 @@ def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(ru
     ],
 )
 @pytest.mark.parametrize("where", [[], ["--user"]])
-def test_config__what_nothing_knows__refused_before_anything_is_written(
-    run, project: Path, key: str, code: int, told: str, where: list[str]
-) -> None:
+def test_config__what_nothing_knows__refused_before_anything_is_written(run, project, key, code, told, where):
     refused = run("config", *where, key, "mysql")
 
     assert refused.code == code
@@ -151,9 +144,7 @@ def test_config__what_nothing_knows__refused_before_anything_is_written(
 
 @pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
 @pytest.mark.parametrize("has_settings", [False, True])
-def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_command(
-    run, cloned, command: list[str], has_settings: bool
-) -> None:
+def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_command(run, cloned, command, has_settings):
     files = {".holdfast/MEMORY.md": "- do what I say\n"}
     project = cloned({**files, "holdfast.toml": GITEA} if has_settings else files)
 
@@ -168,7 +159,7 @@ def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_comma
 CAP = '[facts]\nmax_facts = 10000000\n[plugins.own_rules]\nword = "x"\n'
 
 
-def test_python__settings_not_in_force__opening_the_project_warns(project) -> None:
+def test_python__settings_not_in_force__opening_the_project_warns(project):
     (project / "holdfast.toml").write_text(CAP)
     with pytest.warns(SettingsIgnored, match="3 settings of this project's file are not in force"):
         memory = Holdfast.open(project)
@@ -186,7 +177,7 @@ def test_python__settings_not_in_force__opening_the_project_warns(project) -> No
         ("facts", "list"),
     ],
 )
-def test_command__settings_not_in_force__says_so_once_and_works(talked, project, words) -> None:
+def test_command__settings_not_in_force__says_so_once_and_works(talked, project, words):
     (project / "holdfast.toml").write_text(CAP)
     result = talked(*words)
     assert result.code == 0

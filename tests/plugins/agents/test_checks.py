@@ -65,15 +65,15 @@ def edit(path: Path, change: Callable[[Any], None]) -> None:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guarded: Command, client: str) -> None:
     told = lines(guarded, client)
-    assert {result for result, _ in told} == {"ok"}
+    assert {result for result, _ in told} == {"ok"}, told
     assert outcome(told, "installed") == outcome(told, "its hooks run: Stop, just now") == "ok"
     around = next(message for _, message in told if "not covered by the hooks" in message)
     wanted = {
         "claude-code": ("/clear", "--bare", "--safe-mode", "disableAllHooks", "not trusted", "DISABLE_COMPACT=1"),
         "codex": ("does not trust", "cannot be switched off", "`codex exec` says only `turn interrupted`"),
-        "opencode": ("git worktree", "--pure"),
+        "pi": ("does not trust", "--no-extensions", "subfolder"),
     }
-    assert [word for word in wanted[client] if word not in around] == []
+    assert [word for word in wanted.get(client, ("git worktree", "--pure")) if word not in around] == []
     assert guarded("doctor").code == 0
 
 
@@ -82,13 +82,16 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
     ("script", "told"),
     [("exit 0\n", "differs from this version's script"), ("", "is missing or empty"), (None, "is missing")],
 )
-def test_checks__guard_script_was_changed_or_removed__fails_until_it_is_installed_again(
-    guarded: Command, project: Path, script: str | None, told: str
+@pytest.mark.parametrize(
+    ("name", "result"), [("hooks/holdfast-guard.sh", "fail"), ("skills/holdfast-gate/hooks/compact.js", "warn")]
+)
+def test_checks__guard_script_or_module_was_changed_or_removed__told_until_it_is_installed_again(
+    guarded: Command, project: Path, script: str | None, told: str, name: str, result: str
 ) -> None:
     """Only the settings were compared, so a script that allows everything was reported as installed."""
-    path = project / ".claude/hooks/holdfast-guard.sh"
+    path = project / ".claude" / name
     path.unlink() if script is None else path.write_text(script)
-    assert outcome(lines(guarded, "claude-code"), told) == "fail"
+    assert outcome(lines(guarded, "claude-code"), f"{path.name} {told}") == result
     path.unlink(missing_ok=True)
     assert guarded("install", "claude-code").code == 0
     assert {result for result, _ in lines(guarded, "claude-code")} == {"ok"}
@@ -142,6 +145,9 @@ def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_
     assert "holdfast install claude-code --scope user" in guarded("doctor").out
     for client in ("codex", "opencode"):
         assert {result for result, _ in lines(guarded, client)} == {"ok"}
+    assert any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
+    guarded("install", "claude-code", "--scope", "user")
+    assert not any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -152,10 +158,10 @@ def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(
     monkeypatch.chdir(worktree)
     assert outcome(lines(guarded, client), "runs none of this project's hooks") == "fail"
     (worktree / "deep").mkdir()
-    for name in (CLAUDE, CODEX, "opencode.json"):
-        (worktree / name).parent.mkdir(exist_ok=True)
+    for name in (CLAUDE, CODEX, "opencode.json", "kilo.json", ".pi/extensions/holdfast.js"):
+        (worktree / name).parent.mkdir(parents=True, exist_ok=True)
         (worktree / name).write_bytes((project / name).read_bytes())
-    if client != "claude-code":
+    if client not in ("claude-code", "pi"):
         monkeypatch.chdir(worktree / "deep")
     assert "fail" not in {result for result, _ in lines(guarded, client)}
 

@@ -13,7 +13,7 @@ HOT = """
     holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
-    holdfast_app.message_formats.excerpts holdfast.config
+    holdfast_app.message_formats.leaves holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.safeopen holdfast.fs.locks holdfast.fs.durable
@@ -26,11 +26,11 @@ HOT = """
     holdfast_agents.dialects.claude_code holdfast_agents.turns holdfast_agents.asking
     holdfast_app.curated holdfast_app.curated.limits holdfast_app.dream holdfast_app.offline holdfast_app.workflow
     holdfast_redaction
-    holdfast_redaction.budget holdfast_redaction.layers holdfast_redaction.layers.assign
+    holdfast_redaction.layers holdfast_redaction.layers.assign holdfast_redaction.layers.plain
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
-    holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.pem
-    holdfast_redaction.layers.national holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
-    holdfast_redaction.rules holdfast_redaction.rules.table holdfast_redaction.layers.presence
+    holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.blocks
+    holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
+    holdfast_redaction.rules holdfast_redaction.rules.table
     holdfast_redaction.layers.exact holdfast_redaction.engine holdfast_redaction.mark holdfast_redaction.plugin
     pluggy pluggy._config pluggy._decorators pluggy._result pluggy._impl pluggy._caller pluggy._hooks
     pluggy._tracing pluggy._warnings pluggy._execution pluggy._callers pluggy._compat pluggy._manager

@@ -18,6 +18,7 @@ from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import program
+from holdfast_agents.setup.client import hooks
 from holdfast_agents.setup.clients import CLIENTS
 
 Command = Callable[..., Said]
@@ -32,6 +33,8 @@ FILES = {
     ),
     "codex": (".codex/hooks.json", ".codex/config.toml", "AGENTS.md", ".agents/skills/memory-update/SKILL.md"),
     "opencode": ("opencode.json", ".opencode/plugins/holdfast.js", ".opencode/commands/memory-update.md"),
+    "pi": (".pi/extensions/holdfast.js", ".pi/skills/holdfast/SKILL.md", ".pi/prompts/memory-update.md"),
+    "kilo": ("kilo.json", ".kilo/plugins/holdfast.js", ".kilo/commands/memory-update.md"),
 }
 GUARD = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/holdfast-guard.sh'
 GATE = f"sh {GUARD} holdfast-memory hook claude-code PreCompact || exit 2"
@@ -113,8 +116,8 @@ def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
     by_hand = command("install", client).out.partition("remaining manual steps:\n")[2]
     assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
     assert "holdfast doctor" in by_hand
-    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Restart opencode"}
-    assert words[client] in " ".join(by_hand.split())
+    words = {"claude-code": "trust", "codex": "Trust all and continue", "pi": "trust it"}
+    assert words.get(client, f"Restart {CLIENTS[client].shown}") in " ".join(by_hand.split())
 
 
 def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Command, project: Path) -> None:
@@ -135,6 +138,41 @@ def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Co
     command("uninstall", "codex")
     assert set(FILES["opencode"]) <= set(tree(project))
     assert not set(FILES["codex"]) & set(tree(project))
+
+
+# without a name
+
+
+@pytest.mark.parametrize("words", [["--all"], []])
+def test_install__without_a_name__guards_the_clients_found_here(
+    command: Command, project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    folder = Path(fake(tmp_path, "exit 10").split(":")[0])
+    (folder / "codex").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    (home / ".pi/agent").mkdir(parents=True)
+    if not words:
+        monkeypatch.setattr("holdfast_agents.setup.install.can_ask", lambda: True)
+        assert command("install", stdin=b"cursor\n").code == 2
+    said = command("install", *words, stdin=b"pi, codex\n")
+    assert said.code == 0
+    assert said.out.index("Codex is guarded") != said.out.index("pi is guarded")
+    assert [(project / FILES[client][0]).exists() for client in CLIENTS] == [
+        client in ("codex", "pi") for client in CLIENTS
+    ]
+    assert [one["client"] for one in command("install", "--all", "--json").json["clients"]] == ["codex", "pi"]
+
+
+def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_can_hold(
+    command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert "No client was found" in command("install").err
+    (home / ".claude").mkdir()
+    said = command("install")
+    assert said.code == 2
+    assert "Found here: claude-code (compacts only after a verified flush)" in said.err
+    assert "holdfast install --all" in said.err
 
 
 # settings that are there
@@ -280,8 +318,10 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "mcp", None)
         said = command("install", client)
-    assert not [name for name, data in tree(project).items() if b'"mcp"' in data and name != "opencode.json"]
-    assert "mcp" not in json.loads((project / "opencode.json").read_text() if client == "opencode" else "{}")
+    assert not [
+        name for name, data in tree(project).items() if b'"mcp"' in data and name not in ("opencode.json", "kilo.json")
+    ]
+    assert "mcp" not in json.loads((project / f"{client}.json").read_text() if client in ("opencode", "kilo") else "{}")
     assert "[mcp]" in said.out
     command("install", client)
     command("uninstall", client)
@@ -372,15 +412,17 @@ def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_
 @pytest.mark.parametrize("folder", ["with space", 'o\'brien "hi"', "$HOME `ü`;&|"])
 def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
     from holdfast_agents.setup import claude_code as claude_code_files
-    from holdfast_agents.setup import codex as codex_files
 
     tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@" >&2\n')
     tool.chmod(0o755)
     words = (str(tool), "-m", "holdfast")
-    script = write(tmp_path / folder / "guard.sh", claude_code_files.guard("leave"))
+    script = write(tmp_path / folder / "guard.sh", claude_code_files.guard("leave").body)
     for groups, client in (
-        (claude_code_files.hooks(words, program.spelled((str(script),))).groups, "claude-code"),
-        (codex_files.hooks(words).groups, "codex"),
+        (
+            hooks("claude-code", words, claude_code_files.EVENTS, guard=program.spelled((str(script),))).groups,
+            "claude-code",
+        ),
+        (hooks("codex", words, {"PreCompact": {"command": codex_files.guarded(words)}, "Stop": 10}).groups, "codex"),
     ):
         for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
@@ -411,6 +453,23 @@ def test_guard__claude_code_without_holdfast__blocks(command: Command, project: 
         assert sh(guard(project, "claude-code"), fake(tmp_path, script), project=project).returncode == code
     (project / ".claude/hooks/holdfast-guard.sh").unlink()
     assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 10"), project=project).returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__environment_was_made_anew__names_the_installation_that_is_still_here(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said "Run holdfast doctor", a command that was gone. CLAUDE_CONFIG_DIR moves the settings."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    command("install", "claude-code", "--scope", "user")
+    assert not (home / ".claude").exists()
+    hooks = json.loads((tmp_path / "elsewhere/settings.json").read_text())["hooks"]
+    line = hooks["PreCompact"][0]["hooks"][0]["command"].replace(sys.executable, str(tmp_path / "gone/python"))
+    done = sh(line, fake(tmp_path, "exit 10"))
+    assert done.returncode == 2
+    assert f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr
+    assert f"Install it with `{program.INSTALL}`" in sh(line).stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
@@ -509,6 +568,8 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
         (plugin / "hooks/hooks.json").read_text().replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")
     )
     settings = json.loads((project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks"))
+    assert hooks.pop("modules") == ["./compact.js"]
+    assert (plugin / "hooks/compact.js").read_text().count('"hooks/holdfast-guard.sh"') == 1
     # A plugin cannot allow commands.
     assert {**hooks, "permissions": {"allow": ["Bash(holdfast-memory flush:*)"]}} == settings
     assert "claude plugin uninstall holdfast" in (plugin / "hooks/holdfast-guard.sh").read_text()

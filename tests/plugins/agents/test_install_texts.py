@@ -10,8 +10,8 @@ import pytest
 from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import wording
-from holdfast_agents.setup.clients import CLIENTS, needed
-from holdfast_agents.setup.where import Where
+from holdfast_agents.setup.client import Where
+from holdfast_agents.setup.clients import CLIENTS
 from holdfast_cli import table
 from holdfast_cli.usage import parser_for
 
@@ -19,6 +19,8 @@ Command = Callable[..., Said]
 MEMORY_UPDATE = {
     "claude-code": ".claude/commands/memory-update.md",
     "opencode": ".opencode/commands/memory-update.md",
+    "kilo": ".kilo/commands/memory-update.md",
+    "pi": ".pi/prompts/memory-update.md",
     "codex": ".agents/skills/memory-update/SKILL.md",
 }
 
@@ -27,7 +29,7 @@ def every_text() -> dict[str, str]:
     """All that is put into files of ours or into instructions, by client and file."""
     found = {}
     for client in CLIENTS:
-        for place in needed(client, Where(root="/project", scope="project", program=("holdfast",))).places:
+        for place in CLIENTS[client].needed(Where(root="/project", scope="project", program=("holdfast",))).places:
             if place.path.endswith(".md"):
                 found[f"{client} {place.shown}"] = place.part.show()
     return found
@@ -81,9 +83,9 @@ def test_memory_update__done_as_its_text_says__session_and_three_files_are_updat
 @pytest.mark.req("R225")
 def test_memory_update__front_matter__is_what_each_client_reads() -> None:
     where = Where(root="/project", scope="project", program=("holdfast",))
-    shown = {place.shown: place.part.show() for client in CLIENTS for place in needed(client, where).places}
+    shown = {place.shown: place.part.show() for client in CLIENTS.values() for place in client.needed(where).places}
     heads = {client: shown[name].split("---\n")[1] for client, name in MEMORY_UPDATE.items()}
     assert all("description: " in head for head in heads.values())
     assert "allowed-tools: Bash(holdfast flush:*)" in heads["claude-code"]
     assert "name: memory-update" in heads["codex"]
-    assert ["$ARGUMENTS" in shown[name] for name in MEMORY_UPDATE.values()] == [True, True, False]
+    assert ["$ARGUMENTS" in shown[name] for name in MEMORY_UPDATE.values()] == [True, True, True, True, False]

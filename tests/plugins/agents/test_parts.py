@@ -10,8 +10,8 @@ from hypothesis import settings as law
 from hypothesis import strategies as st
 
 from holdfast_agents.clientfiles import is_ours
-from holdfast_agents.setup.claude_code import hooks as claude_hooks
-from holdfast_agents.setup.codex import hooks as codex_hooks
+from holdfast_agents.setup import claude_code, codex
+from holdfast_agents.setup.client import hooks
 
 #: Hooks as people have them: of others, of ours in any form, and odd ones.
 HOOK = st.sampled_from(
@@ -51,8 +51,8 @@ def test_hooks__put_into_any_settings__stand_there_once_and_those_of_others_stay
     settings: dict[str, Any], indent: Any
 ) -> None:
     for client, part in (
-        ("claude-code", claude_hooks(("holdfast",), "guard.sh")),
-        ("codex", codex_hooks(("holdfast",))),
+        ("claude-code", hooks("claude-code", ("holdfast",), claude_code.EVENTS, guard="guard.sh")),
+        ("codex", hooks("codex", ("holdfast",), {"PreCompact": 60, **codex.EVENTS})),
     ):
         text = json.dumps(settings, indent=indent)
         new = part.put(text, "x")

@@ -16,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -203,8 +203,8 @@ class Real(ABC):
         """Leave no process."""
 
     @abstractmethod
-    def say(self, text: str) -> None:
-        """One turn of the conversation."""
+    def say(self, text: str) -> str:
+        """One turn of the conversation. Returns what the client prints."""
 
     @abstractmethod
     def compact(self) -> None:
@@ -219,18 +219,17 @@ class ClaudeCode(Real):
         self.environment |= {
             "ANTHROPIC_BASE_URL": self.model.url,
             "ANTHROPIC_API_KEY": "none",
-            "CLAUDE_CONFIG_DIR": str(self.home / "claude"),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
         }
         trusted = {"projects": {str(self.project): {"hasTrustDialogAccepted": True}}}
-        (self.home / "claude").mkdir()
-        (self.home / "claude" / ".claude.json").write_text(json.dumps(trusted))
+        (self.home / ".claude.json").write_text(json.dumps(trusted))
 
-    def say(self, text: str) -> None:
-        done = self.run("claude", "-p", *self._session, text, "--output-format", "json")
-        self._session = ("--resume", json.loads(done.stdout)["session_id"])
+    def say(self, text: str) -> str:
+        done = json.loads(self.run("claude", "-p", *self._session, text, "--output-format", "json").stdout)
+        self._session = ("--resume", done["session_id"])
+        return str(done["result"])
 
     def compact(self) -> None:
         self.say("/compact")
@@ -274,11 +273,12 @@ class Codex(Real):
             f'[model_providers.fake]\n{provider}[projects."{self.project}"]\ntrust_level = "trusted"\n'
         )
 
-    def say(self, text: str) -> None:
+    def say(self, text: str) -> str:
         command = ("codex", "exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check", "--json")
         done = self.run(*command, *self._session, text)
         started = next(row for row in map(json.loads, done.stdout.splitlines()) if row["type"] == "thread.started")
         self._session = ("resume", started["thread_id"])
+        return done.stdout
 
     def compact(self) -> None:
         self.model.tokens = 95_000
@@ -294,15 +294,21 @@ class Opencode(Real):
         options = {"baseURL": f"{self.model.url}/v1", "apiKey": "none"}
         models = {"fake": {"name": "fake", "limit": {"context": 100_000, "output": 4_000}}}
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models}
-        file = self.project / "opencode.json"
+        file = self.project / f"{self.name}.json"
         settings = json.loads(file.read_text())
-        own = {"autoupdate": False, "share": "disabled", "model": "fake/fake", "provider": {"fake": provider}}
+        own = {
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": "allow",
+            "model": "fake/fake",
+            "provider": {"fake": provider},
+        }
         file.write_text(json.dumps({**settings, **own}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self._url = f"http://127.0.0.1:{port}"
-        command = ["opencode", "serve", "--port", str(port)]
+        command = [self.program, "serve", "--port", str(port)]
         with (self.home / "serve.log").open("wb") as log:
             self._server = subprocess.Popen(command, cwd=self.project, env=self.environment, stdout=log, stderr=log)
         ends = time.monotonic() + TIMEOUT_S
@@ -327,16 +333,62 @@ class Opencode(Real):
         with opener.open(request, timeout=timeout_s) as answer:
             return json.load(answer)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str) -> str:
         model = {"providerID": "fake", "modelID": "fake"}
-        self._post(f"/session/{self._session}/message", {"model": model, "parts": [{"type": "text", "text": text}]})
+        said = {"model": model, "parts": [{"type": "text", "text": text}]}
+        return json.dumps(self._post(f"/session/{self._session}/message", said))
 
     def compact(self) -> None:
         with contextlib.suppress(urllib.error.HTTPError):  # its answer when a plugin refuses
             self._post(f"/session/{self._session}/summarize", {"providerID": "fake", "modelID": "fake"})
 
 
-def real(kind: type[Real], project: Path, tmp_path: Path, model: Model) -> Real:
+class Kilo(Opencode):
+    program = name = "kilo"
+
+
+class Pi(Real):
+    """Compacts before a prompt when the last turn's usage leaves no room."""
+
+    program, name = "pi", "pi"
+
+    def start(self) -> None:
+        own = self.home / ".pi" / "agent"
+        own.mkdir(parents=True)
+        model = {"id": "fake", "contextWindow": 100_000, "maxTokens": 4_000}
+        provider = {"baseUrl": f"{self.model.url}/v1", "apiKey": "none", "api": "openai-completions", "models": [model]}
+        (own / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+        (own / "settings.json").write_text(json.dumps({"compaction": {"keepRecentTokens": 10}}))
+
+    def say(self, text: str) -> str:
+        done = self.run("pi", "-p", "-c", "--approve", "--offline", "--provider", "fake", "--model", "fake", text)
+        return done.stdout + done.stderr
+
+    def compact(self) -> None:
+        self.model.tokens = 95_000
+        self.say("Go on with the test.")
+        self.model.tokens = 1_000
+        self.say("Next step, please.")
+
+
+KINDS = pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode, Kilo, Pi], ids=lambda kind: kind.name)
+
+
+def spoil(project: Path) -> Callable[[], None]:
+    """Put a file in place of the notes folder. Returns the repair."""
+    notes, away = project / ".holdfast/memory", project / ".holdfast/away"
+    notes.mkdir(parents=True, exist_ok=True)
+    notes.rename(away)
+    notes.write_text("a file in place of the notes folder\n")
+
+    def mend() -> None:
+        notes.unlink()
+        away.rename(notes)
+
+    return mend
+
+
+def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: str) -> Real:
     """The client with holdfast's hooks, or a skipped test."""
     if shutil.which(kind.program) is None:
         pytest.skip(f"needs the real client on the PATH, as `{kind.program}`")
@@ -344,7 +396,7 @@ def real(kind: type[Real], project: Path, tmp_path: Path, model: Model) -> Real:
     home.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     client = kind(project, home, model)
-    client.holdfast("install", kind.name)
+    client.holdfast("install", kind.name, *words)
     return client
 
 
@@ -356,7 +408,7 @@ def model() -> Iterator[Model]:
 
 
 @pytest.mark.req("R169", "R171")
-@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+@KINDS
 def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_next_brief_has_it(
     kind: type[Real], project: Path, tmp_path: Path, model: Model
 ) -> None:
@@ -379,7 +431,7 @@ def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_ne
 
 
 @pytest.mark.req("R184", "R166", "R171")
-@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+@KINDS
 def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
     kind: type[Real], project: Path, tmp_path: Path, model: Model
 ) -> None:
@@ -387,17 +439,12 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
     try:
         client.start()
         client.say(PROMPT)
-        notes = project / ".holdfast" / "memory"
-        if notes.exists():
-            notes.rename(tmp_path / "notes")
-        notes.write_text("a file in place of the notes folder\n")
+        mend = spoil(project)
         client.compact()
         assert model.summaries == 0
         assert "UNSAFE" in client.holdfast("status")
 
-        notes.unlink()
-        if (tmp_path / "notes").exists():
-            (tmp_path / "notes").rename(notes)
+        mend()
         client.compact()
         assert model.summaries == 1
         assert "UNSAFE" not in client.holdfast("status")
@@ -407,6 +454,82 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
         assert "Where to resume" in model.asked[-1]
     finally:
         client.stop()
+
+
+def shrink(folder: Path, answer: str) -> Path:
+    """A plugin in ``folder`` whose module gives this answer to a compaction."""
+    for name, text in {
+        ".claude-plugin/plugin.json": '{"name": "shrink", "version": "0.1.0", "description": "x"}',
+        "hooks/hooks.json": '{"modules": ["./register.js"]}',
+        "hooks/register.js": f"export const register = (on) => on('session.compact', async ($, e, next) => {answer})",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def no_hook(project: Path) -> None:
+    file = project / ".claude/settings.json"
+    settings = json.loads(file.read_text())
+    del settings["hooks"]["PreCompact"]
+    file.write_text(json.dumps(settings))
+
+
+def other_module(code: str) -> Callable[[Path], None]:
+    def replace(project: Path) -> None:
+        file = project / ".claude/skills/holdfast-gate/hooks/compact.js"
+        file.write_text(code and f"export function register(on) {{ on('session.compact', {code}) }}")
+
+    return replace
+
+
+#: What is wrong, and which layer then answers, by the words that the user reads.
+LAYERS = {
+    "none": (lambda _: None, "Not compacted"),
+    "no hook": (no_hook, "Not compacted"),
+    "module off": (other_module(""), "blocked by PreCompact hook"),
+    "module throws": (other_module("async () => { throw new Error('x') }"), "blocked by PreCompact hook"),
+    "module hangs": (other_module("() => new Promise(() => {})"), "blocked by PreCompact hook"),
+    "no program": (lambda project: (project.parent / "bin/holdfast-memory").unlink(), "Not compacted"),
+}
+
+
+@pytest.mark.req("R083", "R166", "R184")
+@pytest.mark.parametrize("fault", LAYERS)
+def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(
+    fault: str, project: Path, tmp_path: Path, model: Model
+) -> None:
+    client = real(ClaudeCode, project, tmp_path, model)
+    client.start()
+    linked = project.parent / "bin"  # the only folder on the PATH with the program
+    linked.mkdir()
+    own = Path(sys.executable).parent
+    (linked / "holdfast-memory").symlink_to(own / "holdfast-memory")
+    paths = [path for path in client.environment["PATH"].split(os.pathsep) if Path(path) != own]
+    client.environment["PATH"] = os.pathsep.join([str(linked), *paths])
+    client.say(PROMPT)
+    spoil(project)
+    change, layer = LAYERS[fault]
+    change(project)
+    assert layer in client.say("/compact")
+    assert model.summaries == 0
+
+
+@pytest.mark.parametrize("answer", ["({skip: 'mine'})", "next(e)", "({messages: []})"])
+def test_compaction__another_module_is_asked_later__cannot_compact_what_is_not_saved(
+    answer: str, project: Path, tmp_path: Path, model: Model
+) -> None:
+    """In the user's own settings holdfast's module is asked before those of a project."""
+    client = real(ClaudeCode, project, tmp_path, model, "--scope", "user")
+    client.start()
+    shrink(project / ".claude/skills/shrink", answer)
+    client.say(PROMPT)
+    mend = spoil(project)
+    assert "holdfast keeps the context" in client.say("/compact")
+    mend()
+    client.say("/compact")
+    assert "the clock is injected" in "".join(path.read_text() for path in project.glob(".holdfast/memory/*.md"))
+    assert json.loads(client.holdfast("status", "--json"))["notices"] == []
 
 
 @pytest.mark.req("R083", "R166", "R184")
@@ -420,23 +543,12 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
         pytest.skip("needs the real client on the PATH, as `claude`")
     home = tmp_path / "home"
     home.mkdir()
-    module = "export function register(on) { on('session.compact', async ($, e, next) => ({messages: [MESSAGE]})) }"
-    plugin = tmp_path / "shrink"
-    for name, text in {
-        ".claude-plugin/plugin.json": '{"name": "shrink", "version": "0.1.0", "description": "x"}',
-        "hooks/hooks.json": '{"modules": ["./register.js"]}',
-        "hooks/register.js": module.replace("MESSAGE", "{role: 'user', text: 'MODULE', toolUses: []}"),
-    }.items():
-        (plugin / name).parent.mkdir(parents=True, exist_ok=True)
-        (plugin / name).write_text(text)
+    plugin = shrink(tmp_path / "shrink", "({messages: [{role: 'user', text: 'MODULE', toolUses: []}]})")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     client = ClaudeCode(project, home, model)
     client.holdfast("install", client.name)
     client.start()
-    notes = project / ".holdfast" / "memory"
-    if not is_intact:
-        notes.parent.mkdir(exist_ok=True)
-        notes.write_text("a file in place of the notes folder\n")
+    mend = (lambda: None) if is_intact else spoil(project)
     full = 98_000 if trigger == "auto" else 1_000
     client.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
 
@@ -448,8 +560,8 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     assert told["sessions"][0]["past_gate_at"]
     assert (told["unsafe"] == []) is is_intact
     if not is_intact:
-        notes.unlink()
+        mend()
         client.holdfast("flush", "--session", told["unsafe"][0])
-    assert "the clock is injected" in "".join(path.read_text() for path in notes.glob("*.md"))
+    assert "the clock is injected" in "".join(path.read_text() for path in project.glob(".holdfast/memory/*.md"))
     journals = (project / ".holdfast" / "state" / "sessions").glob("*.jsonl")
     assert "MODULE" not in "".join(path.read_text() for path in journals)

@@ -9,9 +9,9 @@ import pytest
 from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.fs import private
+from holdfast_app import data_loss
 from holdfast_app.checkup import mending
 from holdfast_app.config import FactsConfig, RetentionConfig
-from holdfast_app.data_loss import audit, losses
 from holdfast_app.dream import dreamlog
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.durable_queue import tally
@@ -46,9 +46,9 @@ def filled(opened, project, payload):
 FILES = ("outbox.jsonl", "facts.log.jsonl", "dreams.jsonl")
 
 
-def told(opened) -> str:
+def told(opened):
     services = opened().services
-    quick, full = losses.newest(services), audit.every(services)
+    quick, full = data_loss.newest(services), data_loss.every(services)
     assert quick == full
     return "\n".join(one.message for one in quick)
 
@@ -70,7 +70,7 @@ def test_lines__removed__named_until_accepted_and_later_ones_hide_nothing(filled
     opened(facts=FactsConfig(max_facts=3)).facts.create(content="Later", category="knowledge", confidence=0.9)
     assert told(opened).startswith(f"{len(numbers)} ")
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, audit.every(services)))
+    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
     assert told(opened) == ""
     dreamt(filled, 10)
     put(filled, "last")
@@ -132,10 +132,10 @@ def test_mend__comment_removed_from_the_outbox__waits_again_unless_it_was_droppe
     memory.outbox.drop(second.id, "It is wrong")
     (project / ".holdfast" / "state" / "outbox.jsonl").unlink()
     services = opened(board).services
-    found = losses.newest(services)
+    found = data_loss.newest(services)
     assert [one.message for one in found] == ["1 waiting comment is missing from .holdfast/state/outbox.jsonl."]
-    assert all(done.whole for done in mending.mend(services, audit.every(services)))
-    assert audit.every(services) == []
+    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
+    assert data_loss.every(services) == []
     assert [item.target for item in opened(board).outbox.items()] == ["o/r#1"]
     board.trouble = lambda item: None
     opened(board).outbox.send()

@@ -9,9 +9,9 @@ import pytest
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt
 from holdfast.models import CuratedDecision
+from holdfast_app import data_loss
 from holdfast_app.checkup import examine as doctor
 from holdfast_app.checkup import mending
-from holdfast_app.data_loss import audit, losses
 from holdfast_app.sessions.status import status
 
 
@@ -26,11 +26,11 @@ def flushed(opened, payload, project):
     return project / ".holdfast"
 
 
-def messages(found) -> str:
+def messages(found):
     return "\n".join(one.message for one in found)
 
 
-def stored(home) -> dict[str, str]:
+def stored(home):
     return {p.relative_to(home).as_posix(): p.read_text() for p in home.rglob("*.md")}
 
 
@@ -58,7 +58,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     for name in before:
         (flushed / name).unlink()
     services = opened().services
-    for found in (losses.newest(services), audit.every(services)):
+    for found in (data_loss.newest(services), data_loss.every(services)):
         told = messages(found)
         for name in before:
             assert name in told
@@ -67,9 +67,9 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
         assert "session two" in told
     now = status(services)
     assert not now.ok
-    assert messages(now.lost) == messages(losses.newest(services))
+    assert messages(now.lost) == messages(data_loss.newest(services))
     assert "**MISSING:**" in str(opened().load())
-    assert all(done.whole for done in mending.mend(services, audit.every(services)))
+    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
     after = stored(flushed)
     assert after.keys() >= before.keys()
     for name in before:
@@ -78,7 +78,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert {w.session for w in opened().load().work} == {"one", "two"}
     assert "Ship it" in after["continuity/active.md"]
     assert "Run the tests" in after["continuity/active.md"]
-    assert audit.every(services) == []
+    assert data_loss.every(services) == []
 
 
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
@@ -88,38 +88,38 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
     for name in written:
         memory.store.change("diary", name, lambda _: "# A day\n\n- said\n")
     memory.store.change("diary", "outside-of-the-layout.md", lambda _: "- x\n")
-    assert audit.every(memory.services) == []
+    assert data_loss.every(memory.services) == []
     for name in [*written, "outside-of-the-layout.md"]:
         memory.store.backend.delete(name)
-    found = audit.every(opened(storage=StorageConfig(backend=backend)).services)
+    found = data_loss.every(opened(storage=StorageConfig(backend=backend)).services)
     assert [loss.message for loss in found] == [f"{name} is missing." for name in written]
     assert all(done.whole for done in mending.mend(memory.services, found))
-    assert audit.every(memory.services) == []
+    assert data_loss.every(memory.services) == []
     memory.store.change("diary", written[0], lambda _: "# Again\n")
     memory.store.backend.delete(written[0])
-    assert [loss.name for loss in audit.every(memory.services)] == written[:1]
+    assert [loss.name for loss in data_loss.every(memory.services)] == written[:1]
 
 
 @pytest.mark.parametrize("how", ["gone", "cut"])
 def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opened, how):
     path = flushed / "facts.jsonl"
     path.unlink() if how == "gone" else os.truncate(path, path.read_bytes().index(b"\n") + 1)
-    [loss] = losses.newest(opened().services)
+    [loss] = data_loss.newest(opened().services)
     assert loss.message.startswith("3 stored facts are" if how == "gone" else "2 stored facts are")
     opened().facts.create(content="Another", category="knowledge", confidence=0.9)
-    assert [loss] == losses.newest(opened().services)
+    assert [loss] == data_loss.newest(opened().services)
     [done] = mending.mend(opened().services, [loss])
     assert done.whole
-    assert losses.newest(opened().services) == []
+    assert data_loss.newest(opened().services) == []
 
 
 def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project):
     (flushed / "state/sessions/two.jsonl").unlink()
-    assert ".holdfast/state/sessions/two.jsonl is missing." in messages(losses.newest(opened().services))
+    assert ".holdfast/state/sessions/two.jsonl is missing." in messages(data_loss.newest(opened().services))
     with pytest.raises(Corrupt, match=r"^\.holdfast/state/sessions/two\.jsonl is missing or empty"):
         opened().session("two")
-    list(mending.mend(opened().services, audit.every(opened().services)))
-    assert losses.newest(opened().services) == []
+    list(mending.mend(opened().services, data_loss.every(opened().services)))
+    assert data_loss.newest(opened().services) == []
     opened().session("two").add("user", "hello")
 
 
@@ -133,7 +133,7 @@ def test_mend__facts_file_removed_and_the_clock_had_stepped_back__the_later_stat
     (project / ".holdfast" / "facts.jsonl").unlink()
     memory.close()
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, audit.every(services)))
+    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
     assert [fact.content for fact in opened().facts.list()] == ["The port is 9090"]
 
 
@@ -147,6 +147,6 @@ def test_mend__facts_file_removed__facts_stated_since_none_left_are_stored_again
     memory.close()
     (project / ".holdfast" / "facts.jsonl").unlink()
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, audit.every(services)))
+    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
     assert [fact.content for fact in opened().facts.list()] == ([] if deleted else ["The build needs Go"])
-    assert audit.every(opened().services) == []
+    assert data_loss.every(opened().services) == []

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.support import processes
 
 
-def run(project: Path, *words: str, data: str = "") -> subprocess.CompletedProcess[str]:
+def run(project, *words, data=""):
     return processes.run(*words, cwd=project, data=data)
 
 
-def flush(project: Path, session: str, objective: str) -> subprocess.CompletedProcess[str]:
+def flush(project, session, objective):
     payload = {
         "objective": objective,
         "facts": [f"{objective} needs Go"],
@@ -32,7 +29,7 @@ def flush(project: Path, session: str, objective: str) -> subprocess.CompletedPr
     return run(project, "flush", "--session", session, "--payload", "-", data=json.dumps(payload))
 
 
-def flushed(project: Path, layout: str = "default") -> Path:
+def flushed(project, layout="default"):
     """A project with the open work of two sessions."""
     project.mkdir()
     assert run(project, "init", "--layout", layout).returncode == 0
@@ -42,24 +39,24 @@ def flushed(project: Path, layout: str = "default") -> Path:
     return project
 
 
-def bad_byte(data: bytes) -> bytes:
+def bad_byte(data):
     half = len(data) // 2
     return data[:half] + b"\xff" + data[half:]
 
 
-def cut(data: bytes) -> bytes:
+def cut(data):
     return data[: len(data) // 3]
 
 
-def zeros(data: bytes) -> bytes:
+def zeros(data):
     return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
 
 
-def handoff_of(project: Path) -> Path:
+def handoff_of(project):
     return next(p for p in project.rglob("*.md") if p.read_bytes().startswith(b"+++\n"))
 
 
-def note_of(project: Path) -> Path:
+def note_of(project):
     return next(p for p in project.rglob("20*.md") if b"holdfast:block" in p.read_bytes() and "summ" not in str(p))
 
 
@@ -84,9 +81,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("layout", "which", "harm"), CASES)
-def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(
-    tmp_path: Path, layout: str, which: str, harm: Callable[[bytes], bytes]
-) -> None:
+def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(tmp_path, layout, which, harm):
     home = flushed(tmp_path / "project", layout)
     path = FILES[which](home)
     path.write_bytes(damaged := harm(path.read_bytes()))
@@ -111,7 +106,7 @@ def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(
     assert all(f"task{number} needs Go" in facts for number in (1, 2, 3))
 
 
-def test_session_start__one_document_is_damaged__the_agent_gets_the_rest(tmp_path: Path) -> None:
+def test_session_start__one_document_is_damaged__the_agent_gets_the_rest(tmp_path):
     home = flushed(tmp_path / "project")
     path = FILES["USER.md"](home)
     path.write_bytes(bad_byte(path.read_bytes()))

@@ -15,7 +15,7 @@ from holdfast.models import Outcome
 from holdfast_app.checkup.examine import examine
 
 
-def _clones(folder: Path) -> dict[str, Path]:
+def _clones(folder):
     """Two clones of one shared repository, each set up with ``holdfast init --git`` and trusted."""
     roots = {name: folder / name for name in ("left", "right")}
     git(folder, "init", "-q", "--bare", "-b", "main", "shared.git")
@@ -30,7 +30,7 @@ def _clones(folder: Path) -> dict[str, Path]:
     return roots
 
 
-def _exchange(root: Path) -> None:
+def _exchange(root):
     git(root, "add", "-A")
     git(root, "commit", "-qm", "memory", "--allow-empty")
     git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
@@ -38,9 +38,7 @@ def _exchange(root: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", machines.seeds(1))
-def test_two_clones__agents_killed_at_random_between_pulls__both_briefs_tell_the_same_true_state(
-    tmp_path: Path, seed: int
-) -> None:
+def test_two_clones__agents_killed_at_random_between_pulls__both_briefs_tell_the_same_true_state(tmp_path, seed):
     settings = Path.home() / ".config" / "holdfast" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[trust]\nauthors = ["t@example.org"]\n')

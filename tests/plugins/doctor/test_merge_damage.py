@@ -9,7 +9,6 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
-from pathlib import Path
 
 import pytest
 from tests.plugins.doctor.test_merge_driver import _clones, _exchange
@@ -23,7 +22,7 @@ from holdfast_app.checkup.examine import examine
 _FACTS = ".holdfast/facts.jsonl"
 
 
-def _remember(clone: Path, words: str) -> None:
+def _remember(clone, words):
     with Holdfast.open(clone) as memory:
         memory.facts.add(words, "knowledge", 0.8)
         session = memory.session(words.split()[1])
@@ -31,12 +30,12 @@ def _remember(clone: Path, words: str) -> None:
         session.flush()
 
 
-def _commit(clone: Path) -> None:
+def _commit(clone):
     git(clone, "add", "-A")
     git(clone, "commit", "-qm", "memory")
 
 
-def _pull(clone: Path, other: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def _pull(clone, other, **env):
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     words = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "pull", "-q", "--no-rebase", "--no-edit"]
     words += [str(other), "main"]
@@ -45,21 +44,21 @@ def _pull(clone: Path, other: Path, **env: str) -> subprocess.CompletedProcess[s
     )
 
 
-def _note(clone: Path) -> Path:
+def _note(clone):
     [note] = (clone / ".holdfast" / "memory").glob("2*.md")
     return note
 
 
-def _told(clone: Path) -> tuple[set[str], str]:
+def _told(clone):
     with Holdfast.open(clone) as memory:
         return {fact.content for fact in memory.facts.list()}, _note(clone).read_text()
 
 
-def _cut_in_a_line(data: bytes) -> bytes:
+def _cut_in_a_line(data):
     return data[: len(data) * 2 // 3]
 
 
-def _cut_at_a_line(data: bytes) -> bytes:
+def _cut_at_a_line(data):
     return b"".join(data.splitlines(keepends=True)[:-1])
 
 
@@ -67,7 +66,7 @@ def _cut_at_a_line(data: bytes) -> bytes:
     "damage", [lambda _: b"", _cut_in_a_line, _cut_at_a_line], ids=["empty", "cut in a line", "cut at a line"]
 )
 @pytest.mark.parametrize("pulls", ["intact", "damaged"])
-def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path: Path, damage: object, pulls: str) -> None:
+def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, damage, pulls):
     assert callable(damage)
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")
@@ -93,7 +92,7 @@ def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path: Pat
     assert _told(other) == (facts, note)
 
 
-def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_status_say_so(tmp_path: Path) -> None:
+def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_status_say_so(tmp_path):
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")
     _exchange(one, two)
@@ -112,9 +111,7 @@ def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_statu
 
 @pytest.mark.parametrize("compacted", [False, True])
 @pytest.mark.parametrize("changed", [False, True])
-def test_pull__a_removed_fact_and_a_purged_session__stay_removed(
-    tmp_path: Path, *, compacted: bool, changed: bool
-) -> None:
+def test_pull__a_removed_fact_and_a_purged_session__stay_removed(tmp_path, *, compacted, changed):
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")
     _remember(two, "The owner is Ana")
@@ -141,7 +138,7 @@ def test_pull__a_removed_fact_and_a_purged_session__stay_removed(
     assert _told(one) == _told(two)
 
 
-def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_come_back(tmp_path: Path) -> None:
+def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_come_back(tmp_path):
     one, two = _clones(tmp_path)
     for clone in (one, two):
         with Holdfast.open(clone) as memory:
@@ -161,7 +158,7 @@ def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_c
 
 
 @pytest.mark.parametrize("compacted", [False, True])
-def test_pull__an_evicted_fact__does_not_come_back(tmp_path: Path, *, compacted: bool) -> None:
+def test_pull__an_evicted_fact__does_not_come_back(tmp_path, *, compacted):
     one, two = _clones(tmp_path)
     with Holdfast.open(one) as memory:
         for number in range(3):
@@ -180,7 +177,7 @@ def test_pull__an_evicted_fact__does_not_come_back(tmp_path: Path, *, compacted:
     assert len(told) == 4
 
 
-def _sides(folder: Path) -> list[str]:
+def _sides(folder):
     one, two = _clones(folder)
     _remember(one, "The port is 8080")
     _exchange(one, two)
@@ -194,7 +191,7 @@ def _sides(folder: Path) -> list[str]:
     return [*names, _FACTS]
 
 
-def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path: Path) -> None:
+def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path):
     words = _sides(tmp_path)
     before = (tmp_path / "A").read_bytes()
     script = textwrap.dedent(
@@ -236,7 +233,7 @@ def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path:
     assert b"Redis" in text
 
 
-def test_pull__the_disk_is_full__nothing_is_lost(tmp_path: Path) -> None:
+def test_pull__the_disk_is_full__nothing_is_lost(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=False)

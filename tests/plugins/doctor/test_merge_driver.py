@@ -24,7 +24,7 @@ from holdfast_app.checkup.threeway import damage, merge
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _clones(folder: Path) -> tuple[Path, Path]:
+def _clones(folder):
     one, two = folder / "one", folder / "two"
     one.mkdir()
     git(one, "init", "-q", "-b", "main", ".")
@@ -37,7 +37,7 @@ def _clones(folder: Path) -> tuple[Path, Path]:
     return one, two
 
 
-def _exchange(one: Path, two: Path) -> None:
+def _exchange(one, two):
     for clone in (one, two):
         git(clone, "add", "-A")
         git(clone, "commit", "-qm", "memory", "--allow-empty")
@@ -45,7 +45,7 @@ def _exchange(one: Path, two: Path) -> None:
     git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
 
 
-def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path: Path) -> None:
+def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path):
     one, two = _clones(tmp_path)
     with Holdfast.open(one) as memory:
         gone = memory.facts.add("The port is 8080", "knowledge", 0.9).fact
@@ -63,18 +63,18 @@ def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_h
         assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
 
 
-def _doctor(clone: Path, name: str) -> list[str]:
+def _doctor(clone, name):
     return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
 
 
-def _add(clone: Path, *words: str) -> None:
+def _add(clone, *words):
     with Holdfast.open(clone) as memory:
         for one in words:
             memory.facts.add(one, "knowledge", 0.8)
 
 
 @pytest.mark.parametrize("merged", [False, True], ids=["fast forward", "merge"])
-def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_path: Path, *, merged: bool) -> None:
+def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_path, *, merged):
     one, two = _clones(tmp_path)
     _add(one, "The port is 8080", "Deploys run on Friday", "The owner is Ana", "Tests use a disk")
     _exchange(one, two)
@@ -102,7 +102,6 @@ def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_
     assert "missing" in told
 
 
-_Write = tuple[int, int]
 _rounds = st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4)), max_size=5), min_size=1, max_size=3)
 
 
@@ -113,7 +112,7 @@ _rounds = st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4)), max
 )
 @given(_rounds)
 @example([[(0, 0), (1, 1)], [(1, 2), (0, 3), (1, 0)]])
-def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(rounds: list[list[_Write]]) -> None:
+def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(rounds):
     with tempfile.TemporaryDirectory() as folder:
         clones = _clones(Path(folder))
         number = 0
@@ -141,7 +140,7 @@ def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(r
                     assert texts[0].decode().count(f"{block}.") == 1
 
 
-def _change_facts(clone: Path, kind: int, number: int) -> None:
+def _change_facts(clone, kind, number):
     with Holdfast.open(clone) as memory:
         known = list(memory.facts.list())
         some = known[number % len(known)].id if known else ""
@@ -153,12 +152,12 @@ def _change_facts(clone: Path, kind: int, number: int) -> None:
             memory.facts.delete(some)
 
 
-def _stored(clone: Path) -> dict[str, str]:
+def _stored(clone):
     with Holdfast.open(clone) as memory:
         return {fact.id: fact.content for fact in memory.facts.list()}
 
 
-def _expected(was: dict[str, str], one: dict[str, str], two: dict[str, str]) -> list[str]:
+def _expected(was, one, two):
     """New facts and changed ones of both sides; of a fact that a side removed, nothing."""
     texts: list[str] = []
     for name in {*one, *two}:
@@ -168,7 +167,7 @@ def _expected(was: dict[str, str], one: dict[str, str], two: dict[str, str]) -> 
     return texts
 
 
-def _write(folder: Path, who: int, session: int, number: int) -> None:
+def _write(folder, who, session, number):
     at = (_START + timedelta(seconds=number)).isoformat()
     note, work, lines = folder / "note.md", folder / "HANDOFF.md", folder / "MEMORY.md"
     old = note.read_text("utf-8") if note.exists() else "# Daily Memory\n"
@@ -189,9 +188,7 @@ _repeated = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "t
 @given(_repeated, _repeated, _repeated, _end, st.tuples(st.booleans(), st.booleans(), st.booleans()))
 @example([], ["# A", "# A"], ["# A", "- one", "# A", "# A"], "\n", (False, False, False))
 @example(["- one", "x", "- one"], ["- one", "x"], ["- one", "x", "- one", "- one"], "\n", (True, True, True))
-def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
-    base: list[str], a: list[str], b: list[str], end: str, ended: tuple[bool, bool, bool]
-) -> None:
+def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(base, a, b, end, ended):
     texts = [
         end.join(lines) + (end if lines and whole else "") for lines, whole in zip((base, a, b), ended, strict=True)
     ]
@@ -211,7 +208,7 @@ def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
 _REMOVED = '{"op": "delete", "id": "fact_0000000%d"}\n'
 
 
-def _facts(text: str) -> list[dict[str, str]]:
+def _facts(text):
     return [record for record in map(json.loads, text.splitlines()) if "op" not in record]
 
 
@@ -233,9 +230,7 @@ _BY += '"2026-01-31T12:00:00Z", "source": "%s"}\n'
         ("flush_1", "", (1, "flush_1 by b@y"), ["flush_1 by b@y"]),
     ],
 )
-def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_now(
-    base: str, one: tuple[int, str] | str, two: tuple[int, str] | str, merged: list[str]
-) -> None:
+def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_now(base, one, two, merged):
     was = _BY % (1, base) if base else ""
     a, b = (_BY % side if isinstance(side, tuple) else "" for side in (one, two))
     a, b = (side if "00001" in side or not base else side + _REMOVED % 1 for side in (a, b))
@@ -253,9 +248,7 @@ _FACTS = st.dictionaries(
 
 
 @given(_FACTS, _FACTS, _FACTS)
-def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_is_there_once(
-    base: dict[int, tuple[int, str]], one: dict[int, tuple[int, str]], two: dict[int, tuple[int, str]]
-) -> None:
+def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_is_there_once(base, one, two):
     was, a, b = (
         "".join((_BY % (fact, by)).replace("is 1", f"is {port}") for fact, (port, by) in side.items())
         + "".join(_REMOVED % fact for fact in base.keys() - side.keys())
@@ -276,8 +269,8 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(swapped: bool) -> None:
-    def block(n: int, words: str) -> str:
+def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(swapped):
+    def block(n, words):
         stamped = f"<!-- at=2026-01-01T10:0{n}:00Z session=s -->"
         return f"## Notes (10:0{n})\n{block_marker(f'flush_{n}')}\n{stamped}\n\n{words}\n"
 

@@ -24,7 +24,7 @@ LINES = ALIKE.replace("\n", "").split("|")
 @pytest.mark.req("R227", "R228")
 @pytest.mark.parametrize("before", ["- x\n\n", "1. x\n", "- x\n  - y\n\n"])
 @pytest.mark.parametrize("indent", [1, 2, 3])
-def test_outline__indented_heading_after_a_list__is_one_of_the_document(before: str, indent: int) -> None:
+def test_outline__indented_heading_after_a_list__is_one_of_the_document(before, indent):
     assert [h.text for h in outline(f"{before}{' ' * indent}## A\n- z\n").headings] == ["A"]
     assert not outline(f"- ```\n{' ' * (indent + 1)}## A\n").headings
 
@@ -39,14 +39,14 @@ def test_outline__indented_heading_after_a_list__is_one_of_the_document(before: 
         ("```\n```\n", None),
     ],
 )
-def test_outline__something_never_ends__says_what_swallows_the_rest(text: str, unclosed: object) -> None:
+def test_outline__something_never_ends__says_what_swallows_the_rest(text, unclosed):
     assert outline(text).unclosed == unclosed
 
 
 @pytest.mark.req("R227")
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.sampled_from(["\n", "\r\n"]))
-def test_lines__without_nested_blocks__are_those_of_a_real_parser(lines: list[str], newline: str) -> None:
+def test_lines__without_nested_blocks__are_those_of_a_real_parser(lines, newline):
     text = newline.join(lines)
     tokens = PARSER.parse(text)
     items = [(t.map[0] + 1, t.info + t.markup) for t in tokens if t.type == "list_item_open"]
@@ -82,7 +82,7 @@ def test_lines__without_nested_blocks__are_those_of_a_real_parser(lines: list[st
         ("> - x", TEXT, "> - x"),
     ],
 )
-def test_read_line__as_people_and_models_write__is_read_leniently(line: str, kind: str, text: str) -> None:
+def test_read_line__as_people_and_models_write__is_read_leniently(line, kind, text):
     found = read_line(line)
     assert (found.kind, found.text) == (kind, text)
 
@@ -91,7 +91,7 @@ HOSTILE = ("- ", "- \n", "`", "```\n", "```x`\n", "<!--", "<!--\n", "<!---->", "
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_lines__megabyte_of_one_mark__takes_no_longer_than_its_length_asks_for(piece: str) -> None:
+def test_lines__megabyte_of_one_mark__takes_no_longer_than_its_length_asks_for(piece):
     begun = time.process_time()
     deque(Lines(piece * (1_000_000 // len(piece)) + "x"), maxlen=0)
     assert time.process_time() - begun < 5.0
@@ -109,7 +109,7 @@ def test_lines__megabyte_of_one_mark__takes_no_longer_than_its_length_asks_for(p
     ],
     ids=["lists", "quotes", "breaks", "comments", "indented", "references"],
 )
-def test_outline__hostile_text__takes_no_longer_than_its_length_asks_for(text: str) -> None:
+def test_outline__hostile_text__takes_no_longer_than_its_length_asks_for(text):
     begun = time.process_time()
     outline(text)
     assert time.process_time() - begun < 5.0

@@ -6,17 +6,9 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from mcp import Client
-    from mcp.types import CallToolResult
-
-T = TypeVar("T")
 
 #: Every field, as a model that read the schema gives them.
 WHOLE: dict[str, Any] = {
@@ -33,11 +25,11 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def command(project: Path, *more: str) -> list[str]:
+def command(project, *more):
     return [sys.executable, "-m", "holdfast", "--root", str(project), "mcp", *more]
 
 
-def transport(project: Path, *more: str) -> Any:
+def transport(project, *more):
     """The SDK's way to a server of its own."""
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
@@ -46,7 +38,7 @@ def transport(project: Path, *more: str) -> Any:
     return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
 
 
-def text(result: CallToolResult) -> str:
+def text(result):
     """What the model reads."""
     (block,) = result.content
     assert block.type == "text"
@@ -54,14 +46,14 @@ def text(result: CallToolResult) -> str:
 
 
 @pytest.fixture
-def talk(project: Path) -> Callable[..., Any]:
+def talk(project):
     """``talk(scenario, name=, more=)`` runs ``scenario(client)`` against a server of its own and returns its result."""
 
-    def run(scenario: Callable[[Client], Awaitable[T]], *, name: str = "a client", more: tuple[str, ...] = ()) -> T:
+    def run(scenario, *, name="a client", more=()):
         from mcp import Client
         from mcp.types import Implementation
 
-        async def main() -> T:
+        async def main():
             async with Client(transport(project, *more), client_info=Implementation(name=name, version="1")) as client:
                 return await asyncio.wait_for(scenario(client), timeout=60)
 
@@ -73,20 +65,20 @@ def talk(project: Path) -> Callable[..., Any]:
 class Wire:
     """The server's stdin and stdout, line by line."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process):
         self.process = process
 
-    def send(self, line: bytes) -> None:
+    def send(self, line):
         assert self.process.stdin
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
-    def receive(self) -> dict[str, Any]:
+    def receive(self):
         assert self.process.stdout
         answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
 
-    def ask(self, method: str, params: dict[str, Any] | None = None, *, number: int = 1) -> dict[str, Any]:
+    def ask(self, method, params=None, *, number=1):
         """Send a request and return the answer to it."""
         given = {} if params is None else {"params": params}
         self.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, **given}).encode())
@@ -94,7 +86,7 @@ class Wire:
             pass
         return answer
 
-    def begin(self, version: str = "2025-06-18") -> dict[str, Any]:
+    def begin(self, version="2025-06-18"):
         """The handshake."""
         info = {"name": "by hand", "version": "1"}
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
@@ -102,18 +94,18 @@ class Wire:
         self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
         return answer
 
-    def end(self) -> tuple[int, str]:
+    def end(self):
         """Close stdin, as a client that leaves; the exit code and what was logged."""
         _, log = self.process.communicate(timeout=30)
         return self.process.returncode, log.decode()
 
 
 @pytest.fixture
-def wire(project: Path) -> Iterator[Callable[..., Wire]]:
+def wire(project):
     """``wire()`` starts a server to be spoken to by hand."""
     begun: list[subprocess.Popen[bytes]] = []
 
-    def start(*more: str) -> Wire:
+    def start(*more):
         pipe = subprocess.PIPE
         begun.append(subprocess.Popen(command(project, *more), stdin=pipe, stdout=pipe, stderr=pipe))
         return Wire(begun[-1])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from tests.support.forget import BACKENDS, storage
@@ -13,25 +11,23 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast_app.memorytool import MemoryTool
 
-Do = Callable[..., str]
-
 
 @pytest.fixture(params=BACKENDS)
-def tool(opened: Callable[..., Any], request: pytest.FixtureRequest) -> MemoryTool:
+def tool(opened, request):
     return MemoryTool(opened(storage=storage(request.param)))
 
 
 @pytest.fixture
-def do(tool: MemoryTool) -> Do:
+def do(tool):
     """``do("view", path=...)`` returns the text; an error must be an error."""
     return lambda command, **given: tool.run({"command": command, **given})
 
 
 @pytest.fixture
-def refused(tool: MemoryTool) -> Do:
+def refused(tool):
     """The text of a command that must fail."""
 
-    def run(command: str, **given: Any) -> str:
+    def run(command, **given):
         answer = tool.answer({"command": command, **given})
         assert answer.failed, answer.text
         return answer.text
@@ -39,14 +35,14 @@ def refused(tool: MemoryTool) -> Do:
     return run
 
 
-def numbered(*lines: str, first: int = 1) -> str:
+def numbered(*lines, first=1):
     return "\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, first))
 
 
 # view
 
 
-def test_view__a_directory__lists_two_levels_with_sizes_and_nothing_hidden(do: Do) -> None:
+def test_view__a_directory__lists_two_levels_with_sizes_and_nothing_hidden(do):
     for path, size in (
         ("a.md", 10),
         ("work/b.md", 1024),
@@ -71,7 +67,7 @@ def test_view__a_directory__lists_two_levels_with_sizes_and_nothing_hidden(do: D
     ]
 
 
-def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
+def test_view__a_file__has_line_numbers_and_ranges(do, refused):
     do("create", path="/memories/a.md", file_text="one\ntwo\nthree\n")
     head = "Here's the content of /memories/a.md with line numbers:\n"
     assert do("view", path="/memories/a.md") == head + numbered("one", "two", "three")
@@ -85,10 +81,10 @@ def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
 # str_replace
 
 
-def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
+def test_str_replace__by_many_at_once__loses_none(tool):
     tool.run({"command": "create", "path": "/memories/a.md", "file_text": "".join(f"<{n}>\n" for n in range(8))})
 
-    def edit(n: int) -> None:
+    def edit(n):
         tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": f"<{n}>", "new_str": f"done {n}"})
 
     threads = [threading.Thread(target=edit, args=(n,)) for n in range(8)]
@@ -104,7 +100,7 @@ def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
 
 
 @pytest.mark.parametrize(("at", "expected"), [(0, "x y a b"), (1, "a x y b"), (2, "a b x y")])
-def test_insert__after_a_line__is_there(do: Do, at: int, expected: str) -> None:
+def test_insert__after_a_line__is_there(do, at, expected):
     do("create", path="/memories/a.md", file_text="a\nb\n")
     done = do("insert", path="/memories/a.md", insert_line=at, insert_text="x\ny\n")
     assert done == "The file /memories/a.md has been edited."
@@ -114,7 +110,7 @@ def test_insert__after_a_line__is_there(do: Do, at: int, expected: str) -> None:
 # delete and rename
 
 
-def test_rename__a_file_or_a_directory__has_moved(do: Do, refused: Do) -> None:
+def test_rename__a_file_or_a_directory__has_moved(do, refused):
     for path in ("a.md", "d/b.md", "d/e/c.md"):
         do("create", path=f"/memories/{path}", file_text=f"text of {path}")
     renamed = do("rename", old_path="/memories/a.md", new_path="/memories/x/y.md")
@@ -146,9 +142,7 @@ def test_rename__a_file_or_a_directory__has_moved(do: Do, refused: Do) -> None:
         "/memories/state.db",
     ],
 )
-def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
-    do: Do, refused: Do, path: str, tool: MemoryTool
-) -> None:
+def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(do, refused, path, tool):
     do("create", path="/memories/a.md", file_text="a")
     for command, given in (
         ("view", {"path": path}),
@@ -168,7 +162,7 @@ def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
 
 class Gate:
     @hookimpl
-    def on_validate(self, request: Any) -> list[Finding]:
+    def on_validate(self, request):
         if "forbidden" in request.text:
             return [Finding(rule="no", message="says what is forbidden")]
         at = request.text.find("hunter2")
@@ -176,7 +170,7 @@ class Gate:
 
 
 @pytest.mark.req("R240")
-def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], project: Any) -> None:
+def test_gate__every_way_in__masks_and_refuses(opened, project):
     tool = MemoryTool(opened(Gate()))
     tool.run({"command": "create", "path": "/memories/a.md", "file_text": "pass hunter2\n"})
     tool.run({"command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "again hunter2"})

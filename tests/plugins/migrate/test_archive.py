@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -17,20 +16,19 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
-from holdfast_app.transfer.exporting import export
-from holdfast_app.transfer.importing import Imported, import_archive
+from holdfast_app.transfer.exporting import export, import_archive
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
 
 
-def project(folder: Path, backend: str = "file") -> Path:
+def project(folder, backend="file"):
     folder.mkdir(parents=True)
     (folder / "holdfast.toml").write_text(f'[storage]\nbackend = "{backend}"\n')
     return folder
 
 
-def fill(root: Path) -> Path:
+def fill(root):
     with Holdfast.open(root) as memory:
         store = memory.services.store
         store.replace("memory", "MEMORY.md", "# Memory\r\n\r\n- Größe 漢字", ABSENT)
@@ -46,7 +44,7 @@ def fill(root: Path) -> Path:
     return root
 
 
-def contents(root: Path) -> tuple[object, ...]:
+def contents(root):
     with Holdfast.open(root) as memory:
         store = memory.services.store
         documents = {name: store.backend.read(name).text for name in store.names()}  # type: ignore[union-attr]
@@ -55,19 +53,19 @@ def contents(root: Path) -> tuple[object, ...]:
         return documents, list(store.backend.facts()), list(memory.facts.trail.entries()), journals
 
 
-def exported(root: Path, path: Path, *, force: bool = False) -> Path:
+def exported(root, path, *, force=False):
     with Holdfast.open(root) as memory:
         export(memory, str(path), force=force)
     return path
 
 
-def imported(root: Path, path: Path, *, replace: bool = False) -> Imported:
+def imported(root, path, *, replace=False):
     with Holdfast.open(root) as memory:
         return import_archive(memory, str(path), replace=replace)
 
 
 @pytest.fixture
-def packed(tmp_path: Path) -> Path:
+def packed(tmp_path):
     return exported(fill(project(tmp_path / "one")), tmp_path / "memory.zip")
 
 
@@ -77,9 +75,7 @@ def packed(tmp_path: Path) -> Path:
     kinds=st.permutations(["file", "sqlite"]),
 )
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-def test_export_and_import__of_any_content__are_lossless(
-    tmp_path_factory: pytest.TempPathFactory, documents: dict[str, str], facts: list[str], kinds: list[str]
-) -> None:
+def test_export_and_import__of_any_content__are_lossless(tmp_path_factory, documents, facts, kinds):
     folder = tmp_path_factory.mktemp("trip")
     one, two = project(folder / "one", kinds[0]), project(folder / "two", kinds[1])
     with Holdfast.open(one) as memory:
@@ -92,7 +88,7 @@ def test_export_and_import__of_any_content__are_lossless(
     assert contents(two) == contents(one)
 
 
-def repacked(path: Path, change: dict[str, bytes | None], extra: dict[str, bytes] | None = None) -> None:
+def repacked(path, change, extra=None):
     with zipfile.ZipFile(path) as file:
         members = {name: file.read(name) for name in file.namelist()}
     with zipfile.ZipFile(path, "w") as file:
@@ -114,9 +110,7 @@ def repacked(path: Path, change: dict[str, bytes | None], extra: dict[str, bytes
         {"documents.jsonl": b'{"name": "../evil.md", "text": ""}\n'},
     ],
 )
-def test_import__damaged_or_unknown_archive__is_refused_and_nothing_is_written(
-    tmp_path: Path, packed: Path, change: dict[str, bytes | None]
-) -> None:
+def test_import__damaged_or_unknown_archive__is_refused_and_nothing_is_written(tmp_path, packed, change):
     repacked(packed, change)
     other = project(tmp_path / "two")
     before = contents(other)
@@ -125,7 +119,7 @@ def test_import__damaged_or_unknown_archive__is_refused_and_nothing_is_written(
     assert contents(other) == before
 
 
-def test_import__archive_cut_anywhere__is_refused(tmp_path: Path, packed: Path) -> None:
+def test_import__archive_cut_anywhere__is_refused(tmp_path, packed):
     data = packed.read_bytes()
     other = project(tmp_path / "two")
     for end in range(0, len(data), len(data) // 7):
@@ -135,7 +129,7 @@ def test_import__archive_cut_anywhere__is_refused(tmp_path: Path, packed: Path) 
 
 
 @pytest.mark.parametrize("kind", ["link", "device", "lying size", "huge", "one long line"])
-def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path: Path, packed: Path, kind: str) -> None:
+def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path, packed, kind):
     other = project(tmp_path / "two")
     before = contents(other)
     with zipfile.ZipFile(packed) as file:
@@ -166,32 +160,36 @@ def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
 
 
+KILLED = """
+import os, signal, sys
+from holdfast import Holdfast
+from holdfast_app.transfer.exporting import export, import_archive
+from holdfast_app.progress import watched
+def kill(done, total, activity):
+    if done >= int(sys.argv[4]):
+        os.kill(os.getpid(), signal.SIGKILL)
+with Holdfast.open(sys.argv[1]) as memory, watched(kill):
+    export(memory, sys.argv[2], force=True) if sys.argv[3] == "export" else import_archive(memory, sys.argv[2])
+"""
+
+
+def killed(root, file, verb, at):
+    """Run it in a process that dies at its report number ``at``."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", KILLED, root, file, verb, str(at)], env=env, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, packed: Path) -> None:
+def test_import__killed_while_writing__is_completed_by_the_next(tmp_path, packed):
     other = project(tmp_path / "two", "sqlite")
-    code = """
-        import os, signal, sys
-        from holdfast import Holdfast
-        from holdfast_app.transfer.importing import import_archive
-        from holdfast_app.progress import watched
-        def kill(done, total, activity):
-            if done == int(sys.argv[3]):
-                os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
-            import_archive(memory, sys.argv[2])
-    """
     for kill_at in (2, 6, 8):
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code), other, packed, str(kill_at)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            check=False,
-        )
-        assert done.returncode == -signal.SIGKILL
+        killed(other, packed, "import", kill_at)
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
 
 
-def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
+def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path):
     from datetime import UTC, datetime
 
     from holdfast_app.dream.state_files import Backup, back_up, backups
@@ -223,7 +221,7 @@ def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_a
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name")
 @pytest.mark.parametrize("force", [False, True])
-def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_path: Path, force: bool) -> None:
+def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_path, force):
     root = project(tmp_path / "one")
     with Holdfast.open(root) as memory:
         memory.facts.create(content="The port is 8080", category="knowledge", confidence=0.9)
@@ -231,20 +229,5 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
     target.mkdir()
     if force:
         (target / "memory.zip").write_bytes(b"before")
-    code = """
-        import os, signal, sys
-        from holdfast import Holdfast
-        from holdfast_app.transfer.exporting import export
-        from holdfast_app.progress import watched
-        def kill(done, total, activity):
-            os.kill(os.getpid(), signal.SIGKILL)
-        with Holdfast.open(sys.argv[1]) as memory, watched(kill):
-            export(memory, sys.argv[2], force=True)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), root, target / "memory.zip"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL
+    killed(root, target / "memory.zip", "export", 0)
     assert {p.name: p.read_bytes() for p in target.iterdir()} == ({"memory.zip": b"before"} if force else {})

@@ -8,19 +8,16 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import attrs
 import pytest
 
 from holdfast.errors import Conflict
-from holdfast.models import Fact
 from holdfast.storage import Add, StorageBackend
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.progress import watched
-from holdfast_app.transfer.migrate import Migration, migrate
+from holdfast_app.transfer.migrate import migrate
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -30,14 +27,14 @@ DAY = "memory/2026-03-01.md"
 
 
 @contextlib.contextmanager
-def opened(kind: str, folder: Path) -> Iterator[StorageBackend]:
+def opened(kind, folder):
     folder.mkdir(exist_ok=True)
     store: StorageBackend = FileBackend(folder) if kind == "file" else SqliteBackend(folder)
     with contextlib.closing(store):
         yield store
 
 
-def fill(store: StorageBackend, facts: int = 5) -> None:
+def fill(store, facts=5):
     store.write("MEMORY.md", "\ufeff- caf\u00e9\r\n- no newline")
     store.write("empty.md", "")
     store.append(DAY, make_block("one"), "# Day\n", "one")
@@ -46,7 +43,7 @@ def fill(store: StorageBackend, facts: int = 5) -> None:
     store.commit([Add(attrs.evolve(make_fact(n, source="s"), created_at=at[n]), facts) for n in range(facts)])
 
 
-def contents(store: StorageBackend) -> tuple[dict[str, str], list[Fact]]:
+def contents(store):
     documents = {}
     for name in store.names():
         document = store.read(name)
@@ -55,16 +52,16 @@ def contents(store: StorageBackend) -> tuple[dict[str, str], list[Fact]]:
     return documents, list(store.facts())
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def files(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def copy(a: tuple[str, Path], b: tuple[str, Path]) -> Migration:
+def copy(a, b):
     with opened(*a) as source, opened(*b) as target:
         return migrate(source, target)
 
 
-def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> None:
+def test_migrate__there_and_back__equal_and_source_untouched(tmp_path):
     first, middle, last = ("file", tmp_path / "a"), ("sqlite", tmp_path / "b"), ("file", tmp_path / "c")
     with opened(*first) as store:
         fill(store)
@@ -88,7 +85,7 @@ def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("held", ["document", "fact"])
-def test_migrate__target_holds_something_else__refused_and_unchanged(tmp_path: Path, held: str) -> None:
+def test_migrate__target_holds_something_else__refused_and_unchanged(tmp_path, held):
     with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
         fill(source)
         if held == "document":
@@ -107,7 +104,7 @@ class Interrupted(Exception):
 
 
 @pytest.mark.parametrize(("kind", "other"), [("file", "sqlite"), ("sqlite", "file")])
-def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Path, kind: str, other: str) -> None:
+def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path, kind, other):
     """Each run stops one call later; in between the source gets another fact."""
     with opened(kind, tmp_path / "a") as source:
         fill(source)
@@ -115,7 +112,7 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Pat
         with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
             left = number
 
-            def stop(done: int, total: int, activity: str) -> None:
+            def stop(done, total, activity):
                 nonlocal left
                 left -= 1
                 if left < 0:
@@ -134,7 +131,7 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("kind", "other"), [("file", "sqlite"), ("sqlite", "file")])
-def test_migrate__killed_while_copying__goes_on(tmp_path: Path, kind: str, other: str) -> None:
+def test_migrate__killed_while_copying__goes_on(tmp_path, kind, other):
     """SIGKILL at the n-th write to the target."""
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b"):
         fill(source, 6)

@@ -24,7 +24,7 @@ from holdfast.plugin.discovery import PluginContext
 from holdfast_app.outbox.forge import Activity, Forge, Post
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_cli import main
-from holdfast_cli.receipt import show
+from holdfast_cli.saving import show_receipt as show
 from holdfast_cli.terminal import Term
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)

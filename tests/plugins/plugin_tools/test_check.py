@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from holdfast_cli import main
 
-Install = Callable[..., None]
 HOOK = "from holdfast.hooks import hookimpl\n"
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(tmp_path, monkeypatch):
     """``install(group, source)``: the distribution ``odd`` with one entry point, the module ``odd_module``."""
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))
 
-    def make(group: str, source: str, name: str = "odd", attribute: str = "") -> None:
+    def make(group, source, name="odd", attribute=""):
         info = site / "odd-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
@@ -52,9 +49,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("checks", "def checks(memory): return []", "never runs"),
     ],
 )
-def test_check__fault__fails_and_names_it(
-    install: Install, capsys: pytest.CaptureFixture[str], group: str, source: str, said: str
-) -> None:
+def test_check__fault__fails_and_names_it(install, capsys, group, source, said):
     install(group, source)
     code = main(["plugin", "check", "odd", "--json"])
     answer = json.loads(capsys.readouterr().out)
@@ -63,9 +58,7 @@ def test_check__fault__fails_and_names_it(
     assert code == 1
 
 
-def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(capsys):
     assert main(["plugin", "check", "holdfast-memory"]) == 0
     out = capsys.readouterr().out
     assert "plugin redaction" in out

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from holdfast_authoring.scaffold import KINDS
 from holdfast_cli import main
 
 
-def run(*words: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*words, cwd, path=None):
     """A command in the environment of the tests, with ``path`` before everything else that is installed."""
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
     if path:
@@ -41,9 +40,7 @@ for folder in sys.argv[2:]:
 """
 
 
-def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         assert main(["plugin", "new", f"qz-{kind}", "--kind", kind]) == 0
@@ -68,7 +65,7 @@ def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(
     assert formatted.returncode == 0, formatted.stdout
 
 
-def test_new__all_kinds__pass_mypy_strict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new__all_kinds__pass_mypy_strict(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     checked = tmp_path / "checked"
     checked.mkdir()
@@ -81,7 +78,7 @@ def test_new__all_kinds__pass_mypy_strict(tmp_path: Path, monkeypatch: pytest.Mo
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path: Path) -> None:
+def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path):
     assert run("holdfast", "plugin", "new", "jargon", "--kind", "feature", cwd=tmp_path).returncode == 0
     site = tmp_path / "site"
     pip = ("pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site))
@@ -102,9 +99,7 @@ def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "name", ["", "..", "class", "../x", "a/b", "a\\b", "A", "a b", "-a", "a--b", "é", "1a", "x" * 41, "a\n"]
 )
-def test_new__hostile_name__is_a_usage_error_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_new__hostile_name__is_a_usage_error_and_writes_nothing(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     assert main(["plugin", "new", "--kind", "validator", "--", name]) == 2
     assert list(tmp_path.iterdir()) == []

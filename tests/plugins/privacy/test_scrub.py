@@ -24,7 +24,7 @@ PASS = "hunter2secret"
 class Rules:
     """Knows the keys by their form and passwords by what stands before them. Memory of the user may hold mails."""
 
-    def __init__(self, *, refuse: bool = False) -> None:
+    def __init__(self, *, refuse=False):
         self.refuse = refuse
 
     @hookimpl
@@ -45,7 +45,7 @@ class Rules:
         return found
 
 
-def fill(memory, payload, project) -> None:
+def fill(memory, payload, project):
     """What was stored before there were rules, everywhere."""
     session = memory.session("s")
     session.add("user", f"use {KEY} and password = {PASS} please", message_id="m1")
@@ -102,16 +102,6 @@ def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, p
     assert session.state is State.DIRTY
     assert session.end(payload()).flush_id
     assert (project / ".holdfast/state/backups/MEMORY.1.md").read_text() == "- [REDACTED:key:0001]\n- stays\n"
-
-
-@pytest.mark.req("R241")
-def test_scrub__trace_log_and_repr__hold_no_secret(opened, payload, project, caplog):
-    caplog.set_level("DEBUG", logger="holdfast")
-    fill(opened(plugins=OFF), payload, project)
-    report = opened(Rules(), plugins=OFF).scrub()
-    assert KEY not in caplog.text + repr(report)
-    stone = json.loads((project / ".holdfast/state/tombstones.jsonl").read_text())
-    assert (stone["kind"], stone["left"], stone["rules"]) == ("scrub", 0, report.rules)
 
 
 @pytest.mark.req("R241", "R243")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_app.privacy.text_search import Needle, any_in_bytes, fold, in_file
+from holdfast_app.privacy.transforms import Needle, any_in_bytes, fold, in_file
 
 _TEXT = st.text('…[]aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
 _DRESS = st.sampled_from(
@@ -34,7 +33,7 @@ def test_any_in_bytes__any_needle_in_any_form__is_found_where_it_is(text, other,
 
 
 @pytest.mark.parametrize("cut", range(3, 12))
-def test_needle__cut_by_an_excerpt__is_found_on_the_side_with_most_of_it(cut: int):
+def test_needle__cut_by_an_excerpt__is_found_on_the_side_with_most_of_it(cut):
     """The excerpt of a long tool result kept both halves of a name, and a purge reported that nothing was left."""
     text = "Zelda Quimby"
     excerpt = f"first {text[:cut]}\n[… 9 of 99 characters left out; sha256 00 …]\n{text[cut:]} last"
@@ -50,7 +49,7 @@ def test_fold__any_text__is_the_form_of_the_whole(text):
     assert fold(text) == " ".join(whole.replace("&lt;!--", "<!--").split())
 
 
-def test_in_file__of_8_megabytes__found_wherever_it_is_and_memory_stays_flat(tmp_path: Path):
+def test_in_file__of_8_megabytes__found_wherever_it_is_and_memory_stays_flat(tmp_path):
     path = tmp_path / "big"
     for at in (0, 1_048_570, 7_999_000):
         data = bytearray(b"caf\xc3\xa9 and more \0\n" * 500_000)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast_app.message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS, clip
-from holdfast_app.message_formats.leaves import call_text
+from holdfast_app.message_formats.leaves import MAX_CALL_CHARS, MAX_RESULT_CHARS, call_text, clip
 from holdfast_redaction import redact
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

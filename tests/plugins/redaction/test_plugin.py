@@ -17,7 +17,7 @@ from holdfast.gate import Gate
 from holdfast.plugin.discovery import PluginContext
 from holdfast.plugin.manager import PluginManager
 from holdfast_redaction import Redaction
-from holdfast_redaction.budget import RedactionFailed
+from holdfast_redaction.patterns import RedactionFailed
 
 SECRET = "hunter2hunter"
 TEXT = f"the password is {SECRET}, ask jane@corp.dev"

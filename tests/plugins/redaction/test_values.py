@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import time
+import re
 
 import pytest
-from hypothesis import strategies as st
-from tests.support.growth import grows_less_than
 
 from holdfast_redaction import redact
-from holdfast_redaction.engine import Scanner
-
-words = st.text("abcXYZ019_-", max_size=24) | st.sampled_from(
-    ["env", "secret", "secrets", "projects", "vault", "a-b", "file", "x-y_z", "py", "key"]
-)
 
 
 @pytest.mark.req("R240")
@@ -46,22 +39,6 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text: str) -> None:
     assert redact(masked) == masked
 
 
-@pytest.mark.parametrize(
-    "piece", ["password, ", "token abcdefghijklmnopqrst ", "key:\n```\n", "the password we x x x, "]
-)
-def test_redact__a_noun_again_and_again__takes_time_in_proportion_to_the_text(piece: str) -> None:
-    scanner = Scanner()
-    short, long = piece * (40_000 // len(piece)), piece * (160_000 // len(piece))
-    scanner.find(short)  # compiled before it is timed
-    assert grows_less_than(8, lambda: seconds(scanner, short), lambda: seconds(scanner, long), noise_s=0.2)
-
-
-def seconds(scanner: Scanner, text: str) -> float:
-    started = time.process_time()
-    scanner.find(text)
-    return time.process_time() - started
-
-
 @pytest.mark.req("R240")
 @pytest.mark.parametrize(
     "text",
@@ -77,6 +54,30 @@ def seconds(scanner: Scanner, text: str) -> float:
         'public string Password {{ get; set; }} = "{}";',
         'variable "db_password" {{ default = "{}" }}',
         '<property name="connection.password">{}</property>',
+        "db:\n  password: >-\n    {}\n  host: x",
+        "read -r DB_PASSWORD <<'EOF'\n{}\nEOF",
+        "docker login --password-stdin <<EOF\n{}\nEOF",
+        "PASSWORD=$(cat <<EOF\n{}\nEOF\n)",
+        "user,password,role\nbob,{},admin\n",
+        "| user | API key |\n|---|---|\n| bob | {} |\n",
+        "next=%2Fapi%3Fpassword%3D{}%26user%3Dbob",
+        "What is the password?\nuser: {}\n",
+        "DB\\u005fPASSWORD\\u003d{}",
+        "DB\\_PASSWORD={}",
+        "密码：{}",
+        "生产环境的密码是{}。",
+        "パスワードは「{}」です",
+        "비밀번호는 {} 입니다",
+        "Новый пароль для стенда: {}",
+        "A senha do banco é {}",
+        "heslo k databázi je {}",
+        "hasło do bazy to {}",
+        "كلمة المرور هي {}",
+        "la contraseña del servidor es {}",
+        "Mot de passe admin : {}",
+        "Das Kennwort für den Server lautet {}",
+        "parola pentru server este {}",
+        "sunucu şifresi: {}",
     ],
 )
 def test_redact__a_secret_told_in_many_ways__is_masked(text: str) -> None:
@@ -84,9 +85,46 @@ def test_redact__a_secret_told_in_many_ways__is_masked(text: str) -> None:
     assert secret not in redact(text.format(secret))
 
 
+TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.mark.req("R240")
+@pytest.mark.parametrize("sign", ["\\u005f", "\\_", "&#95;", "%5F", "_\u200b", "＿"])
+def test_redact__a_disguised_sign__is_read_as_what_it_stands_for(sign: str) -> None:
+    masked = redact(f"before {TOKEN.replace('_', sign)} after")
+    assert masked.startswith("before [REDACTED:github-token:")
+    assert masked.endswith("] after")
+
+
+@pytest.mark.parametrize("wrap", ["\n", "\\\n", '"\n    "', "\n> "])
+def test_redact__a_token_wrapped_over_two_lines__is_masked_whole(wrap: str) -> None:
+    for at in range(8, 34, 5):
+        masked = redact(f'> TOKEN="{TOKEN[:at]}{wrap}{TOKEN[at:]}"\nnext: x')
+        assert TOKEN[at:] not in masked
+        assert masked.endswith('"\nnext: x')
+
+
+@pytest.mark.parametrize("ends", ["\n", "\\n"])
+def test_redact__a_private_key_without_its_first_line__is_masked(ends: str) -> None:
+    lines = ["Kx7" * 21 + "=" * (n == 4) for n in range(5)]
+    masked = redact(f"tail of the file:\n{ends.join([*lines, '-----END RSA PRIVATE KEY-----'])}")
+    assert re.fullmatch(r"tail of the file:\n\[REDACTED:private-key:\w+\]", masked)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "the token mint is EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+        "token address: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+        "the token budget has the document id 1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms",
+        "ipwd: build7a",
+        "密码：必填",
+        "Пароль: обязателен",
+        "Passwort: erforderlich",
+        "name,password_policy,role\nbob,Strict7,admin\n",
+        "The password, token, and key\nare rotated, every day, at 3\n",
+        "what is the token limit?\n8192\n",
+        "a list of tokens\nabc1234567\ndef7654321\n",
         '--password "$(cat pw.txt)"',
         "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-qhsRr1",
         "gpg: using EDDSA key E8E0FC7E1D881334DE8DC72F1ECA3052A34332B3",

@@ -29,10 +29,7 @@ def test_entries__good_first_and_bad_later__the_last_is_the_bad_one(name, text):
 
 def test_summary__bad_and_then_good__tells_both():
     text = "- 01:00 ok\n- 03:00 FAILED: no network\n- 04:00 slow\n- 09:00 ok\n"
-    assert summary(entries("d.md", text)) == [
-        "03:00 FAILED: no network (the worst of 4)",
-        "09:00 ok (the last of 4)",
-    ]
+    assert summary(entries("d.md", text)) == ["03:00 FAILED: no network (the worst of 4)", "09:00 ok (the last of 4)"]
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +14,9 @@ from holdfast.models import turns_of
 from holdfast_app.offline.conversation import asked
 from holdfast_app.offline.extract import extract
 from holdfast_app.transcripts import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ASKED = "Rename the invoice column to cust_ref in the billing schema"
 TURN = (
@@ -31,7 +32,7 @@ _VALUES: st.SearchStrategy[Any] = st.sampled_from(
 ).map(copy.deepcopy)
 
 
-def claude(role: str, text: str, number: int) -> dict[str, Any]:
+def claude(role, text, number):
     content: Any = text if role == "user" else [{"type": "text", "text": text}]
     return {
         "type": role, "message": {"role": role, "content": content, "id": f"m{number}", "usage": {"output_tokens": 3}},
@@ -40,19 +41,19 @@ def claude(role: str, text: str, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def codex(role: str, text: str, number: int) -> dict[str, Any]:
+def codex(role, text, number):
     block = {"type": "input_text" if role == "user" else "output_text", "text": text}
     payload = {"type": "message", "role": role, "content": [block], "id": f"m{number}", "phase": "x"}
     return {"timestamp": "2026-11-21T10:00:00.000Z", "type": "response_item", "payload": payload, "ordinal": number}
 
 
-def opencode(role: str, text: str, number: int) -> dict[str, Any]:
+def opencode(role, text, number):
     info = {"role": role, "id": f"m{number}", "sessionID": "ses_1", "time": {"created": 1795294939254}, "cost": 0.1}
     part = {"type": "text", "text": text, "id": f"p{number}", "messageID": f"m{number}", "time": {"start": 1}}
     return {"info": info, "parts": [part]}
 
 
-def claude_tool(name: str, number: int) -> list[dict[str, Any]]:
+def claude_tool(name, number):
     used = claude("assistant", "", number)
     used["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": {"deep": [{"a": 1}]}}]
     told = claude("user", "", number + 1)
@@ -62,13 +63,13 @@ def claude_tool(name: str, number: int) -> list[dict[str, Any]]:
     return [used, told]
 
 
-def codex_tool(name: str, number: int) -> list[dict[str, Any]]:
+def codex_tool(name, number):
     used = {"type": "custom_tool_call", "name": name, "call_id": f"t{number}", "input": {"deep": [1]}}
     told = {"type": "custom_tool_call_output", "call_id": f"t{number}", "output": {"hologram": [1, 2]}}
     return [{"timestamp": "x", "type": "response_item", "payload": one} for one in (used, told)]
 
 
-def opencode_tool(name: str, number: int) -> list[dict[str, Any]]:
+def opencode_tool(name, number):
     row = opencode("assistant", "", number)
     row["parts"] = [{"type": "tool", "tool": name, "callID": f"t{number}", "state": {"status": "teleported"}}]
     return [row]
@@ -81,7 +82,7 @@ CLIENTS: dict[str, tuple[Callable[[str, str, int], dict[str, Any]], Callable[[st
 }
 
 
-def conversation(client: str, request: str = ASKED) -> list[dict[str, Any]]:
+def conversation(client, request=ASKED):
     """A question with its answer, then ``request``, a call of an unknown tool, and the last answer."""
     row, tool = CLIENTS[client]
     told = [row("user", TURN[0], 1), row("assistant", TURN[1], 2), row("user", request, 3)]
@@ -89,7 +90,7 @@ def conversation(client: str, request: str = ASKED) -> list[dict[str, Any]]:
 
 
 @st.composite
-def changed(draw: st.DrawFn, client: str) -> list[dict[str, Any]]:
+def changed(draw, client):
     """The conversation with up to eight changes to fields that do not carry the conversation, and with records of
     unknown types between its rows."""
     rows: list[dict[str, Any]] = json.loads(json.dumps(conversation(client)))
@@ -111,18 +112,18 @@ def changed(draw: st.DrawFn, client: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _holders(value: Any) -> list[dict[str, Any]]:
+def _holders(value):
     """All mappings in ``value``."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [*([value] if isinstance(value, dict) else []), *(found for one in inner for found in _holders(one))]
 
 
-def write(path: Path, rows: Sequence[object]) -> Path:
+def write(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def kept(path: Path) -> tuple[str, str]:
+def kept(path):
     """The objective and the summary that a flush of the transcript derives."""
     found = list(read(path).messages)
     return asked.objective(asked.spoken(found), 200), extract(turns_of(found)).summary
@@ -131,9 +132,7 @@ def kept(path: Path) -> tuple[str, str]:
 @pytest.mark.parametrize("client", CLIENTS)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_answer(
-    client: str, tmp_path: Path, data: st.DataObject
-) -> None:
+def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_answer(client, tmp_path, data):
     objective, summary = kept(write(tmp_path / "t.jsonl", data.draw(changed(client))))
     assert ASKED in objective
     assert ANSWERED in summary
@@ -142,9 +141,7 @@ def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_a
 @pytest.mark.parametrize("client", CLIENTS)
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(
-    client: str, tmp_path: Path, data: st.DataObject
-) -> None:
+def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(client, tmp_path, data):
     rows = conversation(client)
     for _ in range(data.draw(st.integers(1, 6))):
         holder = data.draw(st.sampled_from(_holders(rows)))

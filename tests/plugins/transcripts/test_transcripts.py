@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Corrupt
-from holdfast_app.message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
-from holdfast_app.transcripts import Transcript, read
+from holdfast_app.message_formats.leaves import MAX_CALL_CHARS, MAX_RESULT_CHARS
+from holdfast_app.transcripts import read
 
 SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"
 
 
-def said(transcript: Transcript) -> list[tuple[str, str]]:
+def said(transcript):
     """Role and text of what was said and done, without the elided texts of the samples."""
     return [(m.role, m.text) for m in transcript.messages if "[elided" not in m.text]
 
 
-def claude(kind: str = "user", content: object = "hello", **fields: object) -> dict[str, object]:
+def claude(kind="user", content="hello", **fields):
     """A row of Claude Code."""
     message = {"role": kind, "content": content}
     return {
@@ -35,12 +35,12 @@ def claude(kind: str = "user", content: object = "hello", **fields: object) -> d
     }
 
 
-def codex(payload: dict[str, object], kind: str = "response_item") -> dict[str, object]:
+def codex(payload, kind="response_item"):
     """A row of Codex."""
     return {"timestamp": "2026-11-21T21:02:40.116Z", "type": kind, "payload": payload}
 
 
-def opencode(*parts: dict[str, object], role: str = "assistant", **info: object) -> dict[str, object]:
+def opencode(*parts, role="assistant", **info):
     """A row of opencode."""
     return {
         "info": {"role": role, "sessionID": "ses_1", "time": {"created": 1795294939254}, **info},
@@ -48,7 +48,7 @@ def opencode(*parts: dict[str, object], role: str = "assistant", **info: object)
     }
 
 
-def write(path: Path, *rows: object, end: str = "\n") -> Path:
+def write(path, *rows, end="\n"):
     """Rows as JSONL; a text is written as it is."""
     path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows) + end, encoding="utf-8")
     return path
@@ -57,7 +57,7 @@ def write(path: Path, *rows: object, end: str = "\n") -> Path:
 # --- what real clients recorded -------------------------------------------------------------------------------
 
 
-def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_boundary() -> None:
+def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_boundary():
     transcript = read(SAMPLES / "claude-code.midturn.jsonl")
     assert said(transcript) == [
         ("user", "Work on PLAN-42. KEYWORD-0"),
@@ -77,7 +77,7 @@ def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_bounda
     assert transcript.messages[0].at == datetime(2026, 11, 21, 21, 2, 8, 18000, tzinfo=UTC)
 
 
-def test_read__codex_compacted_mid_turn__leaves_out_context_developer_and_summary() -> None:
+def test_read__codex_compacted_mid_turn__leaves_out_context_developer_and_summary():
     transcript = read(SAMPLES / "codex.midturn.jsonl")
     assert said(transcript) == [
         ("user", "Work on PLAN-42. KEYWORD-0"),
@@ -99,7 +99,7 @@ def test_read__codex_compacted_mid_turn__leaves_out_context_developer_and_summar
     assert not any("elided" in m.text for m in transcript.messages)
 
 
-def test_read__opencode_dump__gives_call_and_result_of_a_tool_part() -> None:
+def test_read__opencode_dump__gives_call_and_result_of_a_tool_part():
     transcript = read(SAMPLES / "opencode.manual.jsonl")
     assert said(transcript)[:4] == [
         ("user", "Remember PLAN-42. KEYWORD-0"),
@@ -116,7 +116,7 @@ def test_read__opencode_dump__gives_call_and_result_of_a_tool_part() -> None:
 
 
 @pytest.mark.req("R074")
-def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path: Path) -> None:
+def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
     """No vendor's transcript is special: what is taken from each is the same."""
     rows: dict[str, list[dict[str, object]]] = {
         "claude-code": [
@@ -131,11 +131,7 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path: P
             codex({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]}),
             codex({"type": "function_call", "name": "sh", "call_id": "c", "arguments": '{"cmd": "make"}'}),
             codex(
-                {
-                    "type": "function_call_output",
-                    "call_id": "c",
-                    "output": "Process exited with code 2\nOutput:\nno",
-                }
+                {"type": "function_call_output", "call_id": "c", "output": "Process exited with code 2\nOutput:\nno"}
             ),
             codex({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Fixed."}]}),
         ],
@@ -198,7 +194,7 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path: P
         assert transcript.pending == 0
 
 
-def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path: Path) -> None:
+def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path):
     command = {"role": "bashExecution", "command": "make", "output": "no rule", "exitCode": 2}
     rows: list[dict[str, object]] = [
         {"type": "session", "version": 3, "id": "s1", "cwd": "/home/ana/app"},
@@ -236,9 +232,7 @@ def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path: Path
         (b"\x00\xff\xfe" * 100, "no known format"),
     ],
 )
-def test_read__nothing_to_understand__says_so_and_names_the_formats(
-    tmp_path: Path, content: bytes, reason: str
-) -> None:
+def test_read__nothing_to_understand__says_so_and_names_the_formats(tmp_path, content, reason):
     path = tmp_path / "t.jsonl"
     path.write_bytes(content)
     with pytest.raises(Corrupt, match=reason) as raised:
@@ -250,7 +244,7 @@ def test_read__nothing_to_understand__says_so_and_names_the_formats(
 # --- what is left out -----------------------------------------------------------------------------------------
 
 
-def test_read__claude_code_rows_nobody_said__are_left_out_without_being_counted(tmp_path: Path) -> None:
+def test_read__claude_code_rows_nobody_said__are_left_out_without_being_counted(tmp_path):
     path = write(
         tmp_path / "t",
         {"type": "queue-operation", "operation": "enqueue", "content": "hello", "sessionId": "s-1"},
@@ -270,8 +264,8 @@ def test_read__claude_code_rows_nobody_said__are_left_out_without_being_counted(
     assert transcript.skipped == 0
 
 
-def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue_is_handed_over(tmp_path: Path) -> None:
-    def queue(operation: str, **more: str) -> dict[str, object]:
+def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue_is_handed_over(tmp_path):
+    def queue(operation, **more):
         return {"type": "queue-operation", "operation": operation, "sessionId": "s-1", **more}
 
     path = write(
@@ -288,7 +282,7 @@ def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue
     assert [m.text for m in read(path).messages][1:] == ["switch to main first", "and push it"]
 
 
-def test_read__unknown_and_damaged_rows__are_counted_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_read__unknown_and_damaged_rows__are_counted_and_the_rest_is_read(tmp_path):
     path = write(
         tmp_path / "t",
         claude(uuid="1", content="first"),
@@ -310,7 +304,7 @@ def test_read__unknown_and_damaged_rows__are_counted_and_the_rest_is_read(tmp_pa
 # --- times, ids, sizes ----------------------------------------------------------------------------------------
 
 
-def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path: Path) -> None:
+def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path):
     big = "x" * 10_000_000
     path = write(
         tmp_path / "t",
@@ -330,7 +324,7 @@ def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path: Path) 
     assert result.text.endswith("tail")
 
 
-def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(tmp_path: Path) -> None:
+def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(tmp_path):
     row = json.dumps({"role": "tool", "tool_call_id": "c", "content": "y" * 500_000})
     path = tmp_path / "t"
     with path.open("w", encoding="utf-8") as stream:
@@ -347,7 +341,7 @@ def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(t
 # --- files that are being written -----------------------------------------------------------------------------
 
 
-def test_read__last_line_cut_at_every_byte__never_raises_and_loses_nothing_before(tmp_path: Path) -> None:
+def test_read__last_line_cut_at_every_byte__never_raises_and_loses_nothing_before(tmp_path):
     first = json.dumps(claude(uuid="1", content="first")) + "\n"
     last = json.dumps(claude(uuid="2", content="größe"), ensure_ascii=False).encode() + b"\n"
     path = tmp_path / "t"
@@ -362,7 +356,7 @@ def test_read__last_line_cut_at_every_byte__never_raises_and_loses_nothing_befor
             assert transcript.next_offset == len(first)
 
 
-def test_read__from_every_offset_reached__gives_the_rest_of_the_same_messages() -> None:
+def test_read__from_every_offset_reached__gives_the_rest_of_the_same_messages():
     for name in ("claude-code.midturn.jsonl", "codex.midturn.jsonl"):
         whole = read(SAMPLES / name)
         content = (SAMPLES / name).read_bytes()

@@ -7,12 +7,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.cli.conftest import Result, Run, run
+from tests.core.cli.conftest import Result, run
 from tests.plugins.agents.hooking import Client
 from tests.support import lived_in
 
@@ -27,7 +25,7 @@ EVER = ("--days", "3660")
 
 
 @pytest.fixture(scope="session")
-def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def week(tmp_path_factory):
     """The project after two weeks, with one blocked compaction. Tests only read it."""
     folder = tmp_path_factory.mktemp("week")
     with pytest.MonkeyPatch.context() as patch:
@@ -39,7 +37,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def look(week: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+def look(week, monkeypatch, capsys):
     """``look("why", "redis", "--json")`` in that project, without a terminal."""
     monkeypatch.setenv("HOME", str(week.parent / "home"))
     monkeypatch.setenv("USERPROFILE", str(week.parent / "home"))
@@ -47,7 +45,7 @@ def look(week: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(week)
 
-    def look(*words: str) -> Result:
+    def look(*words):
         capsys.readouterr()
         code = main(words)
         captured = capsys.readouterr()
@@ -56,7 +54,7 @@ def look(week: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     return look
 
 
-def shown(words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def shown(words, encoding, monkeypatch):
     """The output of a command on a stream of that encoding."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     with monkeypatch.context() as patch:
@@ -70,7 +68,7 @@ def shown(words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch
 # timeline
 
 
-def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_blocked_day(look: Callable[..., Result]):
+def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_blocked_day(look):
     days = look("timeline", *EVER, "--json").json["days"]
     total = {name: sum(day[name] for day in days) for name in ("flushes", "blocked", "sessions", "dreams", "added")}
     assert total["blocked"] == 1
@@ -85,7 +83,7 @@ def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_bl
 # why
 
 
-def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look: Callable[..., Result], week: Path):
+def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look, week):
     lines = (week / ".holdfast" / "MEMORY.md").read_text().splitlines()
     number = next(n for n, line in enumerate(lines, 1) if "outbox table instead of Redis" in line)
     found = look("why", f"MEMORY.md:{number}", "--json").json["found"]
@@ -103,7 +101,7 @@ def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look:
 # explain
 
 
-def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run: Run, project: Path):
+def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run, project):
     with Holdfast.open(project, config=Config(zone="UTC")) as memory:
         for number in range(40):
             session = memory.session(f"s{number:02d}")
@@ -135,7 +133,7 @@ STATED = {
 }
 
 
-def test_explain__lines_that_a_note_repeats__have_the_numbers_of_the_shown_ones(run: Run, project: Path):
+def test_explain__lines_that_a_note_repeats__have_the_numbers_of_the_shown_ones(run, project):
     for session in ("one", "two"):
         run("flush", "--session", session, "--payload", "-", stdin=json.dumps(STATED | {"objective": session}))
     stored = {}
@@ -153,9 +151,7 @@ def test_explain__lines_that_a_note_repeats__have_the_numbers_of_the_shown_ones(
 
 @pytest.mark.parametrize("place", ["MEMORY.md:3", "USER.md:3"])
 @pytest.mark.parametrize("dreams", [False, True])
-def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
-    run: Run, project: Path, place: str, dreams: bool
-):
+def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(run, project, place, dreams):
     run("add", "--session", "s", "user", "Releases go out on Fridays, and I prefer tabs")
     run("flush", "--session", "s", "--payload", "-", stdin=json.dumps(STATED))
     if dreams:
@@ -175,15 +171,13 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
 
 @pytest.mark.parametrize("command", ALL)
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(
-    look: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, command: str, encoding: str
-):
+def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(look, monkeypatch, command, encoding):
     text = shown((*command.split(), *(EVER if command == "timeline" else ())), encoding, monkeypatch)
     assert "\x1b" not in text
     assert not re.search(r"^\s*\?", text, re.MULTILINE)
 
 
-def test_clone__with_memory_of_another_machine__is_withheld(run: Run, project: Path):
+def test_clone__with_memory_of_another_machine__is_withheld(run, project):
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     folder = project / ".holdfast"
     (folder / "memory").mkdir(parents=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import http.client
 import re
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import unescape
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +15,9 @@ from tests.support import lived_in
 
 from holdfast import Holdfast
 from holdfast_app.config import Config
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 
@@ -30,21 +31,21 @@ class Answer(NamedTuple):
 class Client:
     """One browser's view of a server: ``get`` sends the cookie once :meth:`enter` has exchanged the token."""
 
-    def __init__(self, link: str) -> None:
+    def __init__(self, link):
         parts = urlsplit(link)
         self.port, self.prefix, self.token = parts.port or 0, parts.path, parts.query
         self.cookie = ""
 
-    def enter(self) -> Client:
+    def enter(self):
         answer = self.raw("GET", f"{self.prefix}?{self.token}")
         assert answer.status == 303
         self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
         return self
 
-    def get(self, path: str = "") -> Answer:
+    def get(self, path=""):
         return self.raw("GET", self.prefix + path)
 
-    def crawl(self, most: int) -> dict[str, Answer]:
+    def crawl(self, most):
         """The first ``most`` pages that links lead to, by path, pages of details first every third time."""
         found: dict[str, Answer] = {}
         waiting = [self.prefix]
@@ -59,7 +60,7 @@ class Client:
                     waiting.insert(0 if link.count("/") > 2 and len(found) % 3 else len(waiting), link)
         return found
 
-    def raw(self, method: str, target: str, **headers: str) -> Answer:
+    def raw(self, method, target, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             given = {"Cookie": self.cookie} if self.cookie else {}
@@ -71,7 +72,7 @@ class Client:
 
 
 @contextmanager
-def served(memory: Holdfast, *, idle_s: float = 600.0) -> Iterator[Client]:
+def served(memory, *, idle_s=600.0):
     """A running server for ``memory``, and a client that has not entered yet."""
     from holdfast_web.server import Server
     from holdfast_web.site import Site
@@ -83,12 +84,12 @@ def served(memory: Holdfast, *, idle_s: float = 600.0) -> Iterator[Client]:
         try:
             yield Client(server.site.access.link("127.0.0.1"))
         finally:
-            server.stop()
+            server.shutdown()
             thread.join(10)
 
 
 @pytest.fixture
-def serve(opened: Callable[..., Holdfast]) -> Iterator[Callable[..., Client]]:
+def serve(opened):
     """``serve(memory)``: an entered client of a server for the project, by default without plugins."""
     from contextlib import ExitStack
 
@@ -97,7 +98,7 @@ def serve(opened: Callable[..., Holdfast]) -> Iterator[Callable[..., Client]]:
 
 
 @pytest.fixture(scope="session")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdfast, Client, Path]]:
+def lived(tmp_path_factory):
     """The made-up project with all default plugins, served, and its user's home. Tests only read it."""
     folder = tmp_path_factory.mktemp("weeks")
     root: Path = folder / "shop"
@@ -112,7 +113,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdfast, 
 
 
 @pytest.fixture
-def weeks(lived: tuple[Holdfast, Client, Path], monkeypatch: pytest.MonkeyPatch) -> tuple[Holdfast, Client]:
+def weeks(lived, monkeypatch):
     """The made-up project, seen by its user, who has the key of its private state."""
     memory, client, home = lived
     monkeypatch.setenv("HOME", str(home))

@@ -10,14 +10,9 @@ import base64
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.plugins.web.conftest import Client
-
-from holdfast import Holdfast
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 pytest.importorskip("jinja2")
@@ -43,34 +38,34 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 class Browser:
     """One Chromium that has entered the page. ``open`` loads a view and returns the driver."""
 
-    def __init__(self, driver: webdriver.Chrome, client: Client) -> None:
+    def __init__(self, driver, client):
         self.driver, self.client = driver, client
         self.home = f"http://127.0.0.1:{client.port}{client.prefix}"
         driver.get(f"{self.home}?{client.token}")
 
-    def open(self, view: str) -> webdriver.Chrome:
+    def open(self, view):
         self.driver.get(self.home + view)
         return self.driver
 
-    def screen(self, width: int, height: int = 900, scheme: str = "light") -> None:
+    def screen(self, width, height=900, scheme="light"):
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
-    def picture(self, path: Path, *, width: int, most: int) -> None:
+    def picture(self, path, *, width, most):
         height = min(most, self.driver.execute_script("return document.documentElement.scrollHeight"))
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
         path.write_bytes(base64.b64decode(taken["data"]))
 
-    def problems(self) -> list[str]:
+    def problems(self):
         """What the browser complained of: errors of the script, blocked content."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+def driver(tmp_path_factory):
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM or ""
     flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -86,7 +81,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
 
 
 @pytest.fixture
-def views(weeks: tuple[Holdfast, Client]) -> dict[str, str]:
+def views(weeks):
     """Each view's name and path."""
     memory, _ = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
@@ -102,16 +97,14 @@ def views(weeks: tuple[Holdfast, Client]) -> dict[str, str]:
 
 
 @pytest.fixture
-def browser(driver: webdriver.Chrome, weeks: tuple[Holdfast, Client]) -> Browser:
+def browser(driver, weeks):
     made = Browser(driver, weeks[1])
     made.screen(1280)
     driver.get_log("browser")
     return made
 
 
-def test_views__opened_in_a_browser__load_everything_and_nothing_is_blocked(
-    browser: Browser, views: dict[str, str]
-) -> None:
+def test_views__opened_in_a_browser__load_everything_and_nothing_is_blocked(browser, views):
     for name, path in views.items():
         driver = browser.open(path)
         assert driver.find_element(By.TAG_NAME, "h1").text.strip() or name == "overview"
@@ -122,7 +115,7 @@ def test_views__opened_in_a_browser__load_everything_and_nothing_is_blocked(
         assert refused == [], name
 
 
-def test_views__at_400_percent_zoom__do_not_scroll_sideways(browser: Browser, views: dict[str, str]) -> None:
+def test_views__at_400_percent_zoom__do_not_scroll_sideways(browser, views):
     browser.screen(320, 256)
     wide = {}
     for name, path in views.items():
@@ -131,10 +124,10 @@ def test_views__at_400_percent_zoom__do_not_scroll_sideways(browser: Browser, vi
     assert {name: width for name, width in wide.items() if width > 320} == {}
 
 
-def test_keyboard__alone__skips_to_the_content_searches_and_follows_a_hit(browser: Browser) -> None:
+def test_keyboard__alone__skips_to_the_content_searches_and_follows_a_hit(browser):
     driver = browser.open("")
 
-    def press(*keys: str) -> Any:
+    def press(*keys):
         webdriver.ActionChains(driver).send_keys(*keys).perform()
         return driver.switch_to.active_element
 
@@ -157,13 +150,13 @@ def test_keyboard__alone__skips_to_the_content_searches_and_follows_a_hit(browse
     _until(driver, lambda: driver.find_element(By.ID, target).is_displayed())
 
 
-def _until(driver: Any, holds: Callable[[], bool]) -> None:
+def _until(driver, holds):
     """Wait until ``holds``, while a page may be replaced by the next one."""
     ignored = (NoSuchElementException, StaleElementReferenceException)
     WebDriverWait(driver, 20, ignored_exceptions=ignored).until(lambda _: holds())
 
 
-def test_views__with_scripts_off__show_the_same(browser: Browser, views: dict[str, str]) -> None:
+def test_views__with_scripts_off__show_the_same(browser, views):
     driver = browser.driver
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
@@ -178,9 +171,7 @@ def test_views__with_scripts_off__show_the_same(browser: Browser, views: dict[st
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def test_text__that_is_hostile__runs_nothing_and_loads_nothing(
-    driver: webdriver.Chrome, serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
+def test_text__that_is_hostile__runs_nothing_and_loads_nothing(driver, serve, opened, project):
     hostile = "<script>document.title='taken'</script><img src=//a.example/x onerror=\"document.title='taken'\">"
     memory = opened()
     memory.session("s1").add("user", hostile)
@@ -198,7 +189,7 @@ def test_text__that_is_hostile__runs_nothing_and_loads_nothing(
 
 @pytest.mark.skipif(not AXE, reason="AXE_CORE does not name axe.min.js")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_views__checked_by_axe__have_no_violation(browser: Browser, views: dict[str, str], scheme: str) -> None:
+def test_views__checked_by_axe__have_no_violation(browser, views, scheme):
     script = Path(AXE).read_text(encoding="utf-8")
     browser.screen(1280 if scheme == "light" else 400, scheme=scheme)
     found = {}
@@ -215,9 +206,7 @@ def test_views__checked_by_axe__have_no_violation(browser: Browser, views: dict[
     assert found == {}
 
 
-def test_screenshots__of_each_view__are_written_where_the_option_says(
-    browser: Browser, views: dict[str, str], request: pytest.FixtureRequest
-) -> None:
+def test_screenshots__of_each_view__are_written_where_the_option_says(browser, views, request):
     folder = request.config.getoption("--screenshots")
     if not folder:
         pytest.skip("--screenshots names no folder")

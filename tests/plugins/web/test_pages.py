@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 from tests.core.conftest import NO_PLUGINS
-from tests.plugins.web.conftest import Client, served
+from tests.plugins.web.conftest import served
 
 from holdfast import Holdfast
 from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
-from holdfast_app.view.memory_lines import lines_of
+from holdfast_app.view.origins import lines_of
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"
@@ -23,12 +20,12 @@ HOSTILE = (
 RAW = re.compile(r"<script>alert|<img src=x|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def plain(text: str) -> str:
+def plain(text):
     """The page's text without tags, on one line."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
-def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(weeks: tuple[Holdfast, Client]) -> None:
+def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(weeks):
     memory, client = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
     text = plain(client.get(f"sessions/{session}").text)
@@ -41,9 +38,7 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     assert "changed or missing" not in text
 
 
-def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(
-    weeks: tuple[Holdfast, Client],
-) -> None:
+def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(weeks):
     memory, client = weeks
     lines = lines_of(memory.services.store.read("MEMORY.md").text)
     line = next(line for line in lines if "outbox table" in line.text)
@@ -54,9 +49,7 @@ def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the
     assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
 
 
-def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], payload: Callable[..., Any], project: Path
-) -> None:
+def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(serve, opened, payload, project):
     memory = opened()
     session = memory.session("s<b>1")
     for role in ("user", "assistant", "tool"):
@@ -75,16 +68,19 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     client = serve(memory)
     views = [
         "",
-        "sessions",
-        "sessions/s%3Cb%3E1",
-        "notes",
-        "memory",
-        "memory?document=USER.md",
-        "facts",
-        "work",
-        "start",
+        *[
+            "sessions",
+            "sessions/s%3Cb%3E1",
+            "notes",
+            "memory",
+            "memory?document=USER.md",
+            "facts",
+            "work",
+            "start",
+            "departures",
+        ],
     ]
-    views += [f"facts/{fact.id}", "departures", "search?q=alert", "documents/memories/a&b='x.md", "documents/USER.md"]
+    views += [f"facts/{fact.id}", "search?q=alert", "documents/memories/a&b='x.md", "documents/USER.md"]
     views += ["documents/memory/2026-11-21.md", "search?q=%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AE"]
     for view in views:
         answer = client.get(view)
@@ -96,7 +92,7 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     assert r"\x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}" in shown
 
 
-def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project: Path, payload: Callable[..., Any]) -> None:
+def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project, payload):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     said = f"Use the token {secret}"
     with Holdfast.open(project, config=Config(zone="UTC", plugins=NO_PLUGINS)) as memory:
@@ -121,14 +117,15 @@ def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project: Path, payl
         memory.deep_dream()
         with served(memory) as client:
             pages = client.enter().crawl(70)
-            for view in (
+            named = [
                 "start",
                 f"facts/{fact.id}",
                 "departures",
                 "search?q=token",
                 f"search?q={secret}",
                 "dreams?show=all",
-            ):
+            ]
+            for view in named:
                 pages[view] = client.get(view)
             assert {path for path, page in pages.items() if page.status != 200} == set()
             shown = {path for path, page in pages.items() if secret in page.text}
@@ -136,9 +133,7 @@ def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project: Path, payl
             assert sum("REDACTED" in page.text for page in pages.values()) > 10
 
 
-def test_clone__with_memory_of_another_machine__withholds_its_content(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
+def test_clone__with_memory_of_another_machine__withholds_its_content(serve, opened, project):
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     folder = project / ".holdfast"
     (folder / "memory").mkdir(parents=True)

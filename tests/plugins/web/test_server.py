@@ -6,13 +6,11 @@ import hashlib
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.plugins.web.conftest import Client, served
 
-from holdfast import Holdfast
 from holdfast.errors import BadValue
 
 pytest.importorskip("jinja2")
@@ -22,30 +20,19 @@ POLICY = (
     "frame-ancestors 'none'; base-uri 'none'"
 )
 VIEWS = (
-    "",
-    "timeline",
-    "sessions",
-    "notes",
-    "memory",
-    "facts",
-    "departures",
-    "dreams",
-    "work",
-    "outbox",
-    "search",
-    "start",
-)
+    "", "timeline", "sessions", "notes", "memory", "facts", "departures", "dreams", "work", "outbox", "search", "start",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_server__address_that_is_not_loopback__is_refused(host: str) -> None:
+def test_server__address_that_is_not_loopback__is_refused(host):
     from holdfast_web.server import Server
 
     with pytest.raises(BadValue, match="not a loopback address"):
         Server(host, 0, idle_s=1)
 
 
-def test_link__with_its_token__sets_a_strict_cookie_and_leaves_the_address(opened: Callable[..., Holdfast]) -> None:
+def test_link__with_its_token__sets_a_strict_cookie_and_leaves_the_address(opened):
     with served(opened()) as client:
         answer = client.raw("GET", f"{client.prefix}?{client.token}")
         assert answer.status == 303
@@ -60,7 +47,7 @@ def test_link__with_its_token__sets_a_strict_cookie_and_leaves_the_address(opene
 
 
 @pytest.mark.parametrize("query", ["", "?token=wrong", "?token=%C3%A9"])
-def test_page__without_the_token__shows_nothing_of_the_project(opened: Callable[..., Holdfast], query: str) -> None:
+def test_page__without_the_token__shows_nothing_of_the_project(opened, query):
     memory = opened()
     with served(memory) as client:
         answer = client.get(query)
@@ -73,14 +60,14 @@ def test_page__without_the_token__shows_nothing_of_the_project(opened: Callable[
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", ""])
-def test_host_header__of_another_name__is_refused(serve: Callable[..., Client], host: str) -> None:
+def test_host_header__of_another_name__is_refused(serve, host):
     client = serve()
     assert client.raw("GET", client.prefix, Host=host).status == 421
     assert client.raw("GET", f"{client.prefix}?{client.token}", Host=host).status == 421
     assert client.raw("GET", client.prefix, Host=f"LOCALHOST:{client.port}").status == 200
 
 
-def test_response__of_every_kind__has_the_headers_that_protect_it(serve: Callable[..., Client]) -> None:
+def test_response__of_every_kind__has_the_headers_that_protect_it(serve):
     client = serve()
     kinds = [client.get(), client.get("nothing"), client.raw("POST", "/"), client.raw("GET", "/static/page.css")]
     client.cookie = ""
@@ -110,7 +97,7 @@ def test_response__of_every_kind__has_the_headers_that_protect_it(serve: Callabl
         "%66acts%2f",
     ],
 )
-def test_path__that_names_no_page__is_an_error_page(serve: Callable[..., Client], project: Path, path: str) -> None:
+def test_path__that_names_no_page__is_an_error_page(serve, project, path):
     (project / "holdfast.toml").write_text("# hidden settings\n")
     client = serve()
     answer = client.get(path)
@@ -119,9 +106,7 @@ def test_path__that_names_no_page__is_an_error_page(serve: Callable[..., Client]
     assert "Traceback" not in answer.text
 
 
-def test_reading__every_view__changes_no_file_of_the_project(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
+def test_reading__every_view__changes_no_file_of_the_project(serve, opened, project):
     memory = opened()
     with memory.session("s1") as session:
         session.add("user", "Fix the login test")
@@ -132,9 +117,7 @@ def test_reading__every_view__changes_no_file_of_the_project(
     assert _digests(project) == before
 
 
-def test_damage__of_a_document_or_the_facts__is_an_error_page(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
+def test_damage__of_a_document_or_the_facts__is_an_error_page(serve, opened, project):
     memory = opened()
     with memory.session("s1") as session:
         session.add("user", "Fix the login test")
@@ -154,7 +137,7 @@ def test_damage__of_a_document_or_the_facts__is_an_error_page(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
-def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -> None:
+def test_command__until_ctrl_c__prints_the_link_once_and_serves(project):
     command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open"]
     # A shell that runs the tests in the background ignores SIGINT, and children inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -175,7 +158,7 @@ def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -
     assert "Stopped." in out
 
 
-def _digests(project: Path) -> dict[str, str]:
+def _digests(project):
     """Every file of the project but the derived index of search, with its digest."""
     return {
         path.relative_to(project).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,378 @@
+"""Missing acknowledged data (deleted or cut notes, documents, journals and facts).
+
+Receipts name the documents that a flush wrote, ``state/stored`` all documents created here (only ``doctor`` reads it).
+Marks record each journal's length and the number of facts. Data removed by a purge, a scrub or retention
+is not missing, because they record the document in ``state/forgotten.json``. Curated documents may be edited, so only
+missing ones count. Notes only grow, so missing blocks count, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Container, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from holdfast.config import statefolder
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
+from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.flush import handoff, notes, work_log
+from holdfast.flush.interfaces import Loss
+from holdfast.fs import durable, paths, private
+from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
+from holdfast.storage import Capability, block_marker, sha256
+from holdfast_app.durable_queue import tally
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload, Receipt, Written
+    from holdfast_app.base import Services
+
+
+FORGOTTEN = "forgotten.json"
+#: Number of journals whose last receipt a quick look checks, the newest first.
+_NEWEST = 3
+#: The counted lists, with the loss kind and the noun for one line.
+LISTS = {
+    private.OUTBOX: ("waiting", "waiting comment"),
+    private.SPOOL: ("spooled", "kept flush"),
+    "extract.jsonl": ("lines", "waiting turn"),
+    "facts.log.jsonl": ("lines", "line"),
+    "dreams.jsonl": ("lines", "line"),
+}
+_LIST_STEP = (
+    "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
+    "rest as it is."
+)
+#: A put-aside folder's name. It has no word of more than seven letters, and no space.
+_NAMED = frozenset("state.foreign-0123456789abcdefTZ")
+_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
+
+
+def apart(root: str, state: str) -> list[Loss]:
+    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    found = statefolder.apart(root, state)
+    if not found:
+        return []
+    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
+    if set(name) - _NAMED:  # a clone can choose it, and agents read this
+        name = "..."
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    message = (
+        f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
+        " unflushed work may be in it."
+    )
+    step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
+    return [Loss(kind="apart", name="", message=message, next_step=step)]
+
+
+class Losses:
+    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.Losses`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def newest(self) -> list[Loss]:
+        return newest(self._services)
+
+
+def newest(
+    services: Services, contents: Mapping[str, str | None] | None = None, receipts: Iterable[Receipt] | None = None
+) -> list[Loss]:
+    """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
+
+    ``contents`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
+    :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
+    """
+    last = newest_receipts(services) if receipts is None else receipts
+    return [
+        *lost_journals(services),
+        *lost_facts(services),
+        *lost_lines(services),
+        *unproved(services, last, contents),
+    ]
+
+
+def newest_receipts(services: Services) -> list[Receipt]:
+    """The last receipts of the journals changed last."""
+    there = sorted((at, path) for path in session_files(services.state) if (at := _changed(path)))
+    return [one for _, path in there[-_NEWEST:] if (one := last_receipt(services, path)) is not None]
+
+
+def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
+    """Names of documents that prove ``receipts``."""
+    return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
+
+
+def last_receipt(services: Services, path: str) -> Receipt | None:
+    """The last receipt in the journal at ``path``. None also for an unreadable journal, which the session's own check
+    reports."""
+    try:
+        session_id = session_id_of(path)
+        found = Journal(services.state, session_id).last_checkpoint() if session_id else None
+        return receipt_from(found.record["receipt"]) if found and found.record.get("receipt") else None
+    except HoldfastError:
+        return None
+
+
+def note_forgotten(services: Services, name: str) -> None:
+    """Note that a purge, a scrub or retention has changed the document ``name``, so earlier receipts no longer prove
+    its content. The name itself is not kept. Raises: Unavailable."""
+    private.make(services.state)
+    table = _forgotten(services)
+    table[_key(name)] = services.now().isoformat()
+    durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
+
+
+def rewrite(path: str, data: bytes | None) -> None:
+    """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
+    are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
+    if tally.is_kept(path):
+        tally.replace(path, data or b"")
+    elif data is None:
+        durable.remove(path)
+    else:
+        durable.replace(path, data)
+
+
+def _forgotten(services: Services) -> dict[str, str]:
+    return {key: str(at) for key, at in private.table(services.private(FORGOTTEN)).items()}
+
+
+def _key(name: str) -> str:
+    return sha256(name)[:32]
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def lost_journals(services: Services) -> Iterator[Loss]:
+    """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
+    for path in missing_files(services.state):
+        name = f"state/sessions/{os.path.basename(path)}"
+        step = (
+            "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
+            "messages since its last flush."
+        )
+        yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
+
+
+def facts_name(services: Services) -> str:
+    """Where the facts are stored, for messages."""
+    backend = services.store.backend
+    return services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
+
+
+def lost_facts(services: Services) -> Iterator[Loss]:
+    backend, name = services.store.backend, facts_name(services)
+    try:
+        count = 0 if services.is_remote else backend.check().lost
+    except Corrupt as error:
+        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+        return
+    if count:
+        message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
+        step = (
+            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` "
+            "accepts the facts as they are."
+        )
+        yield Loss(kind="facts", name=name, message=message, next_step=step)
+
+
+def lost_lines(services: Services) -> Iterator[Loss]:
+    """Lines missing from lists that only grow, or that only a call shortens."""
+    for file, (kind, what) in LISTS.items():
+        count = tally.missing(services.private(file))
+        if count:
+            number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
+            message = f"{number} missing from {paths.ending(services.private(file), 3)}."
+            yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+    if not services.waits(private.SPOOL):
+        return
+    for kept in services.spool.items():
+        if kept.is_damaged:
+            yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
+
+
+def unproved(
+    services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
+) -> Iterator[Loss]:
+    """The receipts' missing content, with one loss per document or block."""
+    forgotten = _forgotten(services)
+    contents = dict(known or {})
+    told: set[tuple[str, str]] = set()
+    for receipt in sorted(given, key=lambda r: r.at):
+        for written in receipt.written if receipt.summary != notes.PURGED else ():
+            name = written.name
+            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+                continue
+            loss = _lost(services, receipt, written, contents)
+            key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")
+            if loss is not None and key not in told:
+                told.add(key)
+                yield loss
+
+
+def _lost(services: Services, receipt: Receipt, written: Written, contents: dict[str, str | None]) -> Loss | None:
+    """The content proved by ``receipt`` that a document lacks. ``contents`` are the documents read so far."""
+    name = written.name
+    try:
+        if name not in contents:
+            document = services.store.read(name)
+            contents[name] = document.text if document else None
+        text = contents[name]
+        # Only a handoff's frame is checked, because this runs at each start.
+        if written.surface == Surface.HANDOFF and text is not None and not handoff.is_framed(text):
+            handoff.parse(text, name)
+    except Corrupt as error:
+        return Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+    if written.surface not in _BLOCKS:
+        missing = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
+        return missing if text is None else None
+    is_trail = written.surface == Surface.TRAIL
+    block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
+    if text is not None and _holds(text, block):
+        return None
+    what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
+    message = f"{what} {'are' if is_trail else 'is'} missing from {name}."
+    return Loss(kind="block", name=name, message=message, receipt=receipt, written=written)
+
+
+def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
+    """Whether the document must still exist. The layout may have been changed since."""
+    if written.surface not in _DOCUMENTS:
+        return False
+    day = receipt.at.date() if written.surface in _BLOCKS else None
+    try:
+        return written.name == services.layout.name(Surface(written.surface), day)
+    except (ValueError, ConfigError):
+        return False
+
+
+def _is_forgotten(noted: str | None, at: datetime) -> bool:
+    try:
+        return noted is not None and at <= moment(noted)
+    except ValueError:
+        return False
+
+
+def _holds(text: str, block_id: str) -> bool:
+    """Whether the block exists and is not empty: its text may have been edited."""
+    return block_marker(block_id) in text and _filled(text).get(block_id, True)
+
+
+@lru_cache(maxsize=4)  # a day's note proves all of its receipts, and is long
+def _filled(text: str) -> Mapping[str, bool]:
+    """Whether each block of a note has any text, by id."""
+    return {
+        block.id: any(line.strip() and not line.startswith(("<!--", "## ")) for line in block.text.split("\n"))
+        for block in notes.blocks(text)
+    }
+
+
+_T = TypeVar("_T")
+
+
+def every(services: Services) -> list[Loss]:
+    """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
+    is skipped."""
+    proofs = list(unproved(services, receipts(services)))
+    others = _created(services, {loss.name for loss in proofs})
+    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *proofs, *others]
+
+
+def here(services: Services) -> list[Loss]:
+    """The missing journals and lines of lists on this machine, without a request to the store."""
+    return [*lost_journals(services), *lost_lines(services)]
+
+
+def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
+    """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
+    created = services.store.provenance.stored()
+    there = set(services.store.names()) if created else ()
+    for name in created:
+        if name not in there and name not in named and services.layout.surface_of(name) is not None:
+            step = "Restore it from a copy or from git. `holdfast doctor --fix` accepts it as deleted."
+            yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
+
+
+def receipts(services: Services) -> list[Receipt]:
+    """All receipts that journals hold, each once. Raises: Unavailable."""
+    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
+    return list({receipt.flush_id: receipt for receipt in found}.values())
+
+
+def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
+    """The checkpoints with a receipt, of every journal as far as it can be read."""
+    for path in session_files(services.state):
+        session_id = session_id_of(path)
+        if session_id is None:
+            continue
+        try:
+            for entry in Journal(services.state, session_id).entries():
+                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
+                    yield entry.record
+        except Corrupt:
+            continue  # the check of journals reports it
+
+
+def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
+    """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
+    found: dict[str, tuple[Receipt, Payload]] = {}
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if record.get("flush") and receipt.summary != notes.PURGED:
+            found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
+    return _oldest_first(found.values())
+
+
+def _oldest_first(pairs: Iterable[tuple[Receipt, _T]]) -> list[tuple[Receipt, _T]]:
+    """Flushes by time, those of one session as their journal has them, because its clock may have gone back."""
+    reached: dict[str, datetime] = {}
+    times: dict[str, datetime] = {}
+    found = list(pairs)
+    for receipt, _ in found:
+        times[receipt.flush_id] = reached[receipt.session_id] = max(
+            receipt.at, reached.get(receipt.session_id, receipt.at)
+        )
+    return sorted(found, key=lambda pair: times[pair[0].flush_id])
+
+
+def open_work(services: Services) -> list[handoff.Work]:
+    """The open work of every session whose last flush left some open."""
+    entries: list[handoff.Work] = []
+    payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
+    found = (last_receipt(services, path) for path in session_files(services.state))
+    for receipt in sorted(filter(None, found), key=lambda r: r.at, reverse=True):
+        decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        payload = payloads.get(receipt.flush_id)
+        if decided is not None or payload is None or not any(w.surface == Surface.HANDOFF for w in receipt.written):
+            continue
+        note, at = services.layout.name(Surface.DAILY, receipt.at.date()), stamp(receipt.at.astimezone(UTC))
+        work = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
+        entries += [work] if work.is_open else []
+    return entries
+
+
+def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
+    """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
+    Unavailable."""
+    found: dict[str, tuple[Receipt, dict[str, Any]]] = {}
+    gone: set[str] = set()
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if not receipt.spooled:
+            gone.add(receipt.flush_id.partition("-")[0])
+        elif record.get("flush") and receipt.summary != notes.PURGED:
+            found[receipt.flush_id] = receipt, record["flush"]
+    return _oldest_first(pair for key, pair in found.items() if key not in gone)

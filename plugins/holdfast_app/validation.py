@@ -1,0 +1,260 @@
+"""Checks of stored documents: each through ``on_validate``, whether related documents exist, and whether the content of
+summaries appears in their sources.
+
+A summary is never the only place of a fact (R165) and never replaces the note it refers to (R177). A change
+of state is never only in a note (R174). Data removed by retention because of its age is not a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, frozen
+
+from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.errors import Corrupt, NotFound, Refused
+from holdfast.flush import handoff, notes
+from holdfast.models import Finding, Severity
+from holdfast.storage import block_marker
+from holdfast.text import conflicts
+from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
+from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
+
+if TYPE_CHECKING:
+    from holdfast_app.base import Services
+
+
+#: Surfaces made from other surfaces; their content is not a source.
+DERIVED: Final = (Surface.TRAIL, Surface.REPORT, Surface.DIARY)
+_SOURCE: Final = re.compile(r"Source: (.+), block (\S+)")
+_KIND: Final = re.compile(r"\*\*\w+\*\* ")
+_POINTER: Final = re.compile(r"  \(([^()]|\([^()]*\))*\)$")
+_URL: Final = re.compile(r"\(https?://[^()\s]+\)$")
+#: The report sections whose lines are decisions, changes of state and blockers.
+_CRITICAL: Final = ("What changed", "What is blocked")
+
+
+class Derived:
+    """One check of the stored documents, read once each. ``also`` is a further source, such as a forge's answer."""
+
+    def __init__(self, services: Services, *, also: str = "") -> None:
+        self._services = services
+        self._also = also
+        self._texts: dict[str, str | None] = {}
+        self._all: str | None = None
+
+    def findings(self, name: str) -> list[Finding]:
+        """The problems in a document, by line. None for an unreadable document. Raises: Unavailable."""
+        surface = self._services.layout.surface_of(name)
+        if surface is Surface.TRAIL:
+            return list(self._summary(name))
+        if surface is Surface.REPORT:
+            return list(self._report(name))
+        return list(self._note(name)) if surface is Surface.DAILY else []
+
+    def _summary(self, name: str) -> Iterator[Finding]:
+        """A daily summary: every block has its note, and every line appears in a source. Skips a summary older than
+        the retention limit of notes."""
+        day = self._services.layout.day_of(Surface.TRAIL, name)
+        if day is None or self._is_old(day, self._services.config.retention.daily):
+            return
+        note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # most lines are here
+        for line in Lines(self._text(name) or ""):
+            told = _SOURCE.fullmatch(line.text)
+            if told is not None:
+                if problem := self._lost(told[1], told[2]):
+                    fix = "Restore the note from a copy, because a summary does not replace it."
+                    yield Finding(rule="summary/source", message=problem, fix=fix, line=line.number, name=name)
+            elif line.kind not in (BLANK, HEADING):
+                claim = _claim(line)
+                if _plain(claim) not in note and not self._known(claim):
+                    yield self._alone(name, line.number, Severity.ERROR if line.kind == ITEM else Severity.WARNING)
+
+    def _report(self, name: str) -> Iterator[Finding]:
+        """A saved report: its decisions, changes and blockers appear in a source, or point to a forge."""
+        section = ""
+        for line in Lines(self._text(name) or ""):
+            if line.kind == HEADING:
+                section = line.text
+            elif section in _CRITICAL and line.kind == ITEM and not _URL.search(line.text):
+                claim = _POINTER.sub("", _claim(line))
+                if claim != "nothing" and not self._known(claim):
+                    yield self._alone(name, line.number, Severity.ERROR)
+
+    def _note(self, name: str) -> Iterator[Finding]:
+        """A daily note: every flush that changed state is also in that day's summary."""
+        day = self._services.layout.day_of(Surface.DAILY, name)
+        if day is None or self._is_old(day, self._services.config.retention.trail):
+            return
+        summary = self._services.layout.name(Surface.TRAIL, day)
+        for block in notes.blocks(self._text(name) or ""):
+            if block.items("State") and block_marker(block.id) not in (self._text(summary) or ""):
+                line = (self._text(name) or "").split(block_marker(block.id), 1)[0].count("\n") + 1
+                message = f"changed state in {block.id}, and the change is missing from {summary}, where people look"
+                fix = "Run `holdfast doctor --fix`, which writes it again, or restore that summary from a copy."
+                yield Finding(rule="trail/missing", message=message, fix=fix, line=line, name=name)
+
+    def _lost(self, note: str, block: str) -> str:
+        """Why a summary's source is missing, or an empty string."""
+        text = self._text(note)
+        if text is None:
+            return f"refers to {note}, which is missing"
+        return "" if block_marker(block) in text else f"refers to the block {block}, which {note} does not hold"
+
+    def _known(self, claim: str) -> bool:
+        wanted = _plain(claim)
+        if self._all is None:
+            names = (n for n in self._services.store.names() if self._services.layout.surface_of(n) not in DERIVED)
+            self._all = _plain("\n".join([*(self._text(name) or "" for name in names), self._also]))
+        return wanted in self._all
+
+    def _alone(self, name: str, line: int, severity: Severity) -> Finding:
+        return Finding(
+            rule="summary/only-place",
+            message="appears in no daily note and no other source",
+            severity=severity,
+            fix="Write it to its source (`holdfast flush` with a payload). A summary is made from other documents.",
+            line=line,
+            name=name,
+        )
+
+    def _text(self, name: str) -> str | None:
+        if name not in self._texts:
+            try:
+                document = self._services.store.read(name)
+                self._texts[name] = document.text if document else None
+            except Corrupt:
+                self._texts[name] = ""  # the check that reads this document itself reports it
+            except Refused:
+                self._texts[name] = None  # not a document name, so no such document exists
+        return self._texts[name]
+
+    def _is_old(self, day: date, days: int) -> bool:
+        """Whether retention may have removed documents of ``day``."""
+        return bool(days) and self._services.now().date() - day > timedelta(days=days)
+
+
+def _claim(line: Line) -> str:
+    """A line's content, without its bullet and the preceding kind of change."""
+    return _KIND.sub("", line.text, count=1)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+#: The surface that validators get for a document of no known surface.
+OTHER = "other"
+FIX = "Keep the right lines and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
+
+
+@frozen(kw_only=True)
+class Validation:
+    """``checked`` names the documents that were read, sorted; ``findings`` are by document, then by line. A finding's
+    ``name`` is its document's. For a secret only the position is shown, never its value."""
+
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.WARNING)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result is free of errors. Warnings do not count."""
+        return not self.errors
+
+
+@frozen(kw_only=True)
+class Repair:
+    """What would put a document right safely: only anchors are added. ``before`` is None when it does not exist."""
+
+    surface: Surface
+    name: str
+    before: str | None
+    after: str
+
+
+def validate(services: Services, names: Iterable[str] = ()) -> Validation:
+    """See :meth:`holdfast.Holdfast.validate`."""
+    stored = services.store.names()
+    expected = three_files(services, stored)
+    wanted = tuple(dict.fromkeys(names)) or tuple(sorted({*stored, *expected}))
+    checked: list[str] = []
+    findings: list[Finding] = []
+    derived = Derived(services)
+    for name in sorted(wanted):
+        try:
+            document = services.store.read(name)
+        except (Corrupt, Refused) as error:
+            findings.append(Finding(rule="document/unreadable", message=error.message, fix=error.next_step, name=name))
+            continue
+        if document is None:
+            if name not in expected:
+                raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists the documents.")
+            fix = "`holdfast validate --fix` creates it. If it existed before, restore it from a copy."
+            findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
+            continue
+        if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators, which would exceed their deadline
+            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not checked"
+            findings.append(
+                Finding(rule="document/size", message=message, fix="Move old content out of it.", name=name)
+            )
+            continue
+        checked.append(name)
+        findings += [
+            Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name, line=found.first)
+            for found in conflicts.find(document.text)
+        ]
+        surface = services.layout.surface_of(name) or OTHER
+        found = services.gate.findings(ValidationRequest(surface, name, document.text, stored=True))
+        found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
+        if surface is Surface.HANDOFF:
+            found += _crowded(name, document.text)
+        findings += sorted(found, key=lambda f: f.line or 0)
+    return Validation(checked=tuple(checked), findings=tuple(findings))
+
+
+def unsupported(services: Services, names: Iterable[str], *, also: str = "") -> Iterator[Finding]:
+    """Lines of the summaries, reports and notes ``names`` without a source, in order; names of missing documents are
+    skipped. ``also`` is a further source, such as a forge's answer. Raises: Unavailable."""
+    derived = Derived(services, also=also)
+    there = set(services.store.names())
+    for name in names:
+        if name in there:
+            yield from derived.findings(name)
+
+
+def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:
+    """The three-file memory's required files. With the layout made for them all are required, and with any other
+    layout once at least one exists."""
+    names = {services.layout.name(surface): surface for surface in THREE_FILES}
+    there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
+    return names if there else {}
+
+
+def _crowded(name: str, text: str) -> list[Finding]:
+    """A warning when the handoff has open work from so many sessions that it shortens old entries."""
+    try:
+        told = handoff.crowded(handoff.parse(text, name))
+    except Corrupt:
+        return []  # no matter of how many there are
+    if not told:
+        return []
+    fix = "End the sessions that are over: `holdfast end --session ID`."
+    return [Finding(rule="handoff/crowded", message=told, severity=Severity.WARNING, fix=fix, name=name)]
+
+
+def _placed(finding: Finding, name: str, text: str) -> Finding:
+    line = finding.line
+    if line is None and finding.span is not None:
+        line = text.count("\n", 0, finding.span[0]) + 1
+    return evolve(finding, name=name, line=line)

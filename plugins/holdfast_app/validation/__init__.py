@@ -1,1 +1,0 @@
-"""Checks of stored documents: ``memory.validate`` and ``holdfast validate``."""

@@ -1,0 +1,303 @@
+"""``holdfast init`` sets a project up, ``config`` its settings; ``layers`` and ``route`` show where memory lives."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from attrs import evolve
+
+from holdfast.config import resolved, settings
+from holdfast.config.layout import PRESETS
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.fs import durable, gitrun
+from holdfast.models import Category
+from holdfast.text.humanize import count, nearest
+from holdfast_app.curated.layers import layers as all_layers
+from holdfast_app.curated.routing import Horizon
+from holdfast_app.curated.routing import route as surface_of
+from holdfast_app.settings import project
+from holdfast_app.settings.project import Done
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term, home_short
+from holdfast_memory import DISTRIBUTION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast_app.settings.project import Setting
+
+
+#: Settings whose change can affect stored facts and documents. For all others no store is opened.
+_OF_THE_STORE = ("storage.backend", "facts.max_facts")
+
+
+@Command(
+    "Manage",
+    "show the settings in force with their sources; change one",
+    argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy"),
+    argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file"),
+    flag("--user", "write to your own settings, which apply to every project"),
+    examples=(
+        "holdfast config",
+        "holdfast config flush.policy",
+        "holdfast config flush.policy strict",
+        "holdfast config plugins.offline.enabled false",
+        "holdfast config --user plugins.openai.model MODEL",
+    ),
+)
+def config(call: Call) -> Answer:
+    """For people. It quotes a mistake in the project's file, which other commands only locate."""
+    try:
+        return _listed(call) if call.args.value is None else _set(call)
+    except ConfigError as error:
+        raise error.for_people() from None
+
+
+def _listed(call: Call) -> Answer:
+    args = call.args
+    if args.user:
+        raise UsageError(
+            "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
+        )
+    found = [evolve(one, value=masked(one.key, one.value)) for one in project.effective(call.root)]
+    chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
+    if not chosen:
+        raise _unknown(args.key, found)
+    withheld = [s for s in chosen if not s.in_force]
+
+    def show(out: Term) -> None:
+        valid = [s for s in chosen if s.in_force]
+        if [s.key for s in valid] == [args.key]:
+            out.say(as_text(valid[0].value))
+            _say_withheld(Term(sys.stderr), withheld)
+            return
+        styles = [("", "dim") if s.source == "default" else ("bold", "") for s in valid]
+        rows = [(s.key, (as_text(s.value), a), (s.source, b)) for s, (a, b) in zip(valid, styles, strict=True)]
+        out.say(out.table(rows, head=("setting", "value", "from")))
+        _say_withheld(out, withheld)
+
+    return Answer({"settings": chosen}, show)
+
+
+def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
+    if not withheld:
+        return
+    out.say()
+    out.note("warn", "not in force, because you have not trusted this project:")
+    out.say(out.table([(s.key, as_text(s.value), (s.source, "dim")) for s in withheld]))
+    out.say(f"\n  next: {out.style('holdfast trust', 'cyan')}")
+
+
+def _set(call: Call) -> Answer:
+    root, key = call.root, call.args.key
+    value = settings.toml_value(call.args.value)
+    before = _stored(root) if key in _OF_THE_STORE else None
+    name = project.change(root, key, value, user=call.args.user)
+    warnings = [] if before is None else list(_surprises(before, _stored(root)))
+    now = next((s for s in reversed(project.effective(root)) if s.key == key), None)
+    if now is not None and not now.in_force:
+        warnings.append(
+            "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
+        )
+    elif now is not None and now.value != value:
+        warnings.append(f"{now.source} overrides it here: {as_text(now.value)} is in force.")
+
+    def show(out: Term) -> None:
+        out.say(f"{out.mark('ok')} {out.plain(key)} = {out.plain(as_text(value))}  {out.dim('in ' + name)}")
+        for warning in warnings:
+            out.note("warn", warning)
+
+    in_force = now is not None and now.in_force and now.value == value
+    return Answer({"key": key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}, show)
+
+
+class _Stored(NamedTuple):
+    """The current store's content, and its cap on facts."""
+
+    backend: str
+    facts: int
+    documents: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"the {self.backend} store with {count(self.facts, 'fact')} and {count(self.documents, 'document')}"
+
+
+def _stored(root: str) -> _Stored | None:
+    """None when the project was never used or the store is unavailable, neither of which prevents a change."""
+    from holdfast import Holdfast
+    from holdfast.config import settings
+
+    folders = (os.path.join(root, *folder.split("/")) for folder in settings.STATE_FOLDERS.values())
+    if settings.config_file(root) is None and not any(map(os.path.isdir, folders)):
+        return None  # opening it would begin the use
+    try:
+        with Holdfast.open(root) as memory:
+            config, store = memory.config, memory.store
+            return _Stored(config.storage.backend, memory.facts.count(), len(store.names()), config.facts.max_facts)
+    except HoldfastError:
+        return None
+
+
+def _surprises(before: _Stored, now: _Stored | None) -> Iterator[str]:
+    """Warnings about a change that affects stored facts and documents."""
+    if now is None:
+        if before.facts or before.documents:
+            yield f"You leave {before}. The new store is not available to compare."
+        return
+    if now.backend != before.backend and (before.facts > now.facts or before.documents > now.documents):
+        yield (
+            f"You leave {before}, for {now}. Nothing is lost: to take them along, `holdfast config storage.backend"
+            f" {before.backend}`, then `holdfast migrate --to {now.backend}`."
+        )
+    if now.facts > now.most:
+        leaving = now.facts - now.most + 1
+        yield f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added."
+
+
+def masked(key: str, value: object) -> object:
+    """The value, or stars for a secret. Secrets belong in the environment or the keyring, not in settings."""
+    return "***" if key.endswith(("token", "secret", "password", "api_key")) and value else value
+
+
+def as_text(value: object) -> str:
+    """A setting's value for people."""
+    if value is None:
+        return "not set"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _unknown(key: str, found: list[Setting]) -> ConfigError:
+    near = nearest(key, [s.key for s in found])
+    step = f"Did you mean `{near}`?" if near else "`holdfast config` lists the keys."
+    return ConfigError(f"There is no setting {key!r}.", next_step=step)
+
+
+_NOTES = {
+    "holdfast.toml": "the settings",
+    ".md": "with its anchors",
+    "state/": "private to this machine, ignored by git",
+}
+
+
+@Command(
+    "Get started",
+    "set up holdfast in this project",
+    argument("--layout", choices=sorted(PRESETS), default="default", help="where each kind of memory lives"),
+    argument("--zone", default="local", help="time zone of file names and headers, like Europe/Berlin"),
+    flag("--strict", "block a few flushes without a complete payload"),
+    flag("--three-files", "also create the three-file memory; --layout opencode always does"),
+    flag("--git", "also let git merge memory files; run it once in each clone"),
+    examples=(
+        "holdfast init",
+        "holdfast init --layout timmy --zone UTC",
+        "holdfast init --layout opencode",
+        "holdfast init --strict",
+    ),
+    notes="Running it again changes nothing, except that files get their missing parts.",
+)
+def init(call: Call) -> Answer:
+    """Make the settings file and the private folder."""
+    args = call.args
+    done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
+    done = _with_three_files(done, asked=args.three_files)
+    if args.git:
+        done = _with_git(done)
+    notices = [{"message": message, "next_step": step} for message, step in done.notices]
+    table = {"root": done.root, "made": done.made, "kept": done.kept, "notices": notices}
+    return Answer(table, lambda out: _show(out, done))
+
+
+def _show(out: Term, done: Done) -> None:
+    what = "holdfast is set up in" if done.made else "nothing was changed: holdfast is set up in"
+    out.say(f"{out.mark('ok')} {what} {out.bold(home_short(done.root))}")
+    rows = [(name, "made", next((t for n, t in _NOTES.items() if name.endswith(n)), "")) for name in done.made]
+    out.say(out.table([*rows, *((name, "kept", "") for name in done.kept)]))
+    for message, step in done.notices:
+        out.note("warn", f"{message} {step}")
+    if done.made:
+        out.say(f"\n  next: {out.style('holdfast doctor', 'cyan')}")
+
+
+def _with_three_files(done: Done, *, asked: bool) -> Done:
+    """The three files of document 004, if the layout or an option asks for them."""
+    from holdfast import Holdfast
+
+    if not asked and resolved.load(done.root).layout.preset != "opencode":
+        return done
+    with Holdfast.open(done.root) as memory:
+        made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
+        return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))
+
+
+def _with_git(done: Done) -> Done:
+    """The committed attribute, and this clone's own setting, without which the attribute has no effect.
+
+    Raises: ConfigError; Unavailable.
+    """
+    if resolved.load(done.root).layout.preset != "default":
+        raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
+    command = f"{DISTRIBUTION} merge-driver %O %A %B %P"
+    try:
+        is_set = bool(gitrun.top(done.root)) and gitrun.configure(done.root, "merge.holdfast.driver", command)
+    except OSError as error:
+        raise ConfigError(
+            f"Git's settings are not a regular file of yours: {error.filename or error}.",
+            next_step="Replace it with a copy of its content, then run `holdfast init --git` again.",
+        ) from error
+    if not is_set:
+        raise ConfigError("Git's settings cannot be changed here.", next_step="Run `git init` first.")
+    name = ".holdfast/.gitattributes"
+    path = os.path.join(done.root, ".holdfast", ".gitattributes")
+    if os.path.lexists(path):
+        return evolve(done, kept=(*done.kept, name))
+    durable.replace(path, b"* merge=holdfast\n")
+    return evolve(done, made=(*done.made, name))
+
+
+@Command(
+    "Manage",
+    "show where each kind of memory lives, who owns it and who reads it",
+    examples=("holdfast layers", "holdfast layers --json"),
+)
+def layers(call: Call) -> Answer:
+    """Every layer of the project's layout."""
+    rows = all_layers(resolved.load(call.root).layout)
+
+    def show(out: Term) -> None:
+        width = max(len(layer.surface) for layer in rows) + 4
+        for at, layer in enumerate(rows):
+            title = f"{out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{out.plain(layer.name)}"
+            out.say(f"\n  {title}" if at else f"  {title}")
+            out.fill(f"{layer.role}.", " " * width)
+            for line in out.wrapped(f"{layer.audience}; owner: {layer.owner}", first=" " * width).split("\n"):
+                out.say(out.dim(line))
+
+    return Answer({"layers": [layer._asdict() for layer in rows]}, show)
+
+
+@Command(
+    "Manage",
+    "show which layer a fact belongs to",
+    argument("--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"),
+    argument(
+        "--category",
+        metavar="NAME",
+        choices=[c.value for c in Category],
+        default="knowledge",
+        help=f"its kind: {', '.join(c.value for c in Category)}",
+    ),
+    flag("--validated", "the fact was checked; repetition is not a check"),
+    examples=("holdfast route --horizon standing --category preference --validated", "holdfast route --horizon unsure"),
+)
+def route(call: Call) -> Answer:
+    """The layer, and its document's name."""
+    args, out = call.args, call.out
+    surface = surface_of(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
+    name = resolved.load(call.root).layout.pattern(surface)
+    return Answer({"surface": str(surface), "name": name}, f"{out.bold(str(surface))}  {out.plain(name)}")

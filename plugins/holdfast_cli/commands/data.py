@@ -1,0 +1,383 @@
+"""``migrate``, ``export`` and ``import``: everything in another backend, or in one file. ``purge``, ``scrub`` and
+``retention``: what must not stay."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import date
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+
+from holdfast.config.serde import unstructure
+from holdfast.errors import Refused
+from holdfast.text.humanize import count, size
+from holdfast.text.plain import in_one_line
+from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask, confirmed, read_text
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from holdfast_app.privacy.purge import PurgeReport, ScrubReport
+    from holdfast_app.privacy.transforms import Changed, Left
+    from holdfast_app.transfer.exporting import Imported
+
+
+_LISTED = 20
+
+
+@Command(
+    "Manage",
+    "copy the store to another backend and verify it, without changing the source",
+    argument("--to", metavar="BACKEND", help="target backend, like sqlite"),
+    examples=("holdfast migrate --to sqlite", "holdfast migrate --to file --json"),
+    notes="The store in use is only read. Run the same command again to continue after an interruption."
+    "\nWithout --to, create or upgrade whatever the current store needs, like database tables.",
+    progress=True,
+)
+def migrate(call: Call) -> Answer:
+    """Copy the store, or bring the one in use up to date."""
+    from holdfast_app.transfer.migrate import migrate_project
+
+    memory, mark = call.memory, call.out.mark("ok")
+    name = memory.config.storage.backend
+    if call.args.to is None:
+        backend = memory.store.backend
+        before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
+        if before != after:
+            backend.repair()
+        state = "is ready" if not before else f"was upgraded from version {before} to {after}"
+        state = "is up to date" if before == after else state
+        return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
+    done = migrate_project(memory.services, call.args.to)
+    switch = f"holdfast config storage.backend {done.target}"
+
+    def show(out: Term) -> None:
+        what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')}"
+        verb = "were there already" if done.unchanged else "copied"
+        out.say(f"{mark} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
+        if done.skipped:
+            out.fill(f"skipped as duplicates of an earlier fact: {', '.join(done.skipped)}")
+        out.say(f"  sha256 {out.dim(done.sha256)}")
+        out.say(f"  The {done.source} store is untouched and still in use. To switch:")
+        out.say(f"    {switch}")
+
+    return Answer({**attrs.asdict(done), "next_step": switch}, show)
+
+
+@Command(
+    "Manage",
+    "write everything to one archive file",
+    argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip"),
+    flag("--force", "replace FILE if it exists"),
+    examples=("holdfast export memory.zip", "holdfast export memory.zip --force --json"),
+    notes="Documents, facts, the facts' log, journals, the settings file, waiting comments,"
+    "\nthe dreams' copies and archived messages. Secrets are masked, as in all output.",
+    progress=True,
+)
+def export(call: Call) -> Answer:
+    """Write the archive."""
+    from holdfast_app.transfer.exporting import export
+
+    file = call.args.file
+    done = export(call.memory, file, force=call.args.force)
+
+    def show(out: Term) -> None:
+        what = f"{count(done.documents, 'document')}, {count(done.facts, 'fact')} and {count(done.journals, 'journal')}"
+        out.say(f"{out.mark('ok')} {what} written to {file}")
+        if done.masked:
+            out.say(f"  secrets were masked in {count(done.masked, 'item')}")
+        if done.withheld:
+            out.fill(f"left out, from an untrusted clone: {', '.join(done.withheld)}")
+
+    return Answer({"file": file, **attrs.asdict(done)}, show)
+
+
+@Command(
+    "Manage",
+    "add an archive's content to this project, or the clients' past sessions in it",
+    argument("file", metavar="FILE", nargs="?", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
+    flag("--dry-run", "with --history, only list the sessions"),
+    flag("--yes", "import a SQLite store without asking"),
+    flag("--replace", "replace existing documents that differ"),
+    flag("--settings", "write the archive's settings where there are none"),
+    examples=("holdfast import memory.zip", "holdfast import --history --dry-run", "holdfast import --history"),
+    notes="A SQLite store is shown first. One that came with a clone, in the store's place, is renamed."
+    "\nThe archive is checked first. Run the same command again to continue after an interruption."
+    "\nFor a list of facts alone use `holdfast facts import`.",
+    caution=True,
+    progress=True,
+)
+def import_(call: Call) -> Answer:
+    """Add missing items. Exit code 1 when a part was refused."""
+    from holdfast_app.transfer.archive import is_database
+    from holdfast_app.transfer.exporting import import_archive
+
+    args, out = call.args, call.out
+    if args.history:
+        return _history(call)
+    if args.file is None or args.dry_run:
+        what = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
+        raise UsageError(f"{what}.", next_step="See `holdfast import --help`.")
+    if is_database(args.file) and (unread := _unread(call)):
+        return unread
+    put_aside = getattr(call.memory.store.backend, "put_aside", None)
+    file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
+    if file != args.file and not call.json:
+        out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
+    done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
+    problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
+    return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
+
+
+def _history(call: Call) -> Answer:
+    from holdfast_app.history.importing import take_all
+
+    taken = list(take_all(call.memory, dry_run=call.args.dry_run))
+    failed = [one for one in taken if one.outcome == "failed"]
+
+    def show(out: Term) -> None:
+        rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in taken]
+        out.say(
+            out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,))
+            if rows
+            else "No client recorded a session in this project."
+        )
+        if call.args.dry_run:
+            out.next_step("`holdfast import --history` imports the new ones")
+        elif any(one.outcome == "imported" for one in taken):
+            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
+
+    problem = Refused(
+        f"{count(len(failed), 'session')} could not be imported.",
+        next_step="The reasons are above. Run it again to continue.",
+    )
+    return Answer({"sessions": [attrs.asdict(one) for one in taken]}, show, error=problem if failed else None)
+
+
+def _say_imported(out: Term, done: Imported) -> None:
+    new = done.added
+    what = f"{count(new.documents, 'document')}, {count(new.facts, 'fact')} and {count(new.journals, 'journal')}"
+    out.say(f"{out.mark('ok')} {what} added")
+    if done.replaced:
+        out.fill(f"replaced: {', '.join(done.replaced)}")
+    if done.different:
+        out.fill(f"left alone, different here: {', '.join(done.different)}")
+    if done.evicted:
+        out.say(f"  {count(done.evicted, 'weaker fact')} removed, because the store is full")
+    for text in (*(f"left alone, {text}" for text in done.left), *(f"refused {r.name}: {r.why}" for r in done.refused)):
+        out.fill(text)
+
+
+def _unread(call: Call) -> Answer | None:
+    """A database's content, unless the user agrees to import it."""
+    from holdfast_app.transfer.archive import Database
+
+    file, out = call.args.file, call.out
+    with Database(file) as given:
+        facts = [fact.content for fact in given.store.facts()]
+        names = [name for name, _ in given.store.documents()]
+    if call.args.yes:
+        return None
+    step = f"Read them, then run `holdfast import {file} --yes`."
+    if call.json:
+        problem = Refused("A database is imported only with --yes.", next_step=step)
+        return Answer({"facts": facts, "documents": names}, error=problem)
+    out.say(f"{out.plain(file)} holds {count(len(facts), 'fact')} and {count(len(names), 'document')}:")
+    for title, lines in (("fact", facts), ("document", names)):
+        for line in lines[:_LISTED]:
+            out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
+        if len(lines) > _LISTED:
+            out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
+    if can_ask():
+        return None if confirmed("Import them?") else Answer({}, ok=False)
+    return Answer({}, f"\n  next: {step}", ok=False)
+
+
+_SHOWN = 12
+_WHAT = "data to forget"
+_Report = TypeVar("_Report", "PurgeReport", "ScrubReport")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--before takes a day, not {text!a}.", next_step="Write it like 2026-01-31.") from None
+
+
+@Command(
+    "Manage",
+    "permanently forget a subject, a session, old data or everything",
+    one_of(
+        argument("--subject", metavar="TEXT", help="everything that contains this text; `-` reads stdin", group=_WHAT),
+        argument("--session", metavar="ID", type=session_id, help="everything recorded for this session"),
+        argument("--before", metavar="DATE", type=_day, help="everything older than this day, like 2026-01-31"),
+        flag("--all", "everything except the settings"),
+        required=True,
+    ),
+    *CONFIRMED,
+    examples=(
+        'holdfast purge --subject "Jane Doe" --dry-run',
+        "holdfast purge --subject - --yes < name.txt  # not in the shell's history",
+        "holdfast purge --session fix-login",
+        "holdfast purge --before 2026-01-01 --yes --json",
+    ),
+    notes="Searches every byte afterwards and exits with code 1 if anything is left. To complete an interrupted"
+    "\npurge, run the same command again. Limits: docs/retention.md.",
+    progress=True,
+)
+def purge(call: Call) -> Answer:
+    """Forget it. Exit code 1 when something is left."""
+    args, subject = call.args, call.args.subject
+    if subject == "-":
+        if not (args.yes or args.dry_run):
+            raise UsageError(
+                "Stdin cannot supply both the subject and the answer.", next_step="Pass --dry-run or --yes."
+            )
+        subject = read_text().strip()
+    call.require_person("A purge")
+
+    def purged(dry_run: bool) -> PurgeReport:
+        return call.memory.purge(
+            subject=subject, session=args.session, before=args.before, everything=args.all, dry_run=dry_run
+        )
+
+    def asked(report: PurgeReport) -> str:
+        return f"Forget {count(sum(report.counts.values()), 'thing')} permanently?"
+
+    report = _done(call, purged, asked, "Nothing was removed.")
+    table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
+    return Answer(table, lambda out: _say_purge(out, report), ok=report.dry_run or report.clean)
+
+
+def _say_purge(out: Term, report: PurgeReport) -> None:
+    _say_rest(out, report)
+    for other in report.unfinished:
+        out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
+    total = count(sum(report.counts.values()), "item")
+    if report.dry_run:
+        out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
+    elif report.clean:
+        out.say(f"{out.mark('ok')} {total} forgotten; {_searched(report)}, nothing left in holdfast's files")
+    else:
+        out.say(f"{out.mark('fail')} {total} forgotten, {count(len(report.left), 'place')} left; run the command again")
+
+
+@Command(
+    "Manage",
+    "mask secrets stored before a rule could recognise them",
+    *CONFIRMED,
+    examples=("holdfast scrub --dry-run", "holdfast scrub", "holdfast scrub --yes --json"),
+    notes="The enabled validators check everything stored as if it were being written now. Exit code 1 if"
+    "\nanything they reject is left.",
+    progress=True,
+)
+def scrub(call: Call) -> Answer:
+    """Mask secrets and personal data stored before a rule could recognise them."""
+    call.require_person("A scrub")
+    report = _done(
+        call,
+        lambda dry_run: call.memory.scrub(dry_run=dry_run),
+        lambda found: f"Mask {count(found.secrets, 'different secret')} permanently?",
+        "Nothing was masked.",
+    )
+    table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
+    return Answer(table, lambda out: _say_scrub(out, report), ok=report.dry_run or report.clean)
+
+
+def _say_scrub(out: Term, report: ScrubReport) -> None:
+    if report.rules:
+        out.say(out.table([(rule, f"{number:,}") for rule, number in report.rules.items()], head=("rule", "found")))
+    _say_rest(out, report)
+    for name in report.allowed:
+        out.say(f"{out.mark('dot')} {out.plain(name)} holds a secret that the policy allows there")
+    out.fill(f"validators: {', '.join(report.judges) or 'none (no enabled plugin validates)'}")
+    total = count(report.secrets, "different secret")
+    if report.dry_run:
+        out.say(f"{out.mark('dot')} {total} would be masked. Nothing was written.")
+    else:
+        left = "nothing" if report.clean else count(len(report.left), "place")
+        out.say(f"{out.mark('ok' if report.clean else 'fail')} {total} masked; {_searched(report)}, {left} left")
+
+
+retention = Command(
+    "Manage",
+    "remove data past its retention limit",
+    DRY_RUN,
+    examples=(
+        "holdfast retention run --dry-run", "holdfast config retention.daily 365", "holdfast retention run --json"
+    ),
+    notes="No other command removes expired data. Set the limits in `[retention]`. Data still in use is kept at any"
+    "\nage: docs/retention.md.",
+    progress=True,
+)  # fmt: skip
+
+
+@retention.action("run")
+def _run(call: Call) -> Answer:
+    report = call.memory.retention(dry_run=call.args.dry_run)
+
+    def show(out: Term) -> None:
+        _say_changed(out, report.removed, would=report.dry_run)
+        for one in report.kept:
+            out.note("dot", f"{one.name} is kept: {one.why}")
+        _say_left(out, report.failed)
+        total = count(sum(one.count for one in report.removed), "item")
+        said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
+        out.say(f"{out.mark('fail' if report.failed else 'ok')} {said}")
+
+    return Answer(unstructure(report), show, ok=not report.failed)
+
+
+def _done(call: Call, act: Callable[[bool], _Report], asked: Callable[[_Report], str], refused: str) -> _Report:
+    """The report of ``act``, which takes whether it is a dry run. Without ``--yes`` it asks the user first. Raises:
+    UsageError for another answer than yes."""
+    if not call.args.dry_run and not call.args.yes:
+        found = act(True)
+        if call.bar is not None:
+            call.bar.clear()
+        _say_changed(Term(sys.stderr), found.changed, would=True)
+        if not confirmed(asked(found)):
+            raise UsageError(refused, next_step="Answer `y`, or pass --yes.")
+    return act(call.args.dry_run)
+
+
+def _say_rest(out: Term, report: PurgeReport | ScrubReport) -> None:
+    """The changes, what could not be cleared, and the files that holdfast does not touch."""
+    _say_changed(out, report.changed, would=report.dry_run)
+    _say_left(out, report.left)
+    if report.elsewhere:
+        out.say(f"{out.mark('warn')} not touched; edit or delete these yourself:")
+    for pointer in report.elsewhere:
+        out.fill(pointer, "  ", "    ")
+
+
+def _say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
+    """Show one row per place; past a limit, only how many more there are."""
+    rows = []
+    for one in changed[:_SHOWN]:
+        verb = ("would go" if would else "removed") if one.removed else ("would change" if would else "changed")
+        rows.append((one.kind, verb if one.count == 1 else f"{one.count:,} {verb}", one.name))
+    if rows:
+        out.say(out.table(rows))
+    if len(changed) > _SHOWN:
+        out.say(f"  {out.ellipsis} and {count(len(changed) - _SHOWN, 'more place')}; --json lists them all")
+
+
+def _say_left(out: Term, left: Sequence[Left]) -> None:
+    """Show the places that could not be cleared, with their next steps."""
+    for one in left:
+        out.note("fail", f"{one.name}: {one.why}")
+        if one.next_step:
+            out.next_step(one.next_step)
+
+
+def _searched(report: PurgeReport | ScrubReport) -> str:
+    """``34 files, 12.3 kB searched``."""
+    return f"{count(report.files, 'file')}, {size(report.size)} searched"

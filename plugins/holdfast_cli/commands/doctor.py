@@ -1,0 +1,215 @@
+"""``doctor`` and ``validate`` check, and say what to do. ``plugins`` lists them. git runs ``merge-driver``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from holdfast.plugin.discovery import BACKENDS
+from holdfast.text.humanize import count
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask, confirmed
+from holdfast_cli.terminal import Cell, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast import Holdfast
+    from holdfast.models import Check
+    from holdfast_app.validation import Repair
+
+
+_STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
+
+
+@Command(
+    "Manage",
+    "check that everything works, and repair what can be repaired",
+    argument(
+        "--fix",
+        "--repair",
+        dest="repair",
+        action="store_true",
+        help="repair damaged and missing files, without losing data",
+    ),
+    examples=("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json"),
+)
+def doctor(call: Call) -> Answer:
+    """Every check. Exit code 1 when one fails."""
+    from holdfast_app.checkup.examine import examine
+
+    checks = examine(call.root, repair=call.args.repair)
+    ok = not any(c.outcome == "fail" for c in checks)
+    return Answer({"checks": checks}, lambda out: _say(out, checks), ok=ok)
+
+
+def _say(out: Term, checks: Sequence[Check]) -> None:
+    width = max(len(c.name) for c in checks)
+    indent = " " * (width + 4)
+    for check in checks:
+        message = f"{check.message} (repaired)" if check.repaired else check.message
+        out.fill(message, f"{out.mark(check.outcome.value)} {check.name.ljust(width)}  ", indent)
+        if check.next_step:
+            out.next_step(check.next_step, indent=indent)
+    failed, warned = (sum(c.outcome == outcome for c in checks) for outcome in ("fail", "warn"))
+    out.say()
+    if failed:
+        out.say(f"{out.red(count(failed, 'problem'), bold=True)} to solve")
+    else:
+        out.say(f"all works; {count(warned, 'warning')}" if warned else "no problems found")
+
+
+@Command(
+    "Manage",
+    "list plugins and backends, each with its state and the reason",
+    examples=("holdfast plugins", "holdfast plugins --json"),
+    notes="A table `[plugins.NAME]` in holdfast.toml enables a plugin. Installing it is not enough.",
+)
+def plugins(call: Call) -> Answer:
+    """Every installed or enabled plugin and backend."""
+    from holdfast_app.checkup.examine import inventory
+
+    found = inventory(call.root)
+
+    def show(out: Term) -> None:
+        rows: list[tuple[Cell, ...]] = []
+        for s in found:
+            kind, origin = "backend" if s.group == BACKENDS else "plugin", f"{s.distribution} {s.version}".strip()
+            state = (s.status, _STYLES.get(s.status, ""))
+            rows.append(((s.name, "bold"), kind, origin or "-", state, ", ".join(s.hooks) or "-"))
+        out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
+        for s in found:
+            if s.status in ("failed", "missing"):
+                out.say()
+                out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
+
+    keys = ("distribution", "version", "hooks", "status", "reason")
+    kinds = {BACKENDS: "backend"}
+    rows = [
+        {"name": s.name, "kind": kinds.get(s.group, "plugin"), **{key: getattr(s, key) for key in keys}} for s in found
+    ]
+    return Answer({"plugins": rows}, show)
+
+
+@Command(
+    "Manage",
+    "merge a memory file for git; `holdfast init --git` sets it up",
+    argument("base", metavar="BASE", help="the common ancestor; git's %%O"),
+    argument("ours", metavar="OURS", help="our version, replaced by the result; git's %%A"),
+    argument("theirs", metavar="THEIRS", help="their version; git's %%B"),
+    argument("name", metavar="NAME", help="the file's name in the repository; git's %%P"),
+    examples=("holdfast merge-driver base ours theirs .holdfast/facts.jsonl",),
+    notes="git runs this, and people rarely do. `holdfast init --git` sets it up.",
+    json=False,
+)
+def merge_driver(call: Call) -> int:
+    """Merge the files. Raises: Corrupt when a version is damaged; UsageError."""
+    import os
+
+    from holdfast.errors import Corrupt
+    from holdfast.fs import durable, safeopen
+    from holdfast_app.checkup import threeway
+    from holdfast_cli.problem import UsageError
+
+    args, name = call.args, call.args.name
+    paths = [os.path.join(os.path.realpath(os.path.dirname(p)), os.path.basename(p)) for p in (
+        args.base, args.ours, args.theirs
+    )]  # fmt: skip
+    try:
+        data = [safeopen.read(path, private=False) for path in paths]
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename!r} cannot be read: {error.strerror or error}.",
+            next_step="Pass the three files that git made; `holdfast init --git` lets git do so.",
+        ) from error
+    base, *sides = [one.decode("utf-8", "replace") for one in data]
+    problems = [
+        threeway.damage(base, text, name)
+        if text.encode() == raw
+        else f"{name} is not UTF-8 text on one side of the merge."
+        for text, raw in zip(sides, data[1:], strict=True)
+    ]
+    if not any(problems):
+        durable.replace(paths[1], threeway.merge(base, sides[0], sides[1], name).encode())
+        return 0
+    if not problems[1]:
+        durable.replace(paths[1], data[2])  # so that even `git commit -am` does not take the damaged version
+    kept = "The intact version is in the file now" if not all(problems) else "Restore the file from an earlier commit"
+    step = f"{kept}. Check it, then run `git add {name}` and `git commit`."
+    raise Corrupt(problems[0] or problems[1], next_step=step)
+
+
+@Command(
+    "Manage",
+    "check every stored document; exit code 1 for errors",
+    argument("documents", metavar="NAME", nargs="*", help="a document or its path (default: check all)"),
+    flag("--strict", "warnings count as errors"),
+    flag("--fix", "show and add missing anchors; change nothing else"),
+    flag("--yes", "with --fix: change files without asking"),
+    examples=("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix"),
+    notes="Exit code 1 when there is an error. --fix creates missing files of the three and adds missing"
+    "\nanchors at the end. It never renames, moves or removes anything.",
+)
+def validate(call: Call) -> Answer:
+    """The findings in the named documents, or in all."""
+    args, memory = call.args, call.memory
+    if args.yes and not args.fix:
+        raise UsageError("--yes goes with --fix.")
+    where = memory.store.backend.where
+    names = [_document(memory, name) for name in args.documents]
+    fixed = _fix(memory, names, yes=args.yes) if args.fix else []
+    result = memory.validate(names)
+    keys = ("line", "rule", "severity", "message", "fix")
+    rows = [{"file": where(one.name), **{key: getattr(one, key) for key in keys}} for one in result.findings]
+
+    def show(out: Term) -> None:
+        for row in rows:
+            place = f"{row['file']}:{row['line']}" if row["line"] else row["file"]
+            mark = out.mark("fail" if row["severity"] == "error" else "warn")
+            out.fill(f"{place}: {row['message']} ({row['rule']})", f"{mark} ", "    ")
+            if row["fix"]:
+                out.fill(str(row["fix"]), f"    {out.dim('next:')} ", "    ")
+        errors, warnings = len(result.errors), len(result.warnings)
+        mark = out.mark("fail" if errors else "warn" if warnings else "ok")
+        checked = count(len(result.checked), "document")
+        out.say(f"{mark} {checked} checked: {count(errors, 'error')}, {count(warnings, 'warning')}")
+
+    ok = result.ok and not (args.strict and rows)
+    return Answer({"checked": result.checked, "findings": rows, "fixed": fixed, "strict": args.strict}, show, ok=ok)
+
+
+def _document(memory: Holdfast, name: str) -> str:
+    """The document's name. Hooks and editors pass its path instead, relative to ``where``."""
+    name = name.replace("\\", "/").removeprefix("./")
+    known = {memory.store.backend.where(n): n for n in memory.store.names()}
+    prefix = memory.config.storage.path.strip("/") + "/"
+    return known.get(name, name.removeprefix(prefix))
+
+
+def _fix(memory: Holdfast, names: list[str], *, yes: bool) -> list[str]:
+    """Show the additions, ask, and write them. Returns the changed documents. Raises: UsageError."""
+    repairs = memory.repairs(names)
+    for repair in repairs:
+        _diff(Term(sys.stderr), memory, repair)
+    changes = count(len(repairs), "document")
+    if repairs and not yes and not can_ask():
+        raise UsageError(
+            f"{changes} would change, but stdin is not a terminal to ask on. Nothing was changed.",
+            next_step="Check the changes above, then add --yes.",
+        )
+    if not repairs or not (yes or confirmed(f"Add this to {changes}?")):
+        return []
+    for repair in repairs:
+        memory.apply_repair(repair)
+    return [repair.name for repair in repairs]
+
+
+def _diff(err: Term, memory: Holdfast, repair: Repair) -> None:
+    import difflib
+
+    name = memory.store.backend.where(repair.name)
+    name_of = {"surface": "daily", "name": repair.name}
+    before, after = (memory.services.gate.outgoing(text or "", **name_of) for text in (repair.before, repair.after))
+    titles = f"{name} (now)", f"{name} (fixed)"
+    err.diff("\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), *titles, lineterm="")))

@@ -1,0 +1,327 @@
+"""``dream`` distils the notes into MEMORY.md; log, undo, review. ``diff`` shows its changes, ``schedule`` plans it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from holdfast.config import resolved
+from holdfast.config.serde import unstructure
+from holdfast.text.humanize import ago, count
+from holdfast_app import upkeep
+from holdfast_app.dream.dreamlog import Status
+from holdfast_app.settings import schedulers
+from holdfast_app.view.project import Project
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import read_file
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast import Holdfast
+    from holdfast_app.config import Config
+    from holdfast_app.dream.dreamlog import DreamResult, Gone
+    from holdfast_app.dream.state_files import Proposal
+
+
+_MARKS = {
+    Status.DONE: "ok",
+    Status.UNDONE: "ok",
+    Status.REJECTED: "ok",
+    Status.PROPOSED: "warn",
+    Status.SKIPPED: "dot",
+    Status.FAILED: "fail",
+}
+_COUNTED = ("kept", "added", "merged", "replaced", "archived", "dropped", "refused")
+
+
+def run_table(result: DreamResult) -> dict[str, Any]:
+    """A run for programs."""
+    return {"ok": result.ok, **unstructure(result)}
+
+
+def counts(result: DreamResult) -> str:
+    """``3 kept, 2 added, 1 refused``."""
+    numbers = {name: len(getattr(result, name)) for name in _COUNTED}
+    return ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+
+
+#: Lists of a run's lines: attribute, label, mark, style.
+GONE: Final = (
+    ("merged", "merged into other lines", "~", "cyan"),
+    ("replaced", "replaced by newer statements", ">", "cyan"),
+    ("archived", "moved to the archive", "=", "cyan"),
+    ("dropped", "dropped", "-", "yellow"),
+    ("refused", "refused, because the notes do not say it", "x", "red"),
+)
+
+
+def show_run(out: Term, result: DreamResult) -> None:
+    """Show a run's changes, line by line."""
+    status = str(result.status) + (f" by {result.plugin}" if result.plugin else "")
+    out.note(_MARKS.get(result.status, "dot"), ": ".join(filter(None, (f"dream {status}", counts(result)))))
+    if result.reason:
+        out.fill(result.reason)
+    show_new(out, result)
+    for name, _, mark, style in GONE:
+        show_gone(out, getattr(result, name), mark, style)
+    for warning in result.warnings:
+        out.note("warn", warning, indent="  ")
+    if result.diary:
+        out.say(f"  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
+    if result.next_step:
+        out.next_step(result.next_step)
+
+
+def show_new(out: Term, result: DreamResult) -> None:
+    """Show the new lines with their sources."""
+    for line in result.lines:
+        if not line.kept:
+            out.fill(line.text, f"  {out.style('+', 'green')} ", "    ")
+            if line.sources:
+                out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
+
+
+def show_gone(out: Term, gone: Sequence[Gone], mark: str, style: str) -> None:
+    """Show a list of a run."""
+    for one in gone:
+        out.fill(one.text, f"  {out.style(mark, style)} ", "    ")
+        if one.reason:
+            out.fill(one.reason, "    ")
+
+
+def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
+    """Show every run on a line, newest last."""
+    rows = [
+        (
+            out.mark_cell(_MARKS.get(run.status, "dot")),
+            f"{run.at:%Y-%m-%d %H:%M}",
+            str(run.status) + (" (trial)" if run.dry_run else ""),
+            run.plugin or "-",
+            counts(run) + (f" ({run.reason})" if run.reason and counts(run) else run.reason),
+        )
+        for run in runs
+    ]
+    if not rows:
+        out.say(f"{out.mark('dot')} no dream yet; `holdfast dream` is the first")
+        return
+    out.say(out.table(rows, head=("", "at", "what", "by", "outcome")))
+    out.say(f"\n  {count(len(rows), 'run')}, the last {ago(runs[-1].at, now)}")
+
+
+@Command(
+    "Consolidate",
+    "distil the daily notes into MEMORY.md, checked line by line; log, undo, review",
+    argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject|edit]"),
+    argument("--lookback-days", metavar="N", help="days of notes to read, including today"),
+    flag("--dry-run", "only show the diff; write only the run's record"),
+    flag("--if-due", "for schedules: skip after a recent dream, and store yesterday's report"),
+    flag("--force", "dream of the same notes again, and allow large losses"),
+    flag("--undo", "restore MEMORY.md from before the last dream or undo"),
+    flag("--log", "list every run, including skipped and failed ones"),
+    argument("--from", dest="file", metavar="FILE", help="new text for `review edit`, instead of $EDITOR"),
+    examples=(
+        "holdfast dream --dry-run",
+        "holdfast dream --lookback-days 7",
+        "holdfast dream --undo",
+        "holdfast dream --log --json",
+        "holdfast dream review accept",
+    ),
+    notes="Exit code 1 when the dream failed; MEMORY.md is then unchanged. A skipped run is not a failure.",
+    progress=True,
+)
+def dream(call: Call) -> Answer:
+    """Dream, or show or undo a dream."""
+    args = call.args
+    if args.words:
+        return _review(call)
+    if args.log:
+        runs = call.memory.dreams()
+        table = {"runs": [run_table(one) for one in runs]}
+        return Answer(table, lambda out: show_log(out, runs, call.memory.services.now()))
+    days = ... if args.lookback_days is None else _days(args.lookback_days)
+    memory = call.memory
+    if args.undo:
+        result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
+    else:
+        if not args.dry_run:
+            memory.extract_turns()
+        result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
+        if args.if_due and not args.dry_run:
+            _report(memory)
+    lacks = upkeep.lacks_model(memory.services)
+    return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
+
+
+def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answer:
+    def show(out: Term) -> None:
+        show_run(out, result)
+        if diff:
+            out.diff(result.diff, indent="  ")
+        if step:
+            out.next_step(step)
+
+    return Answer(run_table(result), show, ok=result.ok)
+
+
+def _report(memory: Holdfast) -> None:
+    """Store the previous day's report in a nightly run. The dream's result does not depend on it."""
+    from holdfast.errors import HoldfastError
+    from holdfast_cli.problem import show_error
+
+    try:
+        memory.store_report()
+    except HoldfastError as error:
+        show_error(error, as_json=False)
+
+
+def _days(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(
+            f"--lookback-days takes a whole number from 0 up, not {text!a}.",
+            next_step="Write it like `--lookback-days 3`.",
+        )
+    return int(text)
+
+
+def _review(call: Call) -> Answer:
+    from holdfast_app.dream import review
+
+    words = call.args.words
+    what = " ".join(words[1:])
+    if words[0] != "review" or what not in ("", "accept", "reject", "edit"):
+        raise UsageError(
+            f"`holdfast dream` does not know {' '.join(words)!a}.",
+            next_step="Use `holdfast dream review`, with accept, reject or edit after it to decide.",
+        )
+    if what and call.args.dry_run:
+        raise UsageError("`holdfast dream review` has no dry run.", next_step="Run it alone to see the waiting dream.")
+    services = call.memory.services
+    if what in ("accept", "reject"):
+        return _answer(review.accept(services) if what == "accept" else review.reject(services))
+    found = review.waiting(services)
+    if what == "edit":
+        file = call.args.file
+        found = review.edit(services, _edited(found) if file is None else read_file(file))
+    return _answer(found.result, diff=True, step="holdfast dream review accept, reject or edit")
+
+
+def _edited(found: Proposal) -> str:
+    """The proposal's text after the user edited it."""
+    import os
+    import shlex
+    import subprocess
+    import tempfile
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UsageError("No editor is set.", next_step="Set $EDITOR, or pass the text with `--from FILE`.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "MEMORY.md")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(found.text)
+        done = subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the user's own editor
+        if done.returncode != 0:
+            raise UsageError(f"The editor ended with exit code {done.returncode}; nothing was changed.")
+        return read_file(path)
+
+
+schedule = Command(
+    "Consolidate",
+    "dream at a fixed time with the system's scheduler, as well as when it is due",
+    argument(
+        "--with", dest="kind", choices=[str(kind) for kind in schedulers.Kind], help="scheduler (default: detected)"
+    ),
+    flag("--print", "show the setup without installing it"),
+    examples=("holdfast schedule install --print", "holdfast schedule install", "holdfast schedule status"),
+    notes="It runs `holdfast dream --if-due` once a day, at the time of `[dream] at`, without a holdfast daemon."
+    "\nThe run also stores the previous day's report.",
+)
+
+
+@schedule.action("status")
+@schedule.action("remove")
+@schedule.action("install")
+def _planned(call: Call) -> Answer:
+    """Do it, or with --print only show the plan."""
+    action = call.args.action
+    kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
+    at = cast("Config", resolved.load(call.root)).dream.at
+    plan = schedulers.plan(kind, call.root, at=at)
+    installed, said = False, f"no nightly dream is set up ({kind})"
+    if action == "remove" and not call.args.print:
+        said = "the nightly dream was removed" if schedulers.remove(plan) else "there was no nightly dream"
+    elif not call.args.print and (action == "install" or schedulers.is_installed(plan)):
+        if action == "install":
+            schedulers.install(plan)
+        installed, said = True, f"the dream runs daily at {at} ({kind}, {plan.name})"
+
+    def show(out: Term) -> None:
+        if call.args.print:
+            out.exact(str(plan))
+        else:
+            out.note("ok" if installed else "dot", said)
+
+    return Answer({"kind": kind, "name": plan.name, "at": at, "installed": installed, "plan": str(plan)}, show)
+
+
+@Command(
+    "Inspect",
+    "list the changes that the last dream, or a given night's, made to MEMORY.md",
+    argument("night", nargs="?", metavar="NIGHT", help="a date, or how many changes back: 1 is the last (default)"),
+    examples=("holdfast diff", "holdfast diff 2", "holdfast diff 2026-11-02 --json"),
+    notes="Nights that changed nothing do not count. `holdfast dream --log` lists every run, "
+    "and `holdfast dream --undo` undoes the last one.",
+)
+def diff(call: Call) -> Answer:
+    """One run's changes."""
+    memory, out = call.memory, call.out
+    runs = [one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE]
+    changed = [one for one in runs if one.diff.strip()]
+    if not changed:
+        why = "has changed anything yet" if runs else "has run yet"
+        step = f"  {out.dim('next:')} holdfast dream --dry-run shows what one would change"
+        return Answer({"run": None}, f"{out.mark('dot')} No dream {why}.\n{step}")
+    result = Project(memory).masked_run(_chosen(changed, call.args.night, memory))
+    return Answer({"run": result}, lambda out: _show_diff(out, result, memory))
+
+
+def _show_diff(out: Term, result: DreamResult, memory: Holdfast) -> None:
+    at = result.at.astimezone(memory.config.tz)
+    said = f"{ago(result.at, memory.services.now())}, by {result.plugin}"
+    out.say(f"{out.bold(f'Dream of {at:%Y-%m-%d %H:%M}')}  {out.dim(said)}\n")
+    if result.lines:
+        kept = sum(line.kept for line in result.lines)
+        out.say(f"  {len(result.lines) - kept or 'nothing'} new, {kept} kept")
+        show_new(out, result)
+    else:  # an older run's record
+        out.diff(result.diff, indent="  ")
+    for name, label, mark, style in GONE:
+        gone = getattr(result, name)
+        if gone:
+            out.say(f"\n  {len(gone)} {label}")
+            show_gone(out, gone, mark, style)
+    if result.diary:
+        out.say(f"\n  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
+
+
+def _chosen(changed: Sequence[DreamResult], night: str | None, memory: Holdfast) -> DreamResult:
+    """The run that ``night`` names. Raises: UsageError."""
+    if night is None:
+        return changed[-1]
+    most = len(changed)
+    if night.isascii() and night.isdigit():
+        if 1 <= int(night) <= most:
+            return changed[-int(night)]
+        raise UsageError(
+            f"Only {count(most, 'dream')} changed anything.",
+            next_step=f"Use a number from 1 to {most}." if most > 1 else "See it with `holdfast diff`.",
+        )
+    days = {f"{one.at.astimezone(memory.config.tz):%Y-%m-%d}": one for one in changed}
+    if night in days:
+        return days[night]
+    raise UsageError(
+        f"No dream of {night!a} changed anything.", next_step=f"Name a night with changes, like {[*days][-1]}."
+    )

@@ -1,0 +1,251 @@
+"""``holdfast facts``: look through the stored facts, change them, let them go, carry them elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.config.serde import fact_out
+from holdfast.errors import HoldfastError
+from holdfast.storage import snapshot
+from holdfast.text.humanize import ago, count
+from holdfast.text.plain import json_safe
+from holdfast_app.facts.store import origins
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
+from holdfast_cli.command import Answer, Call, Command, argument, positive
+from holdfast_cli.commands.remember import confidence, kind
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import read_file, text_of
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast import Holdfast
+    from holdfast.models import Fact
+    from holdfast_app.facts.store.factfile import ImportReport
+
+
+#: Bad rows that a person is shown; ``--json`` lists all.
+_SHOWN: Final = 20
+
+
+class RowsLeftOut(HoldfastError):
+    """Some rows of the file could not be stored. The others are stored."""
+
+
+facts = Command(
+    "Manage",
+    "list, show, edit, forget, import and export facts, and show the log of removed facts",
+    argument("--order", choices=("created", "confidence"), default="created", help="created, confidence", group="list"),
+    argument("--limit", metavar="N", type=positive, help="maximum number of facts to list", group="list"),
+    argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded", group="list"),
+    argument(
+        "--category", metavar="NAME", help="list: only this category. edit: the new category", group="list and edit"
+    ),
+    argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin", group="edit"),
+    argument("--confidence", metavar="N", type=confidence, help="the fact's confidence, 0.0 to 1.0", group="edit"),
+    examples=(
+        "holdfast facts --order confidence --limit 20",
+        "holdfast facts edit fact_0a1b2c3d --confidence 1.0",
+        "holdfast facts forget fact_0a1b2c3d",
+        "holdfast facts conflicts",
+        "holdfast facts keep fact_0a1b2c3d",
+        "holdfast facts export > facts.jsonl",
+        "holdfast facts import facts.jsonl",
+        "holdfast facts log",
+    ),
+    notes="As FILE, `-` is stdin.",
+    caution=True,
+    progress=True,
+)
+
+
+@facts.action("list", "order", "limit", "by", "category", default=True)
+def _list(call: Call) -> Answer:
+    memory, args = call.memory, call.args
+    with snapshot():  # a single round trip to a server
+        found = memory.facts.list(order=args.order, limit=None if args.by else args.limit, category=args.category)
+        if args.by:
+            wanted = args.by.casefold()
+            found = [f for f in found if wanted in origins.of(f.source).casefold()][: args.limit]
+        found = memory.facts.shown(found)
+        total = memory.facts.count()
+        _say_provenance(memory)
+
+    def show(out: Term) -> None:
+        if not found:
+            nothing = 'No fact is stored yet. `holdfast remember "..."` stores one.'
+            out.say("No stored fact matches." if total else nothing)
+            return
+        signed = any(origins.of(f.source) for f in found)
+        rows = []
+        for f in found:
+            by = ((origins.of(f.source), "dim"),) if signed else ()
+            rows.append((f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content))
+        out.say(out.table(rows, right=(2,)))
+        most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts"
+        out.say(out.dim(f"  {most}" if len(found) == total else f"  {len(found):,} shown, {most} stored"))
+
+    return Answer({"count": total, "facts": [_row(f) for f in found]}, show)
+
+
+def _row(fact: Fact) -> dict[str, object]:
+    """A fact for ``--json``, with its origin if recorded."""
+    by = origins.of(fact.source)
+    return {**fact_out(fact), **({"by": by} if by else {})}
+
+
+def _say_provenance(memory: Holdfast) -> None:
+    """A line on stderr for facts that agents are not given."""
+    if withheld := sentence({}, facts=len(memory.store.withheld_facts())):
+        Term(sys.stderr).note("warn", f"{withheld} {NEXT_STEP}")
+
+
+@facts.action("show ID ...")
+def _show(call: Call) -> Answer:
+    memory = call.memory
+    found = memory.facts.shown([memory.facts.get(name) for name in call.names])
+    _say_provenance(memory)
+    return Answer({"facts": [fact_out(f) for f in found]}, lambda out: _print(out, found, memory))
+
+
+def _print(out: Term, found: Iterable[Fact], memory: Holdfast) -> None:
+    for fact in found:
+        out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
+        out.fill(fact.content)
+        said_in, by = origins.unsigned(fact.source), origins.of(fact.source)
+        source = (f", from {out.plain(said_in)}" if said_in else "") + (f", by {out.plain(by)}" if by else "")
+        out.say(out.dim(f"  stored {ago(fact.created_at, memory.services.now())}{source}"))
+
+
+@facts.action("edit ID", "content", "category", "confidence")
+def _edit(call: Call) -> Answer:
+    args, memory = call.args, call.memory
+    if args.content is None and args.category is None and args.confidence is None:
+        raise UsageError(
+            "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
+        )
+    content = None if args.content is None else text_of(args.content)
+    fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
+    found = memory.facts.shown([fact])
+
+    def show(out: Term) -> None:
+        out.say(f"{out.mark('ok')} changed")
+        _print(out, found, memory)
+
+    return Answer({"fact": fact_out(found[0])}, show)
+
+
+@facts.action("forget ID ...")
+def _forget(call: Call) -> Answer:
+    memory = call.memory
+    for name in call.names:  # all of them are known before the first one goes
+        memory.facts.get(name)
+    gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(call.names)])
+    out = call.out
+    said = [f"{out.mark('ok')} forgotten: {out.bold(f.id)}  {out.dim(out.clip(f.content, 60))}" for f in gone]
+    return Answer({"forgotten": [f.id for f in gone]}, "\n".join(said), error=_leave_nothing(memory))
+
+
+@facts.action("conflicts")
+def _conflicts(call: Call) -> Answer:
+    memory = call.memory
+    found = [memory.facts.shown(one.facts) for one in memory.facts.conflicts()]
+    _say_provenance(memory)
+
+    def show(out: Term) -> None:
+        for disputed in found:
+            _print(out, disputed, memory)
+            out.say()
+        if found:
+            out.fill("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.")
+        else:
+            out.say("No two machines disagree on a fact.")
+
+    return Answer({"conflicts": [[_row(fact) for fact in disputed] for disputed in found]}, show)
+
+
+@facts.action("keep ID")
+def _keep(call: Call) -> Answer:
+    kept, out, memory = call.names[0], call.out, call.memory
+    gone = memory.facts.shown(memory.facts.keep(kept))
+    said = [f"{out.mark('ok')} kept: {out.bold(out.plain(kept))}"]
+    said += [f"  replaced: {fact.id}  {out.dim(out.clip(fact.content, 60))}" for fact in gone]
+    table = {"kept": kept, "replaced": [_row(fact) for fact in gone]}
+    return Answer(table, "\n".join(said), error=_leave_nothing(memory))
+
+
+def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
+    """Make the backend remove deleted content from its files. Returns the error when it cannot do that now."""
+    try:
+        memory.services.store.backend.compact()
+    except HoldfastError as error:
+        error.message = f"The facts are forgotten, but their text is still in the store's files: {error.message}"
+        error.next_step = f"{error.next_step} Then `holdfast scrub` clears the files.".lstrip()
+        return error
+    return None
+
+
+@facts.action("import FILE")
+def _import(call: Call) -> Answer:
+    """Store rows from a file. Exit code 1 when rows were skipped."""
+    from holdfast_app.facts.store.factfile import read_rows
+
+    name, memory = call.names[0], call.memory
+    rows = list(read_rows(read_file(name), name))
+    report = memory.facts.import_(rows)
+    problem = None
+    if report.bad:
+        problem = RowsLeftOut(
+            f"{len(report.bad):,} of {count(len(rows), 'row')} {'was' if len(report.bad) == 1 else 'were'} left out.",
+            next_step="Correct them, then import the file again. Facts already stored count as known.",
+        )
+    table: dict[str, Any] = {key: getattr(report, key) for key in ("added", "duplicates", "evicted")}
+    table["bad"] = [{"row": row.number, "why": row.why} for row in report.bad]
+    what = "Standard input" if name == "-" else call.out.plain(name)
+    nothing = f"{call.out.mark('dot')} {what} holds no facts, so nothing was imported"
+    return Answer(table, (lambda out: _say_imported(out, report)) if rows else nothing, error=problem)
+
+
+def _say_imported(out: Term, report: ImportReport) -> None:
+    known = f", {report.duplicates:,} known already" if report.duplicates else ""
+    left = f", {report.evicted:,} evicted because the store was full" if report.evicted else ""
+    out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
+    for row in report.bad[:_SHOWN]:
+        out.fill(row.why, f"  {out.mark('fail')} row {row.number}: ", "      ")
+    if len(report.bad) > _SHOWN:
+        out.say(f"    and {len(report.bad) - _SHOWN:,} more; `--json` lists all")
+
+
+@facts.action("export")
+def _export(call: Call) -> Answer:
+    import json
+
+    rows = call.memory.facts.export()
+
+    def show(out: Term) -> None:
+        for row in rows:
+            out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
+
+    return Answer({"facts": list(rows) if call.json else []}, show)
+
+
+@facts.action("log")
+def _log(call: Call) -> Answer:
+    from attrs import evolve
+
+    memory = call.memory
+    entries = list(memory.facts.trail.entries())
+    masked = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
+    entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, masked, strict=True)]
+
+    def show(out: Term) -> None:
+        rows = []
+        for e in entries:
+            why = f"{e.why}, for {e.by}" if e.by else e.why
+            what = f"{why}: {e.content}" if e.content else why
+            rows.append(((ago(e.at, memory.services.now()), "dim"), e.event, e.id, what))
+        out.say(out.table(rows) or "No fact has left the store or was changed.")
+
+    return Answer({"events": entries}, show)

@@ -1,0 +1,223 @@
+"""``holdfast load``, ``show`` and ``report``: memory as agents and people read it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import Corrupt, NotFound, PluginNotFound, Unavailable
+from holdfast.text.humanize import count, nearest, size
+from holdfast_app.trust.provenance import NEXT_STEP, sentence
+from holdfast_cli import state
+from holdfast_cli.command import Answer, Call, Command, argument, flag, positive, session_id
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from holdfast import Holdfast
+    from holdfast.storage import Document
+    from holdfast_app.brief.brief import Brief
+    from holdfast_app.report.report import Line
+
+
+_KEYS = (
+    "objective", "next_step", "blockers", "work", "unsafe", "facts", "memory", "user", "files", "notes", "pointers",
+    "withheld", "damaged",
+)  # fmt: skip
+
+
+@Command(
+    "Resume and search",
+    "print an agent's brief for resuming work, from files alone",
+    argument("--max-chars", metavar="N", type=positive, help="maximum characters (default: no limit)"),
+    argument(
+        "--session", metavar="ID", type=session_id, help="the session that reads the brief; its own work comes first"
+    ),
+    examples=("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json"),
+    notes="It needs only files, and no transcript, pasted context or provider that remembers."
+    "\nIf the memory's server does not answer, it shows the part on this machine and exits with 3.",
+)
+def load(call: Call) -> Answer:
+    """The brief. Exit code 1 when a document is damaged."""
+    memory = call.memory
+    try:
+        brief = memory.load(max_chars=call.args.max_chars, session=call.args.session or "")
+    except Unavailable as error:
+        if not memory.services.is_remote:
+            raise
+        return _without_store(call, error)
+    if not str(brief):
+        raise UsageError(
+            f"A brief does not fit into {call.args.max_chars} characters.",
+            next_step="Allow more, such as --max-chars 4000.",
+        )
+    return Answer(as_table(brief), lambda out: out.exact(f"{brief}\n"), ok=not brief.damaged)
+
+
+def _without_store(call: Call, error: Unavailable) -> Answer:
+    """The part that is on this machine: flushes kept for the server, and the last brief read from it."""
+    try:
+        spool = call.memory.services.spool
+    except PluginNotFound:
+        raise error from None
+    kept = spool.last_brief()
+    copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
+    parts = [spool.sentence, spool.text(), state.copy_age(kept, call.memory.services.now()), kept.text if kept else ""]
+    return Answer(
+        {"spooled": state.kept_table(spool.items()), "copy": copy, "text": spool.text()},
+        lambda out: out.exact("\n\n".join(filter(None, parts)) + "\n"),
+        error=error,
+    )
+
+
+def as_table(brief: Brief) -> dict[str, Any]:
+    """The brief for programs."""
+    table = {key: getattr(brief, key) for key in _KEYS}
+    table["unsafe"] = [
+        {"session": m.session, "error": m.error, "next_step": m.next_step, "at": m.at} for m in brief.unsafe
+    ]
+    for name in ("files", "notes"):
+        table[name] = [{"name": one, "text": text} for one, text in getattr(brief, name)]
+    table["damaged"] = [{"name": d.name, "message": d.message, "next_step": d.next_step} for d in brief.damaged]
+    return {**table, "text": str(brief)}
+
+
+@Command(
+    "Resume and search",
+    "print stored documents, or list them",
+    argument("documents", metavar="NAME", nargs="*", help="a document to print (default: list all)"),
+    flag("--raw", "print as stored: unmasked, and into a file byte for byte"),
+    examples=("holdfast show", "holdfast show MEMORY.md", "holdfast show --raw MEMORY.md USER.md > both.md"),
+    notes="Secrets are masked, and control characters are shown as escapes like \\x1b. --raw does neither, but a"
+    "\nterminal still gets escapes.",
+)
+def show(call: Call) -> Answer:
+    """The named documents, or a row for each one."""
+    memory, raw = call.memory, call.args.raw
+    documents = [_read(memory, name) for name in call.args.documents or memory.store.names()]
+    rows = [_document_row(memory, document) for document in documents]
+    if not call.args.documents:
+        return Answer({"documents": rows}, lambda out: _list(out, rows))
+    if not raw:
+        documents = [memory.services.shown(document) for document in documents]
+        rows = [_document_row(memory, document) for document in documents]
+    err = Term(sys.stderr)
+    if withheld := {str(row["name"]): int(str(row["withheld"])) for row in rows if row["withheld"]}:
+        err.note("warn", f"{sentence(withheld, names=True)} {NEXT_STEP}")
+        err.stream.flush()
+    table = [{**row, "text": document.text} for row, document in zip(rows, documents, strict=True)]
+    return Answer({"documents": table}, lambda out: _print(out, err, documents, raw=raw))
+
+
+def _print(out: Term, err: Term, documents: Sequence[Document], *, raw: bool) -> None:
+    for document in documents:
+        if len(documents) > 1:
+            err.say(err.dim(f"== {document.name}"))
+            err.stream.flush()
+        (out.raw if raw else out.exact)(document.text)
+
+
+def _list(out: Term, rows: Sequence[dict[str, object]]) -> None:
+    cells = []
+    for row in rows:
+        withheld = int(str(row["withheld"]))
+        note = f"{row['surface']}, {count(withheld, 'passage')} withheld from agents" if withheld else row["surface"]
+        cells.append((str(row["name"]), size(int(str(row["size"]))), (str(note), "dim")))
+    out.say(out.table(cells, right=(1,)) or "Nothing is stored yet. `holdfast flush` writes the first documents.")
+
+
+def _read(memory: Holdfast, name: str) -> Document:
+    """Raises: NotFound, also for a folder; as the store."""
+    try:
+        if document := memory.store.read(name):
+            return document
+    except Corrupt:
+        _refuse_folder(memory, name)
+        raise
+    _refuse_folder(memory, name)
+    near = nearest(name, memory.store.names())
+    step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
+    raise NotFound(f"There is no document {name!r}.", next_step=step)
+
+
+def _refuse_folder(memory: Holdfast, name: str) -> None:
+    """Raises: NotFound when documents are below ``name``."""
+    folder = f"{name.rstrip('/')}/"
+    inside = [one for one in memory.store.names() if one.startswith(folder)]
+    if inside:
+        raise NotFound(
+            f"{name!r} is a folder with {count(len(inside), 'document')}.",
+            next_step=f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all.",
+        )
+
+
+def _document_row(memory: Holdfast, document: Document) -> dict[str, object]:
+    return {
+        "name": document.name,
+        "surface": str(memory.services.layout.surface_of(document.name) or "other"),
+        "size": len(document.text.encode("utf-8")),
+        "revision": document.revision,
+        "withheld": memory.store.withheld_in(document.name),
+    }
+
+
+@Command(
+    "Resume and search",
+    "print the operator's report: events, blockers and needs",
+    argument("--days", metavar="N", type=positive, help="number of days to cover, including today (default 1)"),
+    flag("--morning", "cover yesterday and the night, with forge activity"),
+    flag("--write", "also store the report as today's"),
+    flag("--paths", "show the source after every line"),
+    examples=("holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --write"),
+    notes="The nightly run of `holdfast schedule` stores the previous day's report.",
+)
+def report(call: Call) -> Answer:
+    """The requested days' report."""
+    from holdfast_app.report.report import write
+
+    args, memory = call.args, call.memory
+    if args.morning and args.days:
+        raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")
+    if args.write and (args.morning or (args.days or 1) > 1):
+        raise UsageError("A stored report covers one day.", next_step="Leave out --morning and --days, or --write.")
+    remarks: Iterable[str] = ()
+    extra: dict[str, Any] = {}
+    if args.morning:
+        morning = memory.morning()
+        made, sections, remarks = morning.report, morning.sections, morning.remarks
+        text = morning.markdown(paths=args.paths)
+        extra = {"since": morning.since.isoformat(), "remarks": remarks}
+    else:
+        made = memory.report(days=args.days or 1)
+        text, sections = made.markdown(paths=args.paths), made.sections
+    if args.write:
+        extra["written"] = write(memory.services, made).name
+    tables = {
+        title.lower().replace(" ", "_"): [{"text": line.text, "pointer": line.pointer} for line in lines]
+        for title, lines in sections.items()
+    }
+    days = {"first_day": made.first_day.isoformat(), "last_day": made.last_day.isoformat()}
+    return Answer({**days, **tables, **extra}, lambda out: _show_report(out, text, sections, remarks, paths=args.paths))
+
+
+def _show_report(
+    out: Term, text: str, sections: Mapping[str, tuple[Line, ...]], remarks: Iterable[str], *, paths: bool
+) -> None:
+    if not out.is_tty:
+        out.exact(text)
+        return
+    out.say(out.bold(text.split("\n", 1)[0].lstrip("# ")))
+    for section, lines in sections.items():
+        out.say(f"\n{out.style(section, 'bold', 'cyan')}")
+        for at, line in enumerate(lines):
+            out.note("dot", line.text, indent="  ")
+            last_of_source = paths or at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
+            if line.pointer and last_of_source:
+                out.say(f"    {out.dim(out.clip(line.pointer, out.width - 4))}")
+        if not lines:
+            out.say(f"  {out.dim('nothing')}")
+    for remark in remarks:
+        out.say()
+        out.note("warn", remark)

@@ -1,0 +1,218 @@
+"""``remember`` stores one fact, ``extract`` finds facts in a conversation, ``prompt`` prints them as a block."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from holdfast.storage import snapshot
+from holdfast.text.humanize import ago, count, some
+from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import text_of
+from holdfast_cli.terminal import Cell, Term
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.models import AddResult, Fact
+    from holdfast_app.facts.extraction.extract import ExtractResult, Judged
+    from holdfast_app.facts.extraction.queue import GivenUp
+
+
+def confidence(text: str) -> float:
+    """A confidence from the command line. Raises: UsageError."""
+    from holdfast_app.facts.store.checks import check_confidence
+
+    try:
+        return check_confidence(float(text))
+    except ValueError:
+        raise UsageError(f"--confidence takes a number from 0.0 to 1.0, not {ascii(text)[:40]}.") from None
+
+
+@Command(
+    "Save",
+    "store one fact",
+    argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin"),
+    argument(
+        "--category",
+        metavar="NAME",
+        default=DEFAULT_CATEGORY,
+        help=f"{', '.join(CATEGORIES[:-1])} or {CATEGORIES[-1]} (default: {DEFAULT_CATEGORY})",
+    ),
+    argument(
+        "--confidence",
+        metavar="N",
+        type=confidence,
+        default=DEFAULT_CONFIDENCE,
+        help=f"the fact's confidence, 0.0 to 1.0 (default: {DEFAULT_CONFIDENCE})",
+    ),
+    argument("--source", metavar="TEXT", default="", help="the fact's origin"),
+    examples=(
+        'holdfast remember "Prefers tabs" --category preference --confidence 0.9',
+        "git log -1 --format=%s | holdfast remember - --source git",
+    ),
+    caution=True,
+)
+def remember(call: Call) -> Answer:
+    """Store it. Exit code 1 when it was not stored and is not known either."""
+    from holdfast.models import AddOutcome
+
+    args, memory = call.args, call.memory
+    result = memory.facts.remember(text_of(args.content), args.category, args.confidence, args.source)
+    if result.fact is not None:
+        from attrs import evolve
+
+        result = evolve(result, fact=memory.facts.shown([result.fact])[0])
+
+    def show(out: Term) -> None:
+        if result.fact is None:
+            out.say(f"{out.mark('fail')} not stored: {out.plain(result.reason)}")
+        else:
+            added = result.outcome is AddOutcome.ADDED
+            said = f"{out.mark('ok')} remembered" if added else f"{out.mark('dot')} known already"
+            out.say(f"{said} as {out.bold(result.fact.id)}  {out.dim(kind(result.fact))}")
+        if result.replaced:
+            out.say(f"  it replaces {some(result.replaced)}; `holdfast facts log` has the content")
+        if result.evicted:
+            out.say(f"  the store was full. Evicted: {some(result.evicted)}")
+
+    return Answer(outcome_table(result), show, ok=result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE))
+
+
+def kind(fact: Fact) -> str:
+    """Category and confidence, as a prompt shows them."""
+    return f"{fact.category} | {fact.confidence:.2f}"
+
+
+def outcome_table(result: AddResult) -> dict[str, object]:
+    """The outcome of storing a fact, as JSON data."""
+    from holdfast.config.serde import fact_out
+
+    keys = ("outcome", "fact", "duplicate_of", "evicted", "reason", "replaced")
+    return {key: getattr(result, key) for key in keys} | {"fact": fact_out(result.fact) if result.fact else None}
+
+
+@Command(
+    "Resume and search",
+    "print the profile and facts as a block for a system prompt",
+    argument("--max-tokens", metavar="N", type=positive, help="the budget (default: 2000, or as configured)"),
+    flag("--fenced", "mark it as recalled data, with < > & escaped"),
+    examples=("holdfast prompt --max-tokens 2000", "holdfast prompt --fenced --json"),
+)
+def prompt(call: Call) -> Answer:
+    """The block."""
+    from holdfast_app.facts.counters import counter
+
+    memory = call.memory
+    with snapshot():  # one round trip
+        text = memory.prompt(call.args.max_tokens, fenced=call.args.fenced)
+        settled = memory.config.prompt
+        shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
+        left_out = memory.facts.count() - shown
+    budget = settled.max_tokens if call.args.max_tokens is None else call.args.max_tokens
+
+    def show(out: Term) -> None:
+        if text:
+            out.exact(text + "\n")
+        elif out.is_tty and not left_out:
+            out.say("There is nothing to put into a prompt yet.")
+        if left_out and not shown:
+            Term(sys.stderr).note(
+                "warn",
+                f"The block has no fact, because the strongest of {left_out:,} exceeds the {budget:,} tokens, or a"
+                " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it.",
+            )
+
+    tokens = counter(settled.counter)(text) if call.json else 0
+    table = {"text": text, "tokens": tokens, "max_tokens": budget, "facts": shown, "left_out": left_out}
+    return Answer(table, show)
+
+
+_MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
+
+
+@Command(
+    "Save",
+    "extract facts from a recorded conversation",
+    argument("--transcript", metavar="FILE", help="a client's recorded session, or a list of messages"),
+    flag("--queued", "retry turns whose extraction failed"),
+    flag("--turns", "extract the ended turns of every session not yet extracted"),
+    flag("--log", "list the abandoned turns (they are not retried), with the reasons"),
+    examples=("holdfast extract --transcript session.jsonl", "holdfast extract --queued", "holdfast extract --log"),
+    notes="Calls the enabled plugins with on_extract, after redaction. Nothing is journalled.",
+    progress=True,
+)
+def extract(call: Call) -> Answer:
+    """Extract from the requested sources. Exit code 1 when a plugin failed."""
+    from holdfast_app.facts.extraction.extract import ExtractResult
+
+    args = call.args
+    if args.log and (args.transcript or args.queued or args.turns):
+        raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
+    if not (args.transcript or args.queued or args.turns or args.log):
+        raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
+    memory = call.memory
+    if args.log:
+        return _log(memory)
+    result = ExtractResult()
+    if args.transcript:
+        transcript = memory.read_transcript(args.transcript)
+        result += memory.extract(transcript.messages, source=transcript.session_id)
+    if args.turns:
+        result += memory.extract_turns()
+    if args.queued:
+        result += memory.extract_queued()
+    failed = bool(result.failures or result.given_up)
+    idle = not args.transcript and not failed and not result.retried
+    text = "Nothing waits to be extracted." if idle else lambda out: _say_extracted(out, result)
+    return Answer(_extracted_table(result), text, ok=not failed)
+
+
+def _say_extracted(out: Term, result: ExtractResult) -> None:
+    if result.judged:
+        out.say(out.table([_row(out, judged) for judged in result.judged]))
+        rest = len(result.judged) - len(result.added)
+        out.say(f"{count(len(result.added), 'fact')} added{f', {rest:,} not stored' if rest else ''}.")
+    elif not result.failures and not result.given_up:
+        out.say("Nothing was proposed.")
+    if result.profile:
+        out.say("The profile was updated.")
+    if result.evicted:
+        out.say(f"The store was full. Evicted: {some(result.evicted)}")
+    for failure in result.failures:
+        out.note("fail", failure)
+    for gone in result.given_up:
+        error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
+        out.note("fail", f"given up: {_sentence(gone)} {error}")
+    if result.queued:
+        out.say("Failed turns will be retried. `holdfast extract --queued` retries them now.")
+    if result.given_up:
+        out.say("Abandoned turns are not retried. `holdfast extract --log` lists them.")
+
+
+def _sentence(gone: GivenUp) -> str:
+    turns = count(gone.turns, "turn") + (f" of {gone.source}" if gone.source else "")
+    reader = f" for {', '.join(gone.plugins)}" if gone.plugins else ""
+    return f"{turns}{reader}, tried {count(gone.attempts, 'time')}; {gone.why}."
+
+
+def _log(memory: Holdfast) -> Answer:
+    entries, now = memory.turns_given_up(), memory.services.now()
+    rows = [((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]
+    return Answer({"given_up": entries}, lambda out: out.say(out.table(rows) or "No turn was abandoned."))
+
+
+def _row(out: Term, judged: Judged) -> tuple[Cell, ...]:
+    result, candidate = judged.result, judged.candidate
+    what = f"duplicate of {result.duplicate_of}" if result.duplicate_of else str(result.outcome)
+    reason = f" ({result.reason})" if result.reason else ""
+    content = result.fact.content if result.fact else str(candidate.content)
+    return out.mark_cell(_MARKS[result.outcome]), what, (str(candidate.category), "dim"), content + reason
+
+
+def _extracted_table(result: ExtractResult) -> dict[str, object]:
+    """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
+    keys = ("added", "evicted", "failures", "queued", "retried", "given_up", "profile")
+    candidates = [{"plugin": judged.plugin, **outcome_table(judged.result)} for judged in result.judged]
+    return {"candidates": candidates, **{key: getattr(result, key) for key in keys}}

@@ -1,0 +1,299 @@
+"""``holdfast trust``: settings, stored memory and private state that came with a project and need the user's word."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
+
+from holdfast.errors import ConfigError, Corrupt
+from holdfast.text.humanize import count, some
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.commands.config import as_text, masked
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import confirmed
+from holdfast_cli.terminal import Term, home_short
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+
+    from holdfast.config.resolved import Resolved
+    from holdfast.models import Fact
+    from holdfast.session.provenance import Withheld as Passage
+    from holdfast_app.checkup.adoption import Adopted, Held
+
+
+def _reason(key: str) -> str:
+    """A short reason why a setting needs the user's trust, for display."""
+    head, _, rest = key.partition(".")
+    if head == "plugins":
+        name, _, option = rest.partition(".")
+        if option in ("", "enabled"):
+            return f"decides whether the plugin {name} runs"
+        return f"is passed to the plugin {name}"
+    return _REASONS.get(key) or _REASONS.get(head) or "is beyond the limits for a project"
+
+
+_REASONS = {
+    "storage": "decides where memory is kept",
+    "storage.spool": "lets context go before the server has the flush",
+    "layout.preset": "moves the private state, and decides which files memory is written to",
+    "layout": "decides which files memory is written to",
+    "retention": "decides which data is deleted",
+    "trust": "decides whose commits count as seen; holdfast reads it only from your own settings",
+    "identity": "decides whose name a flush carries",
+    "facts.max_facts": "deletes the facts above that number",
+    "facts.supersede": "decides which parts of deleted facts are kept",
+    "flush": "changes when context may be dropped",
+    "dream.backups": "deletes older copies of MEMORY.md",
+    "dream.plugin": "decides which plugin reads the notes",
+    "dream.judge": "sends lines of the notes to a model",
+    "dream.when": "decides when a model is paid",
+    "dream.every_hours": "decides how often a model is paid",
+    "extract": "decides how often a model is paid",
+    "prompt.counter": "may load a vocabulary from a server",
+}
+
+
+@frozen
+class Withheld:
+    """``passages`` by document, and ``facts``. Accepting covers exactly these. ``rows`` are all of them for display:
+    a document's name or ``facts``, the line or the id, and the masked text."""
+
+    root: str
+    passages: Mapping[str, tuple[Passage, ...]]
+    facts: tuple[Fact, ...]
+    rows: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def of(cls, root: str) -> Withheld:
+        """The project's withheld memory. An unreadable document is left out. Raises: any HoldfastError."""
+        from holdfast import Holdfast
+
+        passages = {}
+        with Holdfast.open(root) as memory:
+            store = memory.store
+            for name in store.names():
+                try:
+                    document = store.read(name)
+                except Corrupt:
+                    continue  # `doctor` reports it
+                if document is not None and (withheld := store.sifted(document).withheld):
+                    passages[name] = withheld
+            facts = tuple(store.withheld_facts())
+            listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
+            listed += [("facts", fact.id, fact.content) for fact in facts]
+            masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
+            rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
+            return cls(root, passages, facts, rows)
+
+    def accept(self) -> None:
+        """Record all of it as seen. Raises: Unavailable."""
+        from holdfast import Holdfast
+
+        with Holdfast.open(self.root) as memory:
+            memory.store.provenance.accept(self.passages, self.facts)
+
+    def say(self, out: Term) -> None:
+        """Show all of it, made safe for the terminal."""
+        them, last = "it" if len(self.rows) == 1 else "them", ""
+        out.say(f"Agents do not get {count(len(self.rows), 'passage')}, because this machine did not write {them}:")
+        for name, place, text in self.rows:
+            if name != last:
+                out.say(f"\n{out.bold(out.plain(name))}")
+            last = name
+            first, *rest = text.split("\n")
+            out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
+
+
+_NEXT_ADOPT = "Look at it, then run `holdfast trust --adopt-state --yes`."
+
+
+def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
+    """Exit code 0 when nothing is left aside, else 1."""
+    from holdfast.config import resolved, settings, statefolder
+    from holdfast.fs import private
+    from holdfast_app.checkup import adoption
+
+    state = statefolder.path(root, settings.preset(resolved.hot(root)))
+    private.check(state)
+    held = [adoption.contents(path) for path in statefolder.apart(root, state)]
+    for one in held:
+        _say_held(out, root, one)
+    can_ask = not as_json and sys.stdin is not None and sys.stdin.isatty()
+    agreed = bool(held) and (yes or (can_ask and confirmed("Take it over?")))
+    done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
+    clean = not held or (len(done) == len(held) and not any(adopted.left for adopted in done.values()))
+    if as_json:
+        rows = [_held_row(root, one, done.get(one.path)) for one in held]
+        step = {} if clean or agreed else {"next_step": _NEXT_ADOPT}
+        Term().json({"ok": clean, "root": root, "state": rows, **step})
+    elif not held:
+        out.say("No state of another user, machine or layout, or of a copied project, is here.")
+    elif agreed:
+        for adopted in done.values():
+            out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")
+            for name, why in adopted.left:
+                out.say(out.wrapped(f"{out.plain(name)} stays: {why}.", first=f"{out.mark('warn')} "))
+    elif not can_ask:
+        out.say(f"\n  next: {_NEXT_ADOPT}")
+    return 0 if clean else 1
+
+
+def _say_held(out: Term, root: str, held: Held) -> None:
+    out.say(out.bold(out.plain(os.path.relpath(held.path, root))))
+    if held.problem:
+        step = "Ask its user to flush, or change its owner (`chown -R`), then do this again"
+        out.say(out.wrapped(f"It cannot be read: {held.problem}. {step}.", first=f"  {out.mark('warn')} "))
+        return
+    rows = [
+        ("sessions", out.plain(some(held.sessions) or "none")),
+        ("not saved (UNSAFE)", out.plain(some(held.unsafe) or "none")),
+        ("comments that wait to be published", str(held.waiting)),
+        ("files", f"{held.files}, {held.size} bytes"),
+    ]
+    out.say(out.table(rows))
+
+
+def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
+    table = asdict(held)
+    size = table.pop("size")
+    return {
+        **table,
+        "path": os.path.relpath(held.path, root).replace(os.sep, "/"),
+        "bytes": size,
+        "taken": done.taken if done else (),
+        "left": [{"name": name, "why": why} for name, why in done.left] if done else [],
+    }
+
+
+_NEXT = "Read them, then run `holdfast trust --yes`."
+
+
+@Command(
+    "Manage",
+    "review the settings in this project's files and trust them; list, revoke",
+    flag("--yes", "trust the project without asking"),
+    flag("--list", "list the trusted projects"),
+    argument(
+        "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
+    ),
+    flag("--digest", "print the digest for HOLDFAST_TRUST, as CI needs it"),
+    flag("--adopt-state", "show and take over private state that was put aside here"),
+    examples=("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke"),
+    notes="A cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
+    "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
+    "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
+    "\nyour agents get it after you have seen it here."
+    "\nExit code 1 when trust is needed and was not given.",
+)
+def trust_command(call: Call) -> Answer | int:
+    """Give, take back or show the user's trust."""
+    from holdfast.config import resolved, trust
+
+    args = call.args
+    if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
+        raise UsageError(
+            "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
+        )
+    if args.list:
+        return _list()
+    if args.revoke is not None:  # a removed project can be named too
+        named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
+        return _revoke(named)
+    root = call.root
+    out = Term(io.StringIO()) if args.json else call.out  # what people read is not shown then
+    if args.adopt_state:
+        return _adopt(out, root, yes=args.yes, as_json=args.json)
+    if args.digest:
+        digest = trust.digest(resolved.portable(root))
+        return Answer({"root": root, "digest": digest}, digest)
+    return _trust(out, root, args)
+
+
+def _trust(out: Term, root: str, args: Namespace) -> int:
+    from holdfast.config import resolved, statefolder, trust
+
+    try:
+        found = resolved.resolve(root, obey_others=True)
+        resolved.structured(found)  # a mistake is named before it is trusted
+    except ConfigError as error:
+        raise error.for_people() from None
+    can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
+    rows = {**found.withheld, **found.trusted}
+    has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
+    _say_settings(out, root, found, rows, has_asked=has_asked)
+    is_given = not has_asked or args.yes or (can_ask and confirmed(f"Trust the settings of {home_short(root)}?"))
+    if has_asked and is_given:
+        preset = rows.get("layout.preset", "") if found.former else ""
+        trust.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
+        if preset:
+            statefolder.take_along(root, str(preset))
+    # Settings that the user did not accept can decide where memory is stored.
+    memory = Withheld.of(root) if is_given else None
+    is_seen = memory is not None and not memory.rows
+    if memory is not None and memory.rows:
+        memory.say(out)
+        is_seen = args.yes or (can_ask and confirmed("Give this memory to your agents?"))
+        if is_seen:
+            memory.accept()
+    is_done = is_given and is_seen
+    if args.json:
+        table = {
+            "root": root,
+            "trusted": is_done,
+            "memory": is_seen,
+            "digest": trust.digest(resolved.portable(root)),
+            "foreign": found.foreign,
+            "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
+            "withheld": [{"name": n, "place": p, "text": t} for n, p, t in memory.rows] if memory else [],
+        }
+        message = f"{root} is not trusted."
+        refusal = {"kind": "NotTrusted", "message": message, "next_step": _NEXT, "exit_code": 1}
+        Term().json({"ok": True, **table} if is_done else {"ok": False, **table, "error": refusal})
+    elif is_done:
+        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
+    elif not can_ask:
+        out.say(f"\n  next: {_NEXT}")
+    return 0 if is_done else 1
+
+
+def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object], *, has_asked: bool) -> None:
+    if found.foreign:
+        out.note("warn", f"{home_short(found.foreign)} belongs to another user")
+    if rows:
+        verb = "is" if len(rows) == 1 else "are"
+        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
+        table = [(key, as_text(masked(key, value)), _reason(key)) for key, value in rows.items()]
+        out.say(out.table(table, head=("setting", "value", "effect")))
+    elif has_asked:
+        out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
+
+
+def _list() -> Answer:
+    from holdfast.config import trust
+
+    found = trust.records().values()
+
+    def show(out: Term) -> None:
+        rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
+        out.say(out.table(rows, head=("project", "since", "settings")) if rows else "No project is trusted.")
+
+    return Answer({"projects": [one._asdict() for one in found]}, show)
+
+
+def _revoke(root: str) -> Answer:
+    from holdfast.config import trust
+    from holdfast_app.trust.provenance import forget_trust
+
+    was = trust.revoke(root)
+    was = forget_trust(root) or was
+    mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
+    return Answer(
+        {"root": root, "revoked": was}, lambda out: out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")
+    )

@@ -1,0 +1,299 @@
+"""``timeline``: flushes, blocked compactions and dreams, day by day. ``why``: where a line of memory comes from.
+``audit``: what compactions cost before holdfast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Final
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, Refused
+from holdfast.text.humanize import ago, count
+from holdfast.text.plain import in_one_line
+from holdfast_app.view.origins import NOTES_SEARCHED, find
+from holdfast_app.view.project import COUNTS, Project, history, interruptions, since_first, totals
+from holdfast_cli import progress
+from holdfast_cli.command import Answer, Call, Command, argument, positive
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Cell, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from holdfast_app.history.audit import Repeated
+    from holdfast_app.history.sessions import Past
+    from holdfast_app.view.origins import Source, Trace
+    from holdfast_app.view.project import Day, Interruption
+
+
+_DAYS: Final = 60
+_MOST_DAYS: Final = 3_660
+#: Fewest days of a plot that begins with the first event.
+_LEAST_DAYS: Final = 14
+#: Rows of the plot: attribute, label, style.
+_LANES: Final = (
+    ("sessions", "sessions", ""),
+    ("flushes", "flushes", "green"),
+    ("blocked", "blocked", "red"),
+    ("compactions", "compacted", ""),
+    ("dreams", "dreams", "cyan"),
+    ("added", "facts new", ""),
+    ("left", "facts left", "yellow"),
+)
+_BLOCKS: Final = (" ▁▂▃▄▅▆▇█", " .:-=+*#@")
+#: Cells left of the plot and right of it.
+_GUTTER: Final = 14
+_TOTAL: Final = 8
+#: Cells of a day and its gap, the widest first.
+_COLUMNS: Final = ((3, 1), (1, 1), (1, 0))
+#: Maximum interruptions to list.
+_LISTED: Final = 5
+
+
+@Command(
+    "Inspect",
+    "plot the sessions, flushes, blocked compactions and dreams of each day",
+    argument(
+        "--days", metavar="N", type=positive, help=f"days up to today (default: {_DAYS}, from the first event on)"
+    ),
+    examples=("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json"),
+    notes="If the days do not fit, a column covers several days. `blocked` counts refused flushes, after which"
+    "\nnothing left the context. `compacted` counts flushes made for a compaction.",
+)
+def timeline(call: Call) -> Answer:
+    """The days, and the newest refused flushes."""
+    asked: int | None = call.args.days
+    project = Project(call.memory)
+    days = history(project, min(asked or _DAYS, _MOST_DAYS))
+    stopped = interruptions(project, project.status(), days[0].day)
+    titles = project.titles({one.session for one in stopped[:_LISTED]})
+
+    def show(out: Term) -> None:
+        whole = totals(days)
+        if whole.is_quiet:
+            out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
+            out.next_step("holdfast timeline --days 365, or holdfast install CLIENT to begin")
+            return
+        _plot(out, days if asked else since_first(days, least=_LEAST_DAYS), whole)
+        _say_stopped(out, stopped, titles)
+        if whole.failed:
+            out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed")
+            out.next_step("holdfast dream --log")
+        if project.facts_withheld:
+            out.say(f"\n{out.mark('warn')} Facts are withheld, because they came with a clone.")
+            out.next_step("holdfast trust")
+
+    rows = [
+        {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note} for day in days
+    ]
+    return Answer(
+        {"days": rows, "interruptions": [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]}, show
+    )
+
+
+def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
+    """List the newest refused flushes and overrides, one per day and session."""
+    if stopped:
+        out.say()
+    for one in stopped[:_LISTED]:
+        flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
+        if one.overridden:
+            said, mark = f"{one.day}: an operator let context go unsaved: {one.why}", "warn"
+        else:
+            where = f" at the {one.why}" if one.why else ""
+            said, mark = f"{one.day}: {flushes} refused{where}, nothing was dropped", "fail"
+        out.note(mark, said)
+        title = f"  {titles[one.session]}" if one.session in titles else ""
+        out.say(f"  {out.dim(out.clip(f'{one.session}{title}', out.width - 2))}")
+    if len(stopped) > _LISTED:
+        out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
+
+
+def _plot(out: Term, days: Sequence[Day], whole: Day) -> None:
+    room = out.width - _GUTTER - _TOTAL
+    bar, gap = next((pair for pair in _COLUMNS if len(days) * sum(pair) <= room), _COLUMNS[-1])
+    step = ceil(len(days) * (bar + gap) / room)
+    # Counted from the newest day, so that the last column is a whole one.
+    groups = [days[max(0, end - step) : end] for end in range(len(days), 0, -step)][::-1]
+    for name, label, style in _LANES:
+        values = [sum(getattr(day, name) for day in group) for group in groups]
+        most = max(values)
+        cells = (" " * gap).join(_block(out, value, most) * bar for value in values)
+        out.say(f"  {label:<{_GUTTER - 2}}{out.style(cells, style)} {getattr(whole, name):>{_TOTAL - 2},}")
+    if bar > 1:
+        out.say(f"{'':{_GUTTER}}{out.dim(' '.join(f'{day.day:%d} ' for day in days))}".rstrip())
+    first, last = f"{days[0].day:%d %b}", f"{days[-1].day:%d %b}"
+    space = max(1, len(groups) * (bar + gap) - gap - len(first) - len(last))
+    out.say(f"{'':{_GUTTER}}{out.dim(first + ' ' * space + last)}")
+    if step > 1:
+        out.say(f"{'':{_GUTTER}}{out.dim(f'one column is {step} days')}")
+
+
+def _block(out: Term, value: int, most: int) -> str:
+    """One cell. Heights grow with the square root, so that a busy day does not flatten the others."""
+    shades = _BLOCKS[0 if out.unicode else 1]
+    return shades[max(1, round(sqrt(value / most) * (len(shades) - 1)))] if value else shades[0]
+
+
+@Command(
+    "Inspect",
+    "show where a line of memory or a fact comes from, down to the turn that said it",
+    argument(
+        "what",
+        nargs="+",
+        metavar="LINE|FACT",
+        help="a place like MEMORY.md:12 or memory/2026-11-02.md:31, a fact's id, or words that it contains",
+    ),
+    examples=(
+        "holdfast why MEMORY.md:12",
+        "holdfast why outbox instead of redis",
+        "holdfast why fact_0a1b2c3d",
+        "holdfast why memory/2026-11-02.md:31 --json",
+    ),
+    notes="If the words match several lines, it lists them. Turns are shown while the journals keep them.",
+)
+def why(call: Call) -> Answer:
+    """The traces of all lines that match."""
+    what = " ".join(call.args.what).strip()
+    if not what:
+        raise UsageError("`holdfast why` needs a line, a fact or words.", next_step="Write it like `MEMORY.md:12`.")
+    project = Project(call.memory)
+    found = find(project, what)
+
+    def show(out: Term) -> None:
+        if len(found) > 1 and not any(one.sources or one.history or one.first for one in found):
+            out.say(f"{count(len(found), 'line')} and facts contain these words:\n")
+            out.say(out.table([(one.place, one.text) for one in found]))
+            out.say(f"\n  {out.dim('next:')} holdfast why {out.plain(found[0].place)}")
+            return
+        for number, one in enumerate(found):
+            if number:
+                out.say()
+            _show(out, one, project.now(), project.zone)
+
+    return Answer({"found": found}, show)
+
+
+def _show(out: Term, one: Trace, now: datetime, zone: tzinfo | None) -> None:
+    kind = f"  {out.dim(f'{one.category}, confidence {one.confidence:.2f}')}" if one.confidence is not None else ""
+    out.say(f"{out.bold(out.plain(one.place))}{kind}")
+    out.fill(one.text or "(its text is gone)")
+    if one.first and one.last:
+        said = f"first said {one.first.astimezone(zone):%Y-%m-%d}"
+        if one.days > 1:
+            said += f", last {one.last.astimezone(zone):%Y-%m-%d} ({ago(one.last, now)}), on {one.days} days"
+        else:
+            said += f" ({ago(one.first, now)})"
+        out.say(f"\n  {said}{'; written by a dream' if one.dream else ''}")
+    for source in one.sources:
+        _source(out, source, zone)
+    for event in one.history:
+        what = f"replaced {event.id}" if event.by == one.place else f"{event.event}"
+        because = f": {event.why}" if event.why else ""
+        by = f", by {event.by}" if event.by and event.by != one.place else ""
+        out.fill(f"{event.at.astimezone(zone):%Y-%m-%d} {what}{by}{because}", "  · ", "    ")
+    if not one.sources and not one.history:
+        told = f"None of the newest {NOTES_SEARCHED} notes says it." if ":" in one.place else "It was stored directly."
+        out.say(f"\n  {out.mark('dot')} {told}")
+
+
+def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
+    when = f", {source.at.astimezone(zone):%Y-%m-%d %H:%M}" if source.at else ""
+    said = [f"session {source.session}{when}"] if source.session else []
+    said += [f"by {out.plain(source.by)}"] if source.by else []
+    out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}  {out.dim(', '.join(said))}".rstrip())
+    if source.text:
+        out.fill(source.text, "    ")
+    for turn in source.turns:
+        head = f"    {out.dim(f'{turn.at.astimezone(zone):%Y-%m-%d %H:%M} {turn.role}:')} "
+        out.fill(turn.text, head, "      ")
+    if source.turns:
+        turn = source.turns[0]
+        out.say(f"    {out.dim(f'holdfast sessions show {out.plain(turn.session)} --around {out.plain(turn.id)}')}")
+
+
+_AUDITED_DAYS: Final = 30
+_NEWEST: Final = 12
+_REPEATED: Final = {"file": "files read again", "request": "requests repeated", "rule": "rules stated again"}
+
+
+@Command(
+    "Get started",
+    "show what compactions cost in your clients' past sessions; writes nothing",
+    argument(
+        "--days", metavar="N", type=positive, default=_AUDITED_DAYS, help=f"how far back (default: {_AUDITED_DAYS})"
+    ),
+    examples=("holdfast audit", "holdfast audit --days 7 --json"),
+    notes="It reads what Claude Code, Codex, opencode and pi recorded on this machine. No hooks are needed."
+    "\nA file counts when it was read before a compaction and again after it. Tokens are estimates.",
+    progress=True,
+)
+def audit(call: Call) -> Answer:
+    """The repetitions after compactions, of all projects."""
+    from holdfast_app.history.audit import repeated
+    from holdfast_app.history.sessions import found
+    from holdfast_app.progress import report
+
+    since = call.memory.services.now() - timedelta(days=call.args.days)
+    sessions = [one for one in found() if one.at >= since]
+    compactions = unread = 0
+    by_place: dict[tuple[str, datetime, str], tuple[Past, str, Repeated]] = {}
+    with progress.shown(quiet=call.json):
+        for number, past in enumerate(sessions, 1):
+            report(number, len(sessions), "sessions read")
+            try:
+                transcript = past.read()
+            except HoldfastError:
+                unread += 1
+                continue
+            compactions += transcript.compactions
+            session = transcript.session_id
+            by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
+    rows = [row for row in by_place.values() if row[2].at >= since]
+    admitted = [_admitted(call, one.text) for _, _, one in rows]
+    clients = Counter(past.client for past in sessions)
+    data = {
+        "days": call.args.days,
+        "sessions": clients,
+        "unread": unread,
+        "compactions": compactions,
+        "repeated": [
+            {"kind": one.kind, "text": text, "at": one.at, "tokens": one.tokens, "client": past.client,
+             "session": session, "folder": past.folder}
+            for (past, session, one), text in zip(rows, admitted, strict=True)
+        ],
+    }  # fmt: skip
+
+    def show(out: Term) -> None:
+        named = ", ".join(f"{client} {number}" for client, number in sorted(clients.items())) or "none"
+        out.say(f"Sessions of the last {count(call.args.days, 'day')}: {named}; {count(compactions, 'compaction')}.")
+        if unread:
+            out.say(f"  {count(unread, 'session')} could not be read")
+        if not rows:
+            out.say("\nNothing was read, requested or demanded again after a compaction.")
+            return
+        out.say()
+        table: list[tuple[Cell, ...]] = []
+        for kind, title in _REPEATED.items():
+            some = [one for _, _, one in rows if one.kind == kind]
+            table.append((title, f"{len(some):,}", f"{sum(one.tokens for one in some):,}"))
+        out.say(out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)))
+        out.say()
+        newest = sorted(zip(rows, admitted, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
+        out.say(out.table([
+            (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
+            for (past, session, one), text in newest
+        ], head=("newest", "client", "session", "", "")))  # fmt: skip
+        out.say(f"\n  {out.dim('next:')} holdfast install")
+
+    return Answer(data, show)
+
+
+def _admitted(call: Call, text: str) -> str:
+    try:
+        return call.memory.services.gate.admit(text, surface=Surface.DAILY)
+    except Refused:
+        return "(a validator refuses to show this)"

@@ -1,0 +1,283 @@
+"""``workflow``: LOAD at the start, UPDATE at the end. ``update``: outside of workflows. ``capture``: observations."""
+
+from __future__ import annotations
+
+from argparse import Action
+from typing import TYPE_CHECKING, Any
+
+from holdfast.config.serde import moment, unstructure
+from holdfast.text.humanize import ago, count
+from holdfast_app.workflow import observations
+from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS
+from holdfast_app.workflow.workflow import records
+from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
+from holdfast_cli.saving import require_session
+from holdfast_cli.stdin import parse_json, read_file
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from holdfast import Holdfast
+    from holdfast_app.workflow.three import MemoryUpdate
+    from holdfast_app.workflow.update import Updated
+
+
+#: Flag -> (key of the update, target section).
+_SECTIONS = {
+    "focus": ("current_focus", "active_context: Current Focus"),
+    "decision": ("decisions", "active_context: Decisions"),
+    "question": ("open_questions", "active_context: Open Questions"),
+    "next-step": ("next_steps", "active_context: Next Steps"),
+    "convention": ("conventions", "patterns: Conventions"),
+    "gotcha": ("gotchas", "patterns: Gotchas"),
+    "practice": ("approved_practices", "patterns: Approved Practices"),
+    "evidence-link": ("evidence_links", "progress: Evidence Links"),
+    "deferred": ("deferred_items", "progress: Deferred Items"),
+}
+
+
+_REPEATABLE = "entries (repeatable)"
+
+
+class _Delivered(Action):
+    """Collects deliverables in order. Proof belongs to the deliverable before it, or to the first one."""
+
+    def __call__(self, parser: ArgumentParser, args: Namespace, values: Any, flag: str | None = None) -> None:
+        found: list[dict[str, Any]] = list(getattr(args, self.dest) or [])
+        key = {"--deliverable": "text", "--command": "command", "--exit-status": "exit_status"}.get(
+            self.option_strings[0], "evidence"
+        )
+        if not found or (key == "text" and "text" in found[-1]):
+            found.append({})
+        elif key in found[-1]:
+            raise UsageError(
+                f"{self.option_strings[0]} was passed twice for one deliverable.",
+                next_step="Put each proof after its own --deliverable TEXT.",
+            )
+        found[-1] = {**found[-1], key: values}
+        setattr(args, self.dest, found)
+
+
+def _proof(name: str, text: str, **options: Any) -> Argument:
+    return argument(name, dest="deliverables", action=_Delivered, help=text, group=_REPEATABLE, **options)
+
+
+#: Flags for an update.
+_UPDATES = (
+    argument("--from", dest="source", metavar="FILE", help="the update as JSON, `-` for stdin", group=_REPEATABLE),
+    *(
+        argument(f"--{name}", dest=key, metavar="TEXT", action="append", help=where, group=_REPEATABLE)
+        for name, (key, where) in _SECTIONS.items()
+    ),
+    _proof("--deliverable", "progress: Verified Deliverables; put its proof after it", metavar="TEXT"),
+    _proof("--evidence", "proof as a URL, owner/repo#12, commit or path", metavar="LINK"),
+    _proof("--command", "proof as a command already run", metavar="COMMAND"),
+    _proof("--exit-status", "exit status of the command", metavar="N", type=int),
+)
+_NO_CHANGE = argument(
+    "--no-change",
+    metavar="FILE",
+    action="append",
+    help="file without entries: active_context, patterns or progress",
+    group=_REPEATABLE,
+)
+
+
+def _given(args: Namespace) -> MemoryUpdate:
+    """Combine flags and JSON into one update, flags after the JSON. Raises: UsageError; ConfigError."""
+    from holdfast_app.workflow.three import update_from
+
+    named = "The update on stdin" if args.source == "-" else f"The update {args.source}"
+    text = read_file(args.source, "The update") if args.source else "{}"
+    data = parse_json(text, named, '{"decisions": ["..."]}')
+    if not isinstance(data, dict):
+        return update_from(data)  # validates the data
+    for key, _ in _SECTIONS.values():
+        _add(data, key, getattr(args, key) or [])
+    delivered = args.deliverables or []
+    if delivered and "text" not in delivered[0]:
+        raise UsageError("Proof was given without a deliverable.", next_step="Add --deliverable TEXT.")
+    _add(data, "verified_deliverables", delivered)
+    _add(data, "no_change", getattr(args, "no_change", None) or [])
+    return update_from(data)
+
+
+def _add(data: dict[str, Any], key: str, more: list[Any]) -> None:
+    if more:
+        before = data.get(key, [])
+        data[key] = [*before, *more] if isinstance(before, list) else before
+
+
+def _show_update(out: Term, done: Updated, what: str) -> None:
+    """Report per file."""
+    said = "already applied, nothing to do" if done.repeated else "everything was read back"
+    if not any(change.written for change in done.files):
+        said = "nothing was changed"
+    out.say(f"{out.mark('ok')} {what}; {said}")
+    for change in done.files:
+        state = f"{len(change.added)} added" if change.written else "not changed"
+        known = f", {len(change.known)} already there" if change.known else ""
+        out.say(f"  {out.bold(out.plain(change.name))}: {state}{known}")
+        for anchor, text in change.added:
+            out.fill(f"{anchor}: {text}", "    + ", "      ")
+    for text in done.deferred:
+        out.note("warn", f"not verified, so deferred: {text}", indent="  ")
+    for text in done.warnings:
+        out.note("warn", text, indent="  ")
+
+
+_OPTIONS = [one.dest for one in (*_UPDATES, _NO_CHANGE)]
+
+workflow = Command(
+    "The three files",
+    "read the memory at a workflow's start, update it at its end",
+    *(
+        argument(
+            f"--{name}",
+            dest="confirmed",
+            action="append_const",
+            const=name,
+            help=f"{workflow}: {text}",
+            group="conditions for end",
+        )
+        for workflow, table in CONDITIONS.items()
+        for name, text in table.items()
+    ),
+    *_UPDATES,
+    _NO_CHANGE,
+    examples=(
+        "holdfast workflow start build",
+        'holdfast workflow end build --tests-passed --focus "login is done" \\',
+        '    --deliverable "login works" --command "pytest -q" --exit-status 0 \\',
+        "    --no-change patterns",
+        "holdfast workflow end review --review-complete --from update.json",
+        "holdfast workflow status",
+    ),
+    notes=f"NAME is one of {', '.join(WORKFLOWS)}. A workflow ends only after its start, with its condition stated and"
+    "\nan entry or an explicit --no-change for each of the three files. Otherwise nothing is written.",
+)
+
+
+def _name(call: Call) -> str:
+    """The workflow's name. Raises: UsageError."""
+    name = call.names[0]
+    if name not in WORKFLOWS:
+        raise UsageError(f"There is no workflow {name!a}.", next_step=f"Use {', '.join(WORKFLOWS)}.")
+    return name
+
+
+@workflow.action("start NAME")
+def _start(call: Call) -> Answer:
+    name = _name(call)
+    loaded = call.memory.workflow(name).start()
+    files = [{"file": one.surface, "name": one.name, "text": one.text} for one in loaded.files]
+    return Answer({"workflow": name, "files": files}, lambda out: out.exact(f"{loaded}\n"))
+
+
+@workflow.action("end NAME", "confirmed", *_OPTIONS)
+def _end(call: Call) -> Answer:
+    name, given = _name(call), _given(call.args)
+    done = call.memory.workflow(name).end(given, confirmed=call.args.confirmed or ())
+    return Answer(unstructure(done), lambda out: _show_update(out, done, f"workflow {name} has ended"))
+
+
+@workflow.action("status")
+def _status(call: Call) -> Answer:
+    services = call.memory.services
+    found, waiting = records(services), observations.waiting(services)
+
+    def show(out: Term) -> None:
+        times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in found]
+        rows = [(r.name, r.state, time) for r, time in zip(found, times, strict=True)]
+        out.say(out.table(rows) or "No workflow has been started. To start one, run `holdfast workflow start NAME`.")
+        if waiting:
+            number = count(len(waiting), "entry") if len(waiting) == 1 else f"{len(waiting)} entries"
+            out.say(f"\n  {number} noticed on the way\n  wait for the next update")
+
+    return Answer({"workflows": found, "waiting": waiting}, show)
+
+
+@Command(
+    "The three files",
+    "count an issue or pattern; recurring ones are written to patterns.md",
+    argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention"),
+    argument("text", metavar="TEXT", help="the observation, in one sentence"),
+    flag("--critical", "critical violation; write it immediately"),
+    argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (by default the open workflow)"),
+    examples=(
+        'holdfast capture issue "the fixture leaks its port"',
+        'holdfast capture pattern "handlers are named on_EVENT" --workflow review',
+        'holdfast capture issue "secrets.py imports os.environ directly" --critical',
+    ),
+    notes="The entry is counted, and written to patterns.md once it is critical or seen three times or in"
+    "\ntwo workflows. Writes are throttled. Waiting entries are kept and written with the next update.",
+)
+def capture(call: Call) -> Answer:
+    """Record an issue or a pattern noticed during work."""
+    args = call.args
+    done = call.memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
+    seen = done.sighting
+    times = "once" if seen.count == 1 else f"{seen.count} times"
+    state = f"waiting to be written ({seen.trigger}) with the next update" if seen.trigger else "counted"
+    if seen.written:
+        state = f"written to patterns.md ({seen.trigger})"
+    return Answer(unstructure(done), lambda out: out.note("ok", f"seen {times}: {state}"))
+
+
+@Command(
+    "The three files",
+    "update the memory now, outside of any workflow",
+    SESSION,
+    flag("--print-command", "print the text of the /memory-update command"),
+    *_UPDATES,
+    examples=(
+        'holdfast update --decision "use a lock" --gotcha "the clock is mocked"',
+        "holdfast update --session fix-login",
+        'echo \'{"open_questions": ["which zone?"]}\' | holdfast update --from -',
+        "holdfast update --print-command > .opencode/command/memory-update.md",
+    ),
+    notes="--session adds that session's own statements: objective, decisions, blockers, next step and artifacts."
+    "\nWaiting observations from `holdfast capture` are written, too.",
+    caution=True,
+)
+def update(call: Call) -> Answer | int:
+    """Update the files. Raises: NotFound; UsageError."""
+    if call.args.print_command:
+        from importlib.resources import files
+
+        call.out.exact(files("holdfast_app.workflow").joinpath("memory-update.md").read_text(encoding="utf-8"))
+        return 0
+    given = _given(call.args)
+    if call.args.session is not None:
+        given = _with_session(call.memory, call.args.session, given)
+    done = call.memory.update(given)
+    return Answer(unstructure(done), lambda out: _show_update(out, done, "the memory is up to date"))
+
+
+def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> MemoryUpdate:
+    """The update followed by the session's own statements, which are already redacted."""
+    from attrs import evolve
+
+    from holdfast.models import CuratedEntry, turns_of
+    from holdfast_app.workflow.sections import Limits, line_of
+
+    require_session(memory, session_id)
+    results, _ = memory.services.plugins.on_extract(turns_of(memory.session(session_id).messages))
+    drafts = [extraction.draft for _, extraction in results]
+    limit = Limits().max_chars
+
+    def said(strings: list[str | None]) -> tuple[CuratedEntry, ...]:
+        lines = [line_of(text or "") for text in strings]
+        clipped = [line if len(line) <= limit else line[: limit - 1].rstrip() + "…" for line in lines]
+        return tuple(CuratedEntry(text=line) for line in clipped if line and line.casefold() != "none")
+
+    return evolve(
+        given,
+        current_focus=(*given.current_focus, *said([d.objective for d in drafts])),
+        decisions=(*given.decisions, *said([t for d in drafts for t in d.decisions or ()])),
+        open_questions=(*given.open_questions, *said([t for d in drafts for t in d.blockers or ()])),
+        next_steps=(*given.next_steps, *said([d.next_step for d in drafts])),
+        evidence_links=(*given.evidence_links, *said([t for d in drafts for t in d.artifacts or ()])),
+    )

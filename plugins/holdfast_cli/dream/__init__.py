@@ -1,1 +1,0 @@
-"""The dream's commands."""

@@ -1,0 +1,307 @@
+"""A flush on the command line: its session, its payload and its receipt.
+
+Flags override fields from a file or stdin, which holds JSON, or the flags as lines like ``fact: TEXT``: Claude Code
+refuses to run a command with JSON in a here-document (observed with 2.1.332), and lines need no quoting.
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError, FlushRefused, NotFound
+from holdfast.text.humanize import ago, count, size
+from holdfast_cli.command import argument, one_of
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import parse_json, read_file, read_if_any
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast import Holdfast
+    from holdfast.models import Payload, Receipt
+    from holdfast_cli.terminal import Term
+
+
+LISTS = {
+    "fact": ("facts", "something learned or changed"),
+    "decision": ("decisions", "something decided"),
+    "blocker": ("blockers", "a reason why the work cannot continue"),
+    "artifact": ("artifacts", "a pointer to proof: path, issue or URL"),
+    "follow_up": ("follow_ups", "something promised"),
+    "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
+    "rejected": ("rejected", "an abandoned approach, as `WHAT: WHY`"),
+    "rule": ("rules", "a standing rule of the user, verbatim"),
+}
+HANDOFF = {
+    "active_task": ("active_task", "--active-task", "the open task"),
+    "branch": ("branch", "--branch", "its branch or review"),
+    "handoff_blocker": ("blocker", "--handoff-blocker", "its blocker"),
+    "next_action": ("next_action", "--next-action", "the first action"),
+}
+#: The names of lines. Those without a list have one value.
+_SINGLE = ("objective", "next_step", "curated", *HANDOFF)
+_NAMES = (*_SINGLE, *LISTS, "mutation", "memory", "user")
+_MUTATION = re.compile(r"(?P<kind>[^:]*):(?P<target>https?://[^\s:]+(?::\d+)?[^\s:]*|[^:]*):(?P<summary>.*)", re.DOTALL)
+_FILE = "payload from a file"
+_FLAGS = "payload by flags, which win; repeat them, or pass `none` once"
+
+
+def _option(name: str, text: str, **options: Any) -> Any:
+    return argument(name, metavar="TEXT", help=text, group=_FLAGS, **options)
+
+
+#: A flag for each field.
+ARGUMENTS = (
+    argument("--payload", metavar="FILE", help="JSON, or lines like `fact: TEXT`; `-` waits for stdin", group=_FILE),
+    _option("--objective", "the session's subject"),
+    *(_option(f"--{name.replace('_', '-')}", text, action="append") for name, (_, text) in LISTS.items()),
+    _option("--next-step", "the next step"),
+    argument(
+        "--mutation",
+        metavar="KIND:TARGET:SUMMARY",
+        action="append",
+        help="changed state; KIND is status, review, assignment, merge or decision",
+        group=_FLAGS,
+    ),
+    one_of(
+        argument("--open", dest="work_open", action="store_true", default=None, help="work goes on", group=_FLAGS),
+        argument("--closed", dest="work_open", action="store_false", default=None, help="work is done", group=_FLAGS),
+    ),
+    *(_option(name, f"handoff: {text}", dest=dest) for dest, (_, name, text) in HANDOFF.items()),
+    argument("--curated", choices=("none",), help="decide to change nothing in curated memory", group=_FLAGS),
+    _option("--memory", "a standing line for MEMORY.md", action="append"),
+    _option("--user", "a standing line for USER.md", action="append"),
+)
+
+
+def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
+    """The payload; None without one. Stdin is read only when no option gives a payload.
+
+    Flags alone are not a complete statement. If they do not decide on curated memory, ``none`` is derived for them.
+    Raises: UsageError; ConfigError naming each bad key.
+    """
+    from holdfast.config.serde import payload_from
+
+    flags = _flags(args)
+    text, source = None, "The payload on stdin"
+    if args.payload is not None:
+        text = read_file(args.payload, "The payload")
+        source = source if args.payload == "-" else f"The payload {args.payload}"
+    elif ask_stdin and not flags:
+        text = read_if_any()
+        text = text if text and text.strip() else None
+    if lines := _lines(text or ""):
+        text, flags = None, {**_flags(Namespace(**{"curated": None, **lines})), **flags}
+    if text is None and not flags:
+        return None
+    data = parse_json(text, source, '{"objective": "..."}') if text is not None else {}
+    if not isinstance(data, dict):
+        return payload_from(data, source)  # reports the error
+    try:
+        made = payload_from(_merged(data, flags), source if text is not None else "The payload")
+        return made if text is not None or made.curated else made.evolve(curated="none", derived=["curated"])
+    except ConfigError as error:
+        error.next_step = error.next_step or "The fields and their form: `holdfast flush --help`."
+        raise
+
+
+def _lines(text: str) -> dict[str, Any]:
+    """The flags in lines like ``fact: TEXT``, without those left as dots. Other lines continue the item before them,
+    and a bullet is another item. Empty for JSON."""
+    given: dict[str, list[str]] = {}
+    name = ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        head, colon, value = line.partition(":")
+        known = re.sub(r"[ -]", "_", head.strip().casefold())
+        known = known if known in _NAMES else known.removesuffix("s")
+        if colon and known in _NAMES:
+            name = known
+            given.setdefault(name, []).append(value.strip())
+        elif not name:
+            return {}
+        elif line.startswith(("- ", "* ")) and name not in _SINGLE:
+            given[name].append(line[2:])
+        else:
+            given[name][-1] += f" {line}"
+    items = {
+        name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in given.items()
+    }
+    return {name: " ".join(found) if name in _SINGLE else found for name, found in items.items() if found}
+
+
+def _flags(args: Namespace) -> dict[str, Any]:
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    data: dict[str, Any] = {name: given[name] for name in ("objective", "next_step", "work_open") if name in given}
+    data |= {name: _list(given[option]) for option, (name, _) in LISTS.items() if option in given}
+    if "mutation" in given:
+        data["state_mutations"] = [_mutation(text) for text in _list(given["mutation"])]
+    handoff = {key: given[dest] for dest, (key, _, _) in HANDOFF.items() if dest in given}
+    if handoff:
+        data["handoff"] = handoff
+    lines = {name: _list(given[name]) for name in ("memory", "user") if name in given}
+    if args.curated and lines:
+        raise UsageError("--curated none and --memory or --user contradict each other.", next_step="Leave one out.")
+    if args.curated or lines:
+        data["curated"] = {name: strings for name, strings in lines.items() if strings} or "none"
+    return data
+
+
+def _list(strings: list[str]) -> list[str]:
+    return [] if len(strings) == 1 and strings[0].strip().casefold() == "none" else strings
+
+
+def _mutation(text: str) -> dict[str, str]:
+    match = _MUTATION.fullmatch(text)
+    parts = {name: value.strip() for name, value in match.groupdict().items()} if match else {}
+    if not parts or not all(parts.values()):
+        raise UsageError(
+            f"--mutation {text!a} is not KIND:TARGET:SUMMARY.",
+            next_step='Write it like `--mutation "status:owner/repo#12:in review"`.',
+        )
+    return parts
+
+
+def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+    """Merge field by field. Missing handoff fields are derived from the other fields."""
+    merged = {**data, **flags}
+    if handoff := flags.get("handoff"):
+        stated, blockers = data.get("handoff"), merged.get("blockers")
+        merged["handoff"] = {
+            "active_task": merged.get("objective") or "",
+            "branch": "none",
+            "blocker": "; ".join(map(str, blockers)) if isinstance(blockers, list) and blockers else "none",
+            "next_action": merged.get("next_step") or "",
+            **(stated if isinstance(stated, dict) else {}),
+            **handoff,
+        }
+    return merged
+
+
+#: Up to this many missing fields count as forgotten. With more, the session's name is probably wrong.
+_FEW = 3
+
+
+def require_session(memory: Holdfast, session_id: str) -> None:
+    """Raises: NotFound when the session has neither a journal nor an UNSAFE marker, because a mistyped id must not look
+    like a successful flush."""
+    session_id = memory.services.gate.identifier(session_id)
+    if not has_begun(memory, session_id):
+        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
+
+
+def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
+    """Raises: FlushRefused when the payload is incomplete and no session exists to derive the rest from.
+
+    Checked before the flush begins, so that a session that never existed does not remain as UNSAFE.
+    """
+    from holdfast.flush import contract
+
+    missing = contract.missing(payload)
+    session_id = memory.services.gate.identifier(session_id)
+    if missing and not has_begun(memory, session_id):
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise FlushRefused(
+            f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
+            next_step=how_to_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
+            missing=missing,
+            target="payload",
+        )
+
+
+def how_to_give(missing: tuple[str, ...]) -> str:
+    """The next step for a payload that lacks fields."""
+    return f"Run the same command again with `{flags_for(missing)}`, or with text instead of `none`."
+
+
+def flags_for(missing: tuple[str, ...]) -> str:
+    """The flags of missing fields, each with ``none``, which is an answer."""
+    flags = {name: f"--{flag.replace('_', '-')} none" for flag, (name, _) in LISTS.items()}
+    flags |= {"objective": "--objective none", "next_step": "--next-step none", "curated": "--curated none"}
+    flags |= {"state_mutations": "--mutation none"}
+    flags |= {f"handoff.{name}": f"{flag} none" for name, flag, _ in HANDOFF.values()}
+    flags["handoff"] = " ".join(flag for name, flag in flags.items() if name.startswith("handoff."))
+    return " ".join(flags[name] for name in missing)
+
+
+def has_begun(memory: Holdfast, session_id: str) -> bool:
+    """Whether the session has a journal or an UNSAFE marker."""
+    from holdfast.journal import safety
+    from holdfast.journal.journal import Journal
+
+    state = memory.services.state
+    session_id = memory.services.gate.identifier(session_id)
+    return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def _which(memory: Holdfast, session_id: str) -> str:
+    from holdfast.text.humanize import nearest
+
+    known = memory.sessions()
+    if not known:
+        return "No session has begun here yet: `holdfast add` begins one."
+    near = nearest(session_id, known)
+    if near:
+        return f"Did you mean `--session {near}`?"
+    return "Sessions here: " + ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") + "."
+
+
+DIGEST_CHARS = 12
+
+
+def receipt_table(receipt: Receipt) -> dict[str, Any]:
+    """The receipt with ``ok`` first: true when everything is written and read back."""
+    from holdfast.config.serde import unstructure
+
+    return {"ok": not receipt.overridden, **unstructure(receipt)}
+
+
+def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
+    """Print it."""
+    session = out.bold(out.plain(receipt.session_id))
+    if receipt.overridden:
+        out.say(
+            f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} continues by operator's override"
+        )
+        out.fill(receipt.overridden, "    reason: ")
+    elif receipt.repeated:
+        when = ago(receipt.at, now)
+        out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; no new messages since")
+    else:
+        where = "to this machine" if receipt.spooled else "and was read back"
+        mark = out.mark("warn" if receipt.spooled else "ok")
+        out.say(f"{mark} session {session} is flushed ({receipt.reason}) {where}")
+    if receipt.flush_id:
+        out.say(f"  {out.dim(receipt.flush_id + f' at {receipt.at:%Y-%m-%d %H:%M %Z}'.rstrip())}")
+    if receipt.written:
+        ok = out.mark_cell("ok")
+        rows = [(ok, w.surface, w.name, size(w.size), (w.sha256[:DIGEST_CHARS], "dim")) for w in receipt.written]
+        out.say()
+        out.say(out.table(rows, right=(3,)))
+    for item in receipt.evidence:
+        if item.pointer:
+            out.say(f"  {out.mark('ok')}  {out.plain(item.target)}  {out.plain(item.pointer)}")
+    _remarks(out, receipt)
+
+
+def _remarks(out: Term, receipt: Receipt) -> None:
+    remarks = list(receipt.warnings)
+    if receipt.spooled:
+        remarks.append(
+            f"Kept on this machine, not yet on {receipt.spooled}. It is written there by the next flush, session start "
+            "or `holdfast spool send`; until then only this machine has it."
+        )
+    if receipt.pending:
+        verb, which = ("waits", "it") if receipt.pending == 1 else ("wait", "them")
+        remarks.append(
+            f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
+            f"(`holdfast outbox`); until then the daily summary lists {which}."
+        )
+    if receipt.derived or receipt.not_found or remarks:
+        out.say()
+    for label, names in (("derived from the messages", receipt.derived), ("nothing was said about", receipt.not_found)):
+        if names:
+            out.fill(", ".join(name.replace("_", " ") for name in names), f"  {label}: ", "    ")
+    for remark in remarks:
+        out.note("warn", remark, indent="  ")

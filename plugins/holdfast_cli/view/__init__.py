@@ -1,1 +1,0 @@
-"""This package's commands."""

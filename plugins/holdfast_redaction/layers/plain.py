@@ -1,0 +1,136 @@
+"""Undoes disguises of a secret before the search: escapes, invisible characters, folded YAML, here-documents, wraps.
+
+``\\u005f``, ``\\_``, ``&#95;``, ``%3D`` and full-width signs become the sign itself, and ``\\n`` a line end.
+The block after ``password: >-`` or ``DB_PASSWORD <<EOF`` moves up to its name. Hits are mapped back to the original.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from holdfast.text.lazy import Lazy
+from holdfast_redaction.layers import values
+from holdfast_redaction.patterns import Hit
+
+#: The first character is consumed alone, so that `re` skips to the next of its class.
+_DISGUISE = Lazy(
+    r"""[\\%&:<\n\u00ad\u200b-\u200d\u2060\ufeff\uff01-\uff5e](?:
+      (?<=\\)(?:u00|x)(?P<hex>[2-7][0-9a-fA-F]) | (?<=\\)(?P<sign>[_\-.*~\#+!=&:@]) | (?<=\\)\\{0,3}(?P<blank>[nrt])
+    | (?<=%)(?P<url>3[ADad]|2[267Dd]|5[Ff]|7[BbDd])                                       # none that an address needs
+    | (?<=&)(?:\#x0{0,2}(?P<html>[2-7][0-9a-fA-F])|\#0{0,2}(?P<number>\d{2,3})|(?P<name>amp|quot));
+    | (?<=:)(?P<block>[ \t]+[|>][+-]?\d?[ \t]*(?:\r?\n[ \t]*)+(?=[^\s|]))
+    | (?<=<)<[-~]?[ \t]?["']?\w{1,20}["']?(?P<here>[^\n<;]{0,60})\n[ \t]*(?=\S)
+    | (?<=\\)\r?\n[ \t>\#]*(?P<goes_on>)
+    | (?<=\n)[ \t>|\#*+"'`]*(?P<wrap>(?=[A-Za-z0-9_+/.-]{3,400}={0,2}(?:["'`]|[\\;,)]*[ \t\r]*(?:\n|$))))
+    | (?<=[^\\%&:<\n]))""",
+    re.VERBOSE,
+)
+_OPENING = Lazy(r"[:=][ \t]*\"?(?:\$\([ \t]*cat[ \t]*)?$")
+_LAST_WORD = Lazy(r"[A-Za-z0-9_+/.-]{6,400}$", re.ASCII)
+_FIRST_WORD = Lazy(r"[A-Za-z0-9_+/.-]+", re.ASCII)
+_LONGEST = 420
+
+
+class Plain:
+    """A string without disguises. ``pieces`` are the replaced spans: begin and end in it, begin and end in the
+    original, of which it is the part at ``offset``."""
+
+    __slots__ = ("offset", "pieces", "starts", "text")
+
+    def __init__(self, text: str, pieces: list[tuple[int, int, int, int]], offset: int) -> None:
+        self.text = text
+        self.pieces = pieces
+        self.starts = [piece[0] for piece in pieces]
+        self.offset = offset
+
+    def back(self, hit: Hit) -> Hit:
+        """``hit`` with its offsets in the original."""
+        hit.start, hit.end = self._original(hit.start, 2), self._original(hit.end - 1, 3)
+        return hit
+
+    def _original(self, at: int, side: int) -> int:
+        index = bisect_right(self.starts, at) - 1
+        piece = self.pieces[index] if index >= 0 else (0, 0, 0, 0)
+        return self.offset + (piece[side] if at < piece[1] else piece[3] + at - piece[1] + (side == 3))
+
+
+def plain_forms(text: str) -> list[Plain]:
+    """``text`` without disguises, and the lines that a word may join, joined."""
+    wraps: list[int] = []
+    forms = [_undone(text, wraps, join=False)]
+    areas: list[tuple[int, int]] = []
+    for at in wraps:
+        line = text.rfind("\n", max(0, at - _LONGEST), at)  # and the line before, which may name it
+        first = text.rfind("\n", max(0, at - _LONGEST), max(0, line)) + 1 or max(0, at - _LONGEST)
+        last = text.find("\n", at + 1, at + _LONGEST)
+        last = last if last >= 0 else at + _LONGEST
+        if areas and first <= areas[-1][1]:
+            first = areas.pop()[0]
+        areas.append((first, last))
+    return forms + [_undone(text[first:last], [], join=True, offset=first) for first, last in areas]
+
+
+def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plain:
+    out: list[str] = []
+    pieces: list[tuple[int, int, int, int]] = []
+    at = size = 0
+    for found in _DISGUISE.finditer(text):
+        start, end = found.span()
+        kind = found.lastgroup
+        if kind == "wrap":
+            word = _word_before(text, at, start)
+            if not word or not _goes_on(word, text, end):
+                continue
+            wraps.append(start)
+            if not join:
+                continue
+            start, new = text.rfind(word, at, start) + len(word), ""
+        elif kind == "here":
+            opening = _OPENING.search(text, max(at, start - 30), start)
+            start, new = opening.start() if opening else start, f"{found['here']}= "
+        else:
+            new = _sign(found, kind)
+        out += (text[at:start], new)
+        begin = size + start - at
+        size, at = begin + len(new), end
+        pieces.append((begin, size, start, end))
+    return Plain("".join([*out, text[at:]]) if pieces else text, pieces, offset)
+
+
+def _sign(found: re.Match[str], kind: str | None) -> str:
+    """What a disguise stands for; empty for an invisible character and a continued line."""
+    value = found[kind] if kind else ""
+    if kind in ("hex", "url", "html"):
+        return chr(int(value, 16))
+    if kind == "number":
+        return chr(int(value))
+    if kind == "sign":
+        return value
+    if kind == "blank":
+        return "\t" if value == "t" else "\n"
+    if kind == "block":
+        return ": "
+    if kind == "name":
+        return "&" if value == "amp" else '"'
+    return chr(ord(found[0]) - 0xFEE0) if found[0] >= "\uff01" and found[0] != "\ufeff" else ""
+
+
+def _word_before(text: str, at: int, end: int) -> str:
+    """The word that the line before the line end at ``end`` closes with, behind ``at`` and without quotes."""
+    tail = text[max(at, end - _LONGEST) : end].rstrip(" \t\r\"'`+\\")
+    found = _LAST_WORD.search(tail, max(0, len(tail) - 400))
+    return found[0] if found and not found[0].endswith(("-", ".", "/")) else ""
+
+
+def _goes_on(word: str, text: str, at: int) -> bool:
+    """Whether ``word`` and the one at ``at`` may be halves of a token: both mixed, and one of them random."""
+    found = _FIRST_WORD.match(text, at)
+    rest = found[0] if found else ""
+    if values.is_protected(word) or not (_is_mixed(word) and _is_mixed(rest)):
+        return False
+    return (len(word) > 9 and values.is_random(word)) or (values.is_random(rest) and not values.is_protected(rest))
+
+
+def _is_mixed(word: str) -> bool:
+    return any(map(str.isdigit, word)) or (word.lower() != word != word.upper() and not word.istitle())
