@@ -7,31 +7,33 @@ last heartbeat with the client's own recordings.
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import evolve
 
+from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
+from holdfast_agents.clientfiles import hooks_of, is_ours, table
 from holdfast_agents.records import heartbeat, recorded
-from holdfast_agents.setup import installed, modules
-from holdfast_agents.setup.client import Client, Where
+from holdfast_agents.setup import claude_code, jsontext, modules, placing, program
+from holdfast_agents.setup.client import Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
+from holdfast_agents.setup.parts import Hooks, ours
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast import Holdfast
     from holdfast_agents.records.heartbeat import Beat
 
 #: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)
-_CLAUDE_CODE = "claude-code"
 _SWITCH_OFF = (
     "Run `claude plugin disable NAME` for plugins that compact, here or given with `--plugin-dir`. holdfast saves what "
     "such a compaction drops only after it."
@@ -47,15 +49,15 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     scopes = [where(root, scope) for scope in SCOPES]
     for name, client in CLIENTS.items():
         there = [one for one in scopes if client.is_there(one)]
-        plugins = [one for one in scopes if name == _CLAUDE_CODE and installed.as_plugin(one)]
+        plugins = [one for one in scopes if name == claude_code.NAME and _as_plugin(one)]
         if there or plugins or name in beats:
             none = False
             yield from _installed(client, there, plugins)
             yield from _started_here(client, there, plugins)
-            yield _running(client, beats.get(name), installed.since(client, there), root, now)
+            yield _running(client, beats.get(name), _since(client, there), root, now)
             elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
             yield _good(name, f"not covered by the hooks: {elsewhere}{client.around}")
-            if name == _CLAUDE_CODE:
+            if name == claude_code.NAME:
                 yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):
         yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
@@ -84,7 +86,7 @@ def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where])
 
 def _run_once(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
     """Whether a client with two guards runs each hook once. Claude Code drops duplicate commands."""
-    return client.name == _CLAUDE_CODE and not plugins and len({one.program for one in there}) == 1
+    return client.name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
 
 
 def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -99,7 +101,7 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     here = os.getcwd()
     above = Path(here).parents if client.reads_parents else []
     places = [evolve(guarding[0], root=str(folder)) for folder in (here, *above)]
-    if any(client.is_there(one) or (plugins and installed.as_plugin(one)) for one in places):
+    if any(client.is_there(one) or (plugins and _as_plugin(one)) for one in places):
         return
     root = guarding[0].root
     yield Check(
@@ -117,7 +119,7 @@ def _guard_file(client: Client, one: Where) -> str:
 
 
 def _settings(client: Client, one: Where) -> Iterator[Check]:
-    problems = list(installed.problems(client, one))
+    problems = list(_problems(client, one))
     again = f"Run `holdfast install {client.name}{' --scope user' if one.scope == 'user' else ''}` again."
     for problem in problems:
         outcome = Outcome.FAIL if problem.unguarded else Outcome.WARN
@@ -163,3 +165,57 @@ def _good(name: str, message: str) -> Check:
 
 def _warn(name: str, message: str, next_step: str) -> Check:
     return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
+
+
+# what is in the settings
+
+
+def _since(client: Client, there: Sequence[Where]) -> datetime | None:
+    """The last change, in UTC, of the settings with the hooks. The hooks may be older."""
+    paths = [client.needed(where).places[0].path for where in there]
+    times = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def _as_plugin(where: Where) -> bool:
+    """Whether Claude Code has holdfast's plugin enabled there."""
+    enabled = table(claude_code.CLIENT.needed(where).places[0].path).get("enabledPlugins")
+    names = enabled if isinstance(enabled, dict) else {}
+    return any(name.startswith(f"{claude_code.PLUGIN}@") and on is True for name, on in names.items())
+
+
+def _problems(client: Client, where: Where) -> Iterator[Problem]:
+    """All problems of the client installed there."""
+    place = client.needed(where).places[0]
+    if isinstance(place.part, Hooks):
+        try:
+            settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
+        except HoldfastError as error:
+            yield Problem(f"{error.message} The client may not read it either.", next_step=error.next_step)
+            return
+        yield from _hook_problems(client, where, settings, place.shown)
+    yield from client.problems(where)
+
+
+def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:
+    places = [client.needed(evolve(where, program=words)).places[0] for words in program.KNOWN]
+    parts = [cast("Hooks", place.part) for place in places]
+    for event in parts[0].groups:
+        groups = [group for _, group in ours(settings, client.name, event)]
+        gate = event == "PreCompact"
+        if not groups:
+            yield Problem(f"{shown} lacks the hook for {event}.", unguarded=gate)
+        elif not any(groups in ([part.groups[event]], [_resaved(part.groups[event])]) for part in parts):
+            yield Problem(f"{shown} has a different hook for {event} from the one installed.", unguarded=gate)
+    for _, group in ours(settings, client.name, "UserPromptSubmit"):
+        own = [hook for hook in hooks_of(group) if isinstance(hook, dict) and is_ours(hook, client.name)]
+        for command in (str(hook.get("command")) for hook in own):
+            first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
+            if shutil.which(first) is None:
+                yield not_found("The hooks start", first, client.name)
+
+
+def _resaved(group: object) -> object:
+    """A group after Claude Code 2.1.197 saved the settings. It drops ``onFailure``."""
+    hooks = [hook for hook in hooks_of(group) if isinstance(hook, dict)]
+    return {"hooks": [{name: value for name, value in hook.items() if name != "onFailure"} for hook in hooks]}

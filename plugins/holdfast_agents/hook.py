@@ -267,9 +267,9 @@ class _Call:
                 from holdfast_agents import restore
 
                 if event.source == "compact":
-                    from holdfast_agents import bypass
+                    from holdfast_agents import gated
 
-                    self.past = bypass.at_start(memory.services, event)
+                    self.past = gated.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)

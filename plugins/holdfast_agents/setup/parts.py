@@ -18,10 +18,9 @@ from holdfast.errors import ConfigError
 from holdfast.text import untrusted
 from holdfast_agents.clientfiles import at, hooks_of, is_ours
 from holdfast_agents.setup import jsontext
+from holdfast_agents.setup.program import MARK
 from holdfast_memory import DISTRIBUTION
 
-#: Marks files that holdfast owns. A file without it is left alone.
-MARK = "Made by `holdfast install`"
 #: A client's settings file without any settings.
 _BARE = "{}\n"
 _SCHEMA = "$schema"
