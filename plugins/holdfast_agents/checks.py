@@ -11,8 +11,9 @@ import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from attrs import evolve
 
@@ -20,9 +21,10 @@ from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
-from holdfast_agents.clientfiles import hooks_of, is_ours, table
-from holdfast_agents.records import heartbeat, recorded
-from holdfast_agents.setup import claude_code, jsontext, modules, placing, program
+from holdfast_agents.clientfiles import claude_folder, hooks_of, is_ours, read_or_empty, table
+from holdfast_agents.records import heartbeat, memo
+from holdfast_agents.setup import claude_code, jsontext, placing, program
+from holdfast_agents.setup.claude_code import SCRIPT, module
 from holdfast_agents.setup.client import Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_agents.setup.parts import Hooks, ours
@@ -133,7 +135,7 @@ def _settings(client: Client, one: Where) -> Iterator[Check]:
 def _running(client: Client, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
     """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after ``since``, the
     installation, were unguarded."""
-    written = recorded.last(client.name, root)
+    written = memo.last(client.name, root)
     start = beat.at if beat else since
     if written is not None and start is not None and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
@@ -150,7 +152,7 @@ def _running(client: Client, beat: Beat | None, since: datetime | None, root: st
 
 def _modules(root: str) -> Iterator[Check]:
     """Plugins that can compact without asking PreCompact."""
-    for one in modules.compacting(root):
+    for one in _compacting(root):
         told = f"The plugin {in_one_line(one.name)} ({in_one_line(one.path)}) has a module that hooks `session.compact`"
         if one.enabled is False:
             yield _good("claude-code", f"{told}, but it is switched off")
@@ -219,3 +221,80 @@ def _resaved(group: object) -> object:
     """A group after Claude Code 2.1.197 saved the settings. It drops ``onFailure``."""
     hooks = [hook for hook in hooks_of(group) if isinstance(hook, dict)]
     return {"hooks": [{name: value for name, value in hook.items() if name != "onFailure"} for hook in hooks]}
+
+
+# modules that compact
+
+
+EVENT: Final = b"session.compact"
+_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_LEFT_OUT: Final = frozenset({"node_modules", ".git"})
+#: Limits for the folders below each start, and for a plugin's files.
+_FOLDERS, _FILES = 4_000, 200
+
+
+class Module(NamedTuple):
+    """A plugin with such a module. ``enabled`` is None when no settings file mentions it."""
+
+    name: str
+    path: str
+    enabled: bool | None
+
+
+def _compacting(root: str) -> list[Module]:
+    """The plugins, each once, sorted by name."""
+    home, project = claude_folder(), os.path.join(root, ".claude")
+    names = ("settings.json", "settings.local.json")
+    settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
+    switches: dict[str, object] = {}
+    for one in settings:  # the project's override the user's, and local ones override both
+        switches |= _object(one.get("enabledPlugins"))
+    enabled: dict[str, bool] = {}
+    for key, on in switches.items():
+        name = key.partition("@")[0]
+        enabled[name] = enabled.get(name, False) or on is True
+    modules: dict[str, Module] = {}
+    own = [one.body.encode() for words in program.KNOWN for one in (module(words), module(words, SCRIPT))]
+    for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
+        for path, _ in islice(_walk(start), _FOLDERS):
+            if _hooks_compaction(path, own):
+                manifest = table(os.path.join(path, ".claude-plugin", "plugin.json"))
+                name = str(manifest.get("name") or os.path.basename(path))
+                modules.setdefault(name, Module(name, path, enabled.get(name)))
+    return sorted(modules.values())
+
+
+def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> Iterator[str]:
+    """Folders that may hold plugins, the installed ones first."""
+    plugins = os.path.join(home, "plugins")
+    installed = _object(table(os.path.join(plugins, "installed_plugins.json")).get("plugins")).values()
+    entries = [entry for value in installed for entry in (value if isinstance(value, list) else [value])]
+    marketplaces = table(os.path.join(plugins, "known_marketplaces.json")).values()
+    named = [entry for one in settings for entry in _object(one.get("extraKnownMarketplaces")).values()]
+    for path in (
+        *(_object(entry).get("installPath") for entry in entries),
+        *(os.path.join(place, name) for place in (home, project) for name in ("skills", "plugins")),
+        *(_object(entry).get("installLocation") for entry in marketplaces),
+        *(_object(_object(entry).get("source")).get("path") for entry in named),
+    ):
+        if isinstance(path, str) and os.path.isabs(path) and "\0" not in path:
+            yield path
+
+
+def _walk(start: str) -> Iterator[tuple[str, list[str]]]:
+    """The folders at or below ``start`` with their files. Links are not followed."""
+    for path, folders, names in os.walk(start):
+        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        yield path, sorted(names)
+
+
+def _hooks_compaction(path: str, own: list[bytes]) -> bool:
+    """Whether the folder is a plugin with and any of its code names the event."""
+    if not table(os.path.join(path, "hooks", "hooks.json")).get("modules"):
+        return False
+    files = (os.path.join(folder, name) for folder, names in _walk(path) for name in names if name.endswith(_CODE))
+    return any(EVENT in text and text not in own for text in map(read_or_empty, islice(files, _FILES)))
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -88,7 +88,8 @@ def _needed(where: Where) -> Needed:
         f"{_GATE}/{_MODULE}": (module(where.program), "its module"),
     }
     places = [where.place(part, what, base, *inside, *name.split("/")) for name, (part, what) in parts.items()]
-    by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {_started(where.program)}`."]
+    server = shlex.join([*where.program, "mcp"])
+    by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {server}`."]
     if inside:
         by_hand = [_TRUST, *([_SERVER_QUESTION] if where.server else []), _START_HERE]
         if where.server:
@@ -165,10 +166,6 @@ def _manifest(name: str) -> Values:
 
 def _command() -> Whole:
     return Whole(body=program.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS))
-
-
-def _started(words: tuple[str, ...]) -> str:
-    return shlex.join([*words, "mcp"])
 
 
 def _server(words: tuple[str, ...]) -> Values:

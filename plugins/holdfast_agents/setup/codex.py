@@ -71,11 +71,12 @@ def _needed(where: Where) -> Needed:
     skills = (base if where.in_project else os.path.expanduser("~"), ".agents", "skills")
     update = program.memory_update("the words after this name", name="memory-update")
     words = where.program
+    begin, end = _SECTION
     gate = {"command": guarded(words), "timeout": 60, "commandWindows": program.command(_GUARDED_WINDOWS, words)}
     groups = hooks(NAME, words, {"PreCompact": gate, **EVENTS})
     places = [
         where.place(groups, f"{len(groups.groups)} hooks", base, *inside, "hooks.json"),
-        where.place(_instructions(), "the protocol", base, "AGENTS.md"),
+        where.place(Section(begin=begin, end=end, body=program.protocol()), "the protocol", base, "AGENTS.md"),
         where.place(Whole(body=program.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
         where.place(Whole(body=update), "$memory-update", *skills, "memory-update", "SKILL.md"),
     ]
@@ -97,11 +98,6 @@ def _server(words: tuple[str, ...]) -> Section:
     body = f"[mcp_servers.holdfast]\ncommand = {command}\nargs = {args}"
     begin, end = _TABLE
     return Section(begin=begin, end=end, body=body, table=("mcp_servers", "holdfast"))
-
-
-def _instructions() -> Section:
-    begin, end = _SECTION
-    return Section(begin=begin, end=end, body=program.protocol())
 
 
 def _problems(where: Where) -> Iterator[Problem]:

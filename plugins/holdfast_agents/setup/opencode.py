@@ -22,8 +22,6 @@ from holdfast_agents.setup.parts import Values, Whole
 NAMES: Final = {"opencode": "opencode", "kilo": "Kilo"}
 #: Path to the setting that disables compaction.
 SWITCH: Final = ("agent", "compaction", "disable")
-#: In every settings file that holdfast has changed. Other entries, such as an MCP server, may be the user's own.
-PROTOCOL: Final = "holdfast-protocol.md"
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER = ("mcp", "holdfast")
 _WISHED = (
@@ -42,8 +40,11 @@ def _needed(name: str, where: Where) -> Needed:
     settings = Values(
         members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
         server=_SERVER,
-        listed={("instructions",): f".{name}/{PROTOCOL}" if where.in_project else os.path.join(base, PROTOCOL)},
-        schema="https://opencode.ai/config.json" if name == "opencode" else "",
+        listed={
+            ("instructions",): f".{name}/{program.PROTOCOL}"
+            if where.in_project
+            else os.path.join(base, program.PROTOCOL)
+        },
     )
     update, body = Whole(body=program.memory_update()), plugin(where.program, name, lifts=not wished)
     places = (
@@ -51,7 +52,7 @@ def _needed(name: str, where: Where) -> Needed:
         where.place(Whole(body=body), "the plugin", base, *inside, "plugins", "holdfast.js"),
         where.place(update, "/memory-update", base, *inside, "commands", "memory-update.md"),
         where.place(Whole(body=program.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
-        where.place(Whole(body=program.instructions()), "the protocol", base, *inside, PROTOCOL),
+        where.place(Whole(body=program.instructions()), "the protocol", base, *inside, program.PROTOCOL),
     )
     restart = f"Restart {NAMES[name]} where it is running, because it loads plugins at its start."
     steps = (_WISHED if wished else "", restart, worktrees(name) if where.in_project else "")
@@ -77,7 +78,7 @@ def _off_by_wish(settings: str, script: str) -> bool:
         return False
     if os.path.exists(script):
         return _LEAVES.encode() in read_or_empty(script)
-    return PROTOCOL.encode() not in read_or_empty(settings)
+    return program.PROTOCOL.encode() not in read_or_empty(settings)
 
 
 def _problems(name: str, where: Where) -> Iterator[Problem]:

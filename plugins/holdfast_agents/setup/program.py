@@ -15,6 +15,8 @@ from holdfast_memory import DISTRIBUTION, REPAIR
 
 #: Marks files that holdfast owns. A file without it is left alone.
 MARK = "Made by `holdfast install`"
+#: In every settings file of opencode that holdfast has changed. An MCP server, say, may be the user's own.
+PROTOCOL = "holdfast-protocol.md"
 #: The command in settings shared through git, and where it is on PATH. Another project has a program ``holdfast``.
 PLAIN = (DISTRIBUTION,)
 #: The command that installs holdfast, for messages about a missing program.
