@@ -105,7 +105,7 @@ def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requ
     memory = opened()
     gitea.requests.clear()
     memory.morning()
-    # the user; two repositories: issues, comments, releases, settings and pushes of each; ten timelines; reviews, newest
+    # the user; of two repositories issues, comments, releases, settings and pushes; ten timelines; reviews, newest
     # commit and checks of four pull requests
     assert len(gitea.requests) == 1 + 2 * 5 + 10 + 3 * 4
 
