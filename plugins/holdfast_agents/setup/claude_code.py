@@ -181,6 +181,7 @@ CLIENT = Client(
     name=NAME,
     shown="Claude Code",
     program="claude",
+    folder=claude_folder,
     seen="2.1.332",
     reads_parents=False,
     elsewhere="a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); ",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from attrs import frozen
@@ -13,13 +12,6 @@ from holdfast_agents.clientfiles import read_or_empty
 from holdfast_agents.setup import program
 from holdfast_agents.setup.parts import Hooks, Part
 from holdfast_agents.setup.placing import Place
-
-
-class Holds(StrEnum):
-    """What a client lets holdfast do before it compacts."""
-
-    BLOCKS = "compacts only after a verified flush"
-    FLUSHES = "flushes first, cannot block"
 
 
 class Problem(NamedTuple):
@@ -62,20 +54,21 @@ class Needed:
 
 @frozen(kw_only=True)
 class Client:
-    """``shown`` is its name for people, ``program`` its executable, and ``around`` the cases in which its hooks cannot
-    block, after ``elsewhere``, the starts that hooks in the user's settings guard. ``seen`` is the version whose real
-    program was run, empty for none. ``reads_parents``: it also reads the settings in the folders above the one where it
-    is started. ``needed`` and ``problems`` are its files, and what is wrong with them."""
+    """``shown`` is its name for people, ``program`` its executable, and ``folder`` its own folder. ``around`` are the
+    cases in which its hooks cannot block, after ``elsewhere``, the starts that hooks in the user's settings guard.
+    ``seen`` is the version whose real program was run. ``reads_parents``: it also reads the settings in the folders
+    above the one where it is started. ``needed`` and ``problems`` are its files, and what is wrong with them."""
 
     name: str
     shown: str
     program: str
+    folder: Callable[[], str]
     elsewhere: str
     around: str
     needed: Callable[[Where], Needed]
     problems: Callable[[Where], Iterator[Problem]]
-    holds: Holds = Holds.BLOCKS
-    seen: str = ""
+    seen: str
+    holds: str = "compacts only after a verified flush"
     reads_parents: bool = True
 
     def is_there(self, where: Where) -> bool:

@@ -139,6 +139,7 @@ CLIENT = Client(
     name=NAME,
     shown="Codex",
     program="codex",
+    folder=codex_folder,
     seen="0.169.0",
     elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
     around="hooks or a folder that it does not trust; its compaction cannot be switched off. When a compaction is "

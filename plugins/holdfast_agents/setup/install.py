@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -15,6 +17,7 @@ from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
 
@@ -38,9 +41,10 @@ WHERE = (
 
 @Command(
     "Guard a client",
-    "add holdfast's hooks to Claude Code, opencode or Codex",
+    "add holdfast's hooks to a coding agent",
     argument("client", nargs="?", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
     WHERE[1],
+    flag("--all", "every client that is found on this machine"),
     flag("--print", "print the files and their content; write nothing"),
     one_of(
         argument(
@@ -54,6 +58,7 @@ WHERE = (
     ),
     argument("--plugin-dir", metavar="DIR", help="claude-code: create a plugin directory in DIR instead"),
     examples=(
+        "holdfast install",
         "holdfast install claude-code",
         "holdfast install opencode --print",
         "holdfast install codex --scope user",
@@ -64,9 +69,53 @@ WHERE = (
     "\nInstalling again changes nothing. `holdfast doctor` shows whether the hooks run.",
 )
 def install(call: Call) -> Answer:
-    """Put the hooks into the client's settings, and set the project up."""
+    """Put the hooks into a client's settings, and set the project up. Without a name, into those that the user picks
+    from the ones on this machine."""
+    model_choice.read(call.args)
+    if call.args.client is not None and not call.args.all:
+        return _install(call)
+    answers = []
+    for name in _picked(call):
+        call.args.client = name
+        answers.append(_install(call))
+
+    def show(out: Term) -> None:
+        for number, one in enumerate(answers):
+            out.say("\n" if number else "")
+            assert callable(one.text)
+            one.text(out)
+
+    return Answer({"clients": [one.data for one in answers]}, show)
+
+
+def _picked(call: Call) -> list[str]:
+    """The clients on this machine, or those that the user names on a terminal. Raises: UsageError for none."""
+    found = [one for one in CLIENTS.values() if shutil.which(one.program) or os.path.isdir(one.folder())]
+    if call.args.client or call.args.plugin_dir is not None:
+        raise UsageError("--all takes no client and no --plugin-dir.", next_step="Leave one of them out.")
+    if not found:
+        raise UsageError("No client was found on this machine.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
+    names = [one.name for one in found]
+    if call.args.all:
+        return names
+    kinds = {one.holds: [other.name for other in found if other.holds == one.holds] for one in found}
+    listed = "; ".join(f"{', '.join(names)} ({holds})" for holds, names in kinds.items())
+    if not can_ask() or call.json:
+        step = f"Run `holdfast install --all`, or name one of: {', '.join(CLIENTS)}."
+        raise UsageError(f"The client is missing. Found here: {listed}.", next_step=step)
+    sys.stderr.write(f"Found here: {listed}.\nInstall in which? [names; Enter for all] ")
+    sys.stderr.flush()
+    words = sys.stdin.readline().replace(",", " ").split()
+    unknown = [word for word in words if word not in CLIENTS]
+    if unknown:
+        raise UsageError(f"{unknown[0]!a} is not a client.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
+    return list(dict.fromkeys(words)) or names
+
+
+def _install(call: Call) -> Answer:
     args = call.args
-    model_choice.read(args)
+    if args.model == "":
+        args.model = args.client
     where = evolve(where_of(call), server=_can_serve())
     as_plugin = args.plugin_dir is not None
     if as_plugin:
@@ -83,8 +132,9 @@ def install(call: Call) -> Answer:
         by_hand = [*_missing_program(where), *by_hand, *_next_steps(where)]
         by_hand += [model_choice.step(args.client)] if not login and model_choice.lacks(call, call.root) else []
 
+    name = CLIENTS[args.client].shown
+
     def show(out: Term) -> None:
-        name = CLIENTS[args.client].shown
         place = out.bold(home_short(where.root) if where.in_project else "all your projects")
         changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
         headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"

@@ -44,10 +44,9 @@ def read(args: Namespace) -> None:
     before the client's name. Raises: UsageError."""
     if args.client is None and args.model in CLIENTS:
         args.client, args.model = args.model, ""
-    if args.client is None:
-        raise UsageError("The client is missing.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
-    args.model = args.client if args.model == "" else args.model
-    if args.model is not None and args.model not in LOGINS:
+    if args.client is not None and args.model == "":
+        args.model = args.client
+    if args.model and args.model not in LOGINS:
         raise UsageError(
             f"--model takes {', '.join(LOGINS)}, not {args.model!a}.",
             next_step='For a model with a key, see docs/facts.md, "Extraction by a model".',

@@ -33,7 +33,7 @@ _WISHED = (
 
 
 def _needed(name: str, where: Where) -> Needed:
-    base = where.root if where.in_project else os.path.join(folder("XDG_CONFIG_HOME", ".config"), name)
+    base = where.root if where.in_project else _folder(name)
     inside = (f".{name}",) if where.in_project else ()
     files = (os.path.join(base, f"{name}{suffix}") for suffix in (".json", ".jsonc"))
     file = next(filter(os.path.exists, files), os.path.join(base, f"{name}.json"))
@@ -56,6 +56,10 @@ def _needed(name: str, where: Where) -> Needed:
     restart = f"Restart {NAMES[name]} where it is running, because it loads plugins at its start."
     steps = (_WISHED if wished else "", restart, worktrees(name) if where.in_project else "")
     return Needed(client=name, places=places, by_hand=tuple(filter(None, steps)))
+
+
+def _folder(name: str) -> str:
+    return os.path.join(folder("XDG_CONFIG_HOME", ".config"), name)
 
 
 def plugin(words: tuple[str, ...], client: str = "opencode", *, lifts: bool = True) -> str:
@@ -96,6 +100,7 @@ OPENCODE, KILO = (
         name=name,
         shown=shown,
         program=name,
+        folder=partial(_folder, name),
         seen=seen,
         elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
         around="where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",

@@ -48,6 +48,7 @@ CLIENT = Client(
     name=NAME,
     shown="pi",
     program="pi",
+    folder=pi_folder,
     seen="1.5.2",
     reads_parents=False,
     elsewhere="a start in a subfolder or in a git worktree that lacks these files (`--scope user` guards it); ",

@@ -140,6 +140,41 @@ def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Co
     assert not set(FILES["codex"]) & set(tree(project))
 
 
+# without a name
+
+
+@pytest.mark.parametrize("words", [["--all"], []])
+def test_install__without_a_name__guards_the_clients_found_here(
+    command: Command, project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    folder = Path(fake(tmp_path, "exit 10").split(":")[0])
+    (folder / "codex").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    (home / ".pi/agent").mkdir(parents=True)
+    if not words:
+        monkeypatch.setattr("holdfast_agents.setup.install.can_ask", lambda: True)
+        assert command("install", stdin=b"cursor\n").code == 2
+    said = command("install", *words, stdin=b"pi, codex\n")
+    assert said.code == 0
+    assert said.out.index("Codex is guarded") != said.out.index("pi is guarded")
+    assert [(project / FILES[client][0]).exists() for client in CLIENTS] == [
+        client in ("codex", "pi") for client in CLIENTS
+    ]
+    assert [one["client"] for one in command("install", "--all", "--json").json["clients"]] == ["codex", "pi"]
+
+
+def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_can_hold(
+    command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert "No client was found" in command("install").err
+    (home / ".claude").mkdir()
+    said = command("install")
+    assert said.code == 2
+    assert "Found here: claude-code (compacts only after a verified flush)" in said.err
+    assert "holdfast install --all" in said.err
+
+
 # settings that are there
 
 
