@@ -288,9 +288,7 @@ def _git(root: str) -> Iterator[Check]:
             named = b"merge=holdfast" in file.read(1 << 16)
     except FileNotFoundError:
         return
-    if not named or gitrun.run(root, "rev-parse", "--git-dir", timeout_s=5) is None:
-        return
-    if gitrun.run(root, "config", "merge.holdfast.driver", timeout_s=5) is None:
+    if named and gitrun.top(root) and not gitrun.setting(root, "merge.holdfast.driver"):
         message = ".holdfast/.gitattributes names a merge driver that this clone does not have."
         yield warn(message, "Run `holdfast init --git` in this clone.")
 

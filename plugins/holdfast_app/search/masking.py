@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text.stored import sha256
+from holdfast.fs import ownership_mark
 from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -42,4 +42,4 @@ def _number(settings: str, modules: tuple[str, ...]) -> int:
     files = sorted(os.path.join(one, name) for top in folders for one, _, names in os.walk(top) for name in names)
     stamps = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in files if not path.endswith(".pyc")]
     known = [name for name in _LIBRARIES if find_spec(name)]
-    return int(sha256(repr((settings, stamps, known)))[:12], 16) or 1
+    return int(ownership_mark.digest(repr((settings, stamps, known)).encode(), size=6), 16) or 1
