@@ -45,7 +45,8 @@ class LineList:
                 with safeopen.reader(self.path) as opened:
                     opened.seek(self._file[1] if is_longer else 0)
                     new = opened.read().decode("utf-8", "replace").split("\n")
-                self._lines.update((line, self._number + at) for at, line in enumerate(new) if line)
+                self._lines.update(zip(new, range(self._number, self._number + len(new)), strict=True))
+                self._lines.pop("", None)
                 self._number += len(new)
                 self._file = file
         except (FileNotFoundError, NotADirectoryError):
