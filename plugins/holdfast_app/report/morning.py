@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.models import Severity
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.report import claims
-from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
+from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
 from holdfast_app.validation import unsupported
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ FINDINGS: Final = "What does not fit together"
 
 @frozen(kw_only=True)
 class Morning:
-    """``since`` is yesterday 00:00 in the configured zone. ``sections`` maps the section names of a report, then
-    :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the sources searched.
-    ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
+    """Everything from ``since``, yesterday 00:00 in the configured zone, until now. ``sections`` maps the section names
+    of a report, then :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the
+    sources searched. ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
 
     since: datetime
     report: Report
@@ -40,9 +40,12 @@ class Morning:
     remarks: tuple[str, ...]
 
     def __str__(self) -> str:
-        parts = [f"# Morning report: {self.report.first_day.isoformat()} and the night"]
-        for name, lines in self.sections.items():
-            parts.append(f"## {name}\n\n" + "\n".join(f"- {line.text}  ({line.pointer})" for line in lines))
+        return self.markdown()
+
+    def markdown(self, *, paths: bool = False) -> str:
+        """The text; with ``paths`` each line has its pointer."""
+        parts = [f"# Morning report: everything since {self.since:%Y-%m-%d %H:%M}"]
+        parts += [section(name, lines, paths=paths) for name, lines in self.sections.items()]
         parts += [f"_{remark}_" for remark in self.remarks]
         return "\n\n".join(parts) + "\n"
 
@@ -113,10 +116,11 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
             yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")
 
 
-def _nothing(services: Services, section: str, files: Report) -> Line:
+def _nothing(services: Services, title: str, files: Report) -> Line:
     """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
     handoff = where(layout.name(Surface.HANDOFF))
     known = {FORGE: "holdfast plugins", FINDINGS: "holdfast validate", BLOCKED: handoff, NEEDED: handoff}
-    days = (where(layout.name(Surface.DAILY, day)) for day in dict.fromkeys((files.first_day, files.last_day)))
-    return Line(text="nothing", pointer=known.get(section) or ", ".join(days))
+    names = (layout.name(Surface.DAILY, day) for day in dict.fromkeys((files.first_day, files.last_day)))
+    notes = ", ".join(where(name) for name in names if services.store.read(name) is not None)
+    return Line(text="nothing", pointer=known.get(title) or notes or "no note of these days")
