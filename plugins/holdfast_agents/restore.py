@@ -205,8 +205,8 @@ def _unsafe(memory: Holdfast) -> str:
 
 def _session_line(event: Event, has_past: bool) -> str:
     search = (
-        "Before you ask the user for something already said, search for it: `holdfast search WORDS`, or holdfast's MCP "
-        "tool `search`. "
+        "Before you ask the user for something already said, search for it: `holdfast search --short WORDS`, or "
+        "holdfast's MCP tool `search`. "
     )
     return (
         f"{recall.INTRODUCTION} This conversation is its session `{in_one_line(event.session)}`. "

@@ -9,6 +9,7 @@ from holdfast.errors import BadValue
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.models import MutationKind
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_app.search import KINDS
 
 Schema = Mapping[str, Any]
 
@@ -99,7 +100,7 @@ SEARCH_FACTS: Final = _object(
 SEARCH: Final = _object(
     ("question",),
     question=_text("Words, a question, a day like `last Tuesday`."),
-    kind=_text(enum=["turn", "note", "decision", "memory", "fact", "document"]),
+    kind=_text(enum=list(KINDS)),
     session=_text("Only its turns."),
     since=_text("Like 3d or 2026-11-02."),
     until=_text(),

@@ -10,6 +10,7 @@ user, until a newer rule about the same thing replaces that rule, or a person re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve, field, fields, frozen
@@ -165,6 +166,7 @@ def _field(label: str) -> str:
     return ownlines.line(ownlines.FIELD, label)
 
 
+@lru_cache(maxsize=4)  # a flush, and a start, read it several times
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     """The entries, newest first. Raises: Corrupt when ``text`` is not a handoff. A damaged handoff is never "empty"."""
     import tomllib

@@ -32,7 +32,7 @@ T = TypeVar("T")
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the indexed text and its tokens. Files of other versions are rebuilt.
-VERSION: Final = 11
+VERSION: Final = 12
 #: Bits for an entry's number in its source, and for a passage's number in its entry.
 SOURCE: Final = 32
 PASSAGE: Final = 10

@@ -17,7 +17,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import Final, NamedTuple
 
-from holdfast_app.search import dates, records, words
+from holdfast_app.search import KINDS, dates, records, words
 from holdfast_app.search.index import PASSAGE, SOURCE
 
 #: Number of entries ranked for their words, and the neighbours of each on both sides.
@@ -116,7 +116,7 @@ def _weights() -> dict[str, dict[str, float]]:
     """Of each kind the features' weights."""
     with open(os.path.join(os.path.dirname(__file__), "weights.json"), encoding="utf-8") as file:  # costs no import
         table = json.load(file)
-    return {kind: table.get(kind, table["line"]) for kind in records.KINDS}
+    return {kind: table.get(kind, table["line"]) for kind in KINDS}
 
 
 def _matches(db: sqlite3.Connection, asked: list[str], where: str, given: tuple[object, ...]) -> _Matches:
