@@ -105,28 +105,6 @@ def pushed(result: dict[str, Any]) -> str:
     return "\n".join(result["output"]["system"])
 
 
-@pytest.mark.req("R184")
-def test_compaction__store_broken_then_repaired__is_refused_with_the_reason_and_then_allowed(
-    play: Play, opencode: Client
-) -> None:
-    talk = [said(1, "Repair the login test"), answered(1, "Done.")]
-    opencode.break_store()
-    blocked = play(prompt(1, "Repair the login test"), ["messages", talk], COMPACT, prompt(2, "And now?"))
-    reason = "A file is where the folder of '.holdfast/memory/"
-    assert reason in blocked[2]["error"]
-    assert blocked[2]["output"] == {"context": []}
-    shown = [toast for toast in blocked[-1]["toasts"] if toast["title"] == "compaction blocked"]
-    assert reason in shown[0]["message"]
-    # The next prompt says it again, since a toast is gone after a while.
-    assert any(toast["title"] == "notice" and reason in toast["message"] for toast in blocked[-1]["toasts"])
-
-    opencode.repair_store()
-    allowed = play(["messages", talk], COMPACT)
-    assert "error" not in allowed[1]
-    assert allowed[-1]["toasts"] == []
-    assert "Repair the login test" in opencode.notes()
-
-
 def test_compacted__by_opencode__its_summary_is_in_the_note_once_and_the_next_call_has_the_brief(
     play: Play, opencode: Client
 ) -> None:
