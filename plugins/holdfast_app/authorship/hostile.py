@@ -145,6 +145,36 @@ _FORMS: Final = (
         ),
     ),
 )
+#: Names of tools whose results strangers write: pages, searches, servers.
+_OUTSIDE: Final = Lazy(r"(?i)web|fetch|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord")
+_SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
+#: See :func:`directs`.
+_DIRECTS: Final = Lazy(
+    r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
+    r"|do not|don['’]?t|please|make sure|ensure|remember|from now on|going forward|henceforth|instead|whenever"
+    r"|(?:every|each) time|before any|no longer|optional|without (?:asking|review|confirm\w*|approval)|allow(?:s"
+    r"|ed)?|permit(?:s|ted)?|forbid\w*|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai"
+    r"|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+|overrid\w+"
+    r"|supersed\w+|disabl\w+|skip\w*|bypass\w*|suppress\w*|turn(?:s|ed)? off|hid(?:e|es|den)|ignor\w+|forget\w*"
+    r"|disregard\w*|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|exfiltrat\w+|e-?mail(?:s|ed)?|(?:post"
+    r"|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?|tokens?|passwords?|api keys?"
+    r"|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]|--[a-z]|\w\.(?:example|sh|io"
+    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy"
+    r"|preference|objective|important|memory|instructions?|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
+    r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
+    r"|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|give|grant|import|include"
+    r"|insert|install|list|load|mark|merge|move|open|output|paste|pay|perform|pick|pin|prefer|print|process"
+    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
+    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|set|share|show"
+    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|use|visit|write)\b"
+)
+#: A number, or a subject or a finite verb, as far as its form shows, among a statement's first five words. A sentence
+#: without counts as an order.
+_STATES: Final = Lazy(
+    r"^\W*(?:\d|(?:an?|the|th(?:is|at|ese|ose|ere|ey)|its?|we|i|s?he|our|my|no|not|some|each|in|on|at|for|as|by|from|to|of|with"
+    r"|when|where|if|while|after|before|since|because)\b)"
+    r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
+)
 #: The first of these forms in scripts whose letters :func:`_plain` changes.
 _OTHER_SCRIPTS: Final = Lazy(
     r"(?:игнорируй|забудь)\w*\b.{0,40}\b(?:инструкци|указани)"
@@ -198,22 +228,54 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
 def source_of(text: str, turns: Iterable[Turn]) -> str:
     """A noun phrase for the source of ``text``: the newest tool result with it or most of its words, otherwise the
     agent's own answer; empty when there is none. On one line, without brackets."""
-    wanted, words = _squeezed(text), set(_squeezed(text).split())
     found = ""
     for message in reversed([m for turn in turns for m in turn.messages]):
-        said = _squeezed(message.text)
-        has_most = len(words & set(said.split())) >= _ALIKE * len(words)
-        if message.role == "tool" and (wanted in said or (has_most and instructs_anywhere(said))):
+        if message.role == "tool" and _quotes(text, message.text):
             name = _NO_NAME.sub(" ", message.tool).strip()[:60].strip()
             return f"a result of {name}" if name else "a tool result"
-        if wanted in said and not found:
+        if message.role != "tool" and not found and _squeezed(text) in _squeezed(message.text):
             found = "an answer of the agent" if message.role == "assistant" else "a message of the client"
     return found
 
 
-def may_stay(text: str, turns: Iterable[Turn]) -> bool:
-    """Whether ``text`` does not instruct an agent, or is in the user's own words."""
-    return not instructs(text) or by_user(text, turns)
+def _is_foreign(text: str, turns: Iterable[Turn]) -> bool:
+    """Whether ``text``, or a sentence with most of its words, was a client's or a tool's before it was the agent's. A
+    tool's counts where strangers write its results or ``text`` directs."""
+    for message in (m for turn in turns for m in turn.messages):
+        if _quotes(text, message.text, close=True):
+            tool = message.tool if message.role == "tool" else ""
+            return message.role != "assistant" and (not tool or bool(_OUTSIDE.search(tool)) or directs(text))
+    return False
+
+
+def _quotes(text: str, said: str, *, close: bool = False) -> bool:
+    """Whether ``said`` has ``text``, or one of its sentences has most of the words, or, unless ``close``, it does as a
+    whole and instructs an agent."""
+    wanted = _squeezed(text)
+    words = set(wanted.split())
+    if close and max(words, key=len, default="") not in said.casefold():  # far cheaper
+        return False
+    plain = _squeezed(said)
+    if wanted in plain:
+        return True
+    least = _ALIKE * len(words)
+    if len(words & set(plain.split())) < least:
+        return False
+    if not close and instructs_anywhere(plain):
+        return True
+    return any(len(words & set(_squeezed(part).split())) >= least for part in _SENTENCE.split(said))
+
+
+def may_stay(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
+    return not (is_marked(text) or instructs(text) or _is_foreign(text, turns)) or by_user(text, turns)
+
+
+def directs(text: str) -> bool:
+    """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
+    honest directions do too, so it counts only for a sentence that a tool returned."""
+    sentences = filter(None, _SENTENCE.split(_plain(text[:_TARGETED])))
+    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in sentences)
 
 
 def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
