@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
@@ -44,11 +44,12 @@ _KEYS: Final = (
 )
 
 
-class _Form(NamedTuple):
-    """A form of instruction. Every match contains one or more ``hints``, which are much faster to search for."""
+class _Form:
+    """A form of instruction. Every match contains one or more of ``hints``, which are much faster to search for."""
 
-    hints: tuple[str, ...]
-    pattern: Lazy
+    def __init__(self, hints: str, pattern: str) -> None:
+        self.hints = hints.split(",")
+        self.pattern = Lazy(pattern, re.DOTALL)
 
     def may_be_in(self, plain: str) -> bool:
         return any(hint in plain for hint in self.hints)
@@ -57,92 +58,59 @@ class _Form(NamedTuple):
 _FORMS: Final = (
     # put the instructions aside
     _Form(
-        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "oubli", "olvid"),
-        Lazy(
-            r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
-            r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
-            r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
-            r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
-            r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
-            r"|\bignore(?:all)?(?:the|your)?(?:previous|prior|above|earlier)(?:instructions|prompts|rules)"
-            r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b"
-            r"|\b(?:ignor(?:a|e|ad|en|ez|are)|oublie[zs]?|olvid(?:a|e|ad|en))\b.{0,40}"
-            r"\b(?:instrucciones|instrucoes|instructions|istruzioni|consignes)\b",
-            re.DOTALL,
-        ),
+        "ignor,disregard,forget,override,bypass,vergiss,oubli,olvid",
+        r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
+        r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
+        r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
+        r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
+        r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
+        r"|\bignore(?:all)?(?:the|your)?(?:previous|prior|above|earlier)(?:instructions|prompts|rules)"
+        r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b"
+        r"|\b(?:ignor(?:a|e|ad|en|ez|are)|oublie[zs]?|olvid(?:a|e|ad|en))\b.{0,40}"
+        r"\b(?:instrucciones|instrucoes|instructions|istruzioni|consignes)\b",
     ),
     # let a key in
     _Form(
-        ("authorized_keys",),
-        Lazy(
-            r"\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b"
-            r"(?! your (?:own )?(?:public |ssh )*key).{0,160}authorized_keys"
-            r"|authorized_keys.{0,40}\b(?:append|write|add)\b",
-            re.DOTALL,
-        ),
+        "authorized_keys",
+        r"\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b"
+        r"(?! your (?:own )?(?:public |ssh )*key).{0,160}authorized_keys"
+        r"|authorized_keys.{0,40}\b(?:append|write|add)\b",
     ),
     # hand a secret out
     _Form(
-        ("key", "token", "secret", "passw", "credential", ".env", ".ssh", "id_rsa", "id_ed25519", ".aws", "environ"),
-        Lazy(
-            rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
-            rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
-            rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
-            r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)",
-            re.DOTALL,
-        ),
+        "key,token,secret,passw,credential,.env,.ssh,id_rsa,id_ed25519,.aws,environ",
+        rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
+        rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
+        rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
+        r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)",
     ),
     # run a script from the internet, always or as a duty
     _Form(
-        ("curl", "wget", "iwr"),
-        Lazy(
-            r"\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
-            r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
-            re.DOTALL,
-        ),
+        "curl,wget,iwr",
+        r"\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
+        r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
     ),
     # keep it from the user
     _Form(
-        ("tell", "inform", "mention", "notify", "alert"),
-        Lazy(
-            r"\b(?:do not|don['’]?t|never|without)\s+"
-            r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
-            re.DOTALL,
-        ),
+        "tell,inform,mention,notify,alert",
+        r"\b(?:do not|don['’]?t|never|without)\s+"
+        r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
     ),
     # take on another identity
     _Form(
-        ("you are now", "act as", "pretend", "roleplay"),
-        Lazy(
-            r"\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
-            r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b",
-            re.DOTALL,
-        ),
+        "you are now,act as,pretend,roleplay",
+        r"\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
+        r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b",
     ),
     # address the model
     _Form(
-        (
-            "inst",
-            "prompt",
-            "directive",
-            "important",
-            "attention",
-            "note",
-            "message",
-            "system",
-            "agent",
-            "assist",
-            "model",
-        ),
-        Lazy(
-            r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
-            r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
-            r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
-            r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
-            r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
-            r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
-            re.DOTALL,
-        ),
+        "inst,prompt,directive,important,attention,note,message,system,agent,assist,model",
+        r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
+        r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
+        r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
+        r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
+        r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
+        r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
     ),
 )
 #: Names of tools whose results strangers write: pages, searches, servers.
