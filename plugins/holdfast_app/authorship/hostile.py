@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from holdfast.models import Payload, Turn
+    from holdfast.models import Message, Payload, Turn
 
 #: Prefix for a line that instructs an agent, with the tool or document that it came from.
 MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruction] "
@@ -196,12 +197,17 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
 def source_of(text: str, turns: Iterable[Turn]) -> str:
     """A noun phrase for the source of ``text``: the newest tool result with it or most of its words, otherwise the
     agent's own answer; empty when there is none. On one line, without brackets."""
+    wanted, words = _squeezed(text), set(_squeezed(text).split())
     found = ""
     for message in reversed([m for turn in turns for m in turn.messages]):
-        if message.role == "tool" and _quotes(text, message.text):
+        said = _squeezed(message.text)
+        has_most = len(words & set(said.split())) >= _ALIKE * len(words)
+        if message.role == "tool" and (
+            wanted in said or (has_most and (instructs_anywhere(said) or _is_sentence(words, _plain(message.text))))
+        ):
             name = _NO_NAME.sub(" ", message.tool).strip()[:60].strip()
             return f"a result of {name}" if name else "a tool result"
-        if message.role != "tool" and not found and _squeezed(text) in _squeezed(message.text):
+        if wanted in said and not found:
             found = "an answer of the agent" if message.role == "assistant" else "a message of the client"
     return found
 
@@ -209,29 +215,29 @@ def source_of(text: str, turns: Iterable[Turn]) -> str:
 def _is_foreign(text: str, turns: Iterable[Turn]) -> bool:
     """Whether ``text``, or a sentence with most of its words, was a client's or a tool's before it was the agent's. A
     tool's counts where strangers write its results or ``text`` directs."""
-    for message in (m for turn in turns for m in turn.messages):
-        if _quotes(text, message.text, close=True):
+    wanted = _squeezed(text)
+    words = set(wanted.split())
+    keys = sorted(words, key=len)[-2:]
+    for message, plain in _heard(tuple(turns)):
+        if all(key in plain for key in keys) and (wanted in " ".join(plain.split()) or _is_sentence(words, plain)):
             tool = message.tool if message.role == "tool" else ""
             return message.role != "assistant" and (not tool or bool(_OUTSIDE.search(tool)) or directs(text))
     return False
 
 
-def _quotes(text: str, said: str, *, close: bool = False) -> bool:
-    """Whether ``said`` has ``text``, or one of its sentences has most of the words, or, unless ``close``, it does as a
-    whole and instructs an agent."""
-    wanted = _squeezed(text)
-    words = set(wanted.split())
-    if close and max(words, key=len, default="") not in said.casefold():  # far cheaper
-        return False
-    plain = _squeezed(said)
-    if wanted in plain:
-        return True
+@lru_cache(1)
+def _heard(turns: tuple[Turn, ...]) -> list[tuple[Message, str]]:
+    """Each message with its text in plain letters, for one sentence after the other."""
+    messages = [message for turn in turns for message in turn.messages]
+    return [(m, m.text.casefold() if m.text.isascii() else _plain(m.text)) for m in messages]
+
+
+def _is_sentence(words: set[str], plain: str) -> bool:
+    """Whether a sentence of ``plain`` has most of ``words``."""
     least = _ALIKE * len(words)
-    if len(words & set(plain.split())) < least:
+    if sum(word in plain for word in words) < least:
         return False
-    if not close and instructs_anywhere(plain):
-        return True
-    return any(len(words & set(_squeezed(part).split())) >= least for part in _SENTENCE.split(said))
+    return any(len(words.intersection(part.rstrip(" .!?").split())) >= least for part in _SENTENCE.split(plain))
 
 
 def may_stay(text: str, turns: Sequence[Turn]) -> bool:
