@@ -33,7 +33,7 @@ _DIGITS: Final = 12
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
     """What holds now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound; Unavailable."""
-    from holdfast_app.search.shown import in_short
+    from holdfast_app.search.answer import in_short
     from holdfast_app.sessions.lookup import resolve
 
     kind, session = arguments.get("kind"), arguments.get("session")

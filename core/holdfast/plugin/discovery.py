@@ -163,7 +163,8 @@ def statuses(
     rows = list(loaded)
     enabled = {s.name for s in rows}
     for one in found:
-        row = Status(*one[:2], *one[3:], "off", "not enabled" if one.group == PLUGINS else "not the configured backend")
+        reason = "not enabled" if one.group == PLUGINS else "not the configured backend"
+        row = Status(one.name, one.group, one.distribution, one.version, "off", reason)
         if one.group == BACKENDS and one.name == backend:
             status, reason, hooks = ("failed", error.message, ()) if error else ("loaded", "", ("storage_backend",))
             row = row._replace(status=status, reason=reason, hooks=hooks)

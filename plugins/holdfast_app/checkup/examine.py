@@ -340,9 +340,12 @@ def _is_dreaming(memory: Holdfast) -> bool:
 
 def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
+    scanned = discovery.scan()
+    plugins = {(f.name, f.distribution) for f in scanned if f.group == discovery.PLUGINS and f.name in enabled}
     checks: list[Check] = []
-    for found in discovery.scan():
-        if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
+    for found in scanned:
+        is_wanted = found.distribution == discovery.OWN or (found.name, found.distribution) in plugins
+        if found.group == discovery.CHECKS and is_wanted:
             checks += _named(found.name, _asked(found, memory))
     return checks
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast_app.search import dates, index, masking, records
-from holdfast_app.search.excerpts import excerpt
+from holdfast_app.search import dates, index, masking, records, words
 
 if TYPE_CHECKING:
     import sqlite3
 
     from holdfast import Holdfast
     from holdfast_app.search.rank import Ranked
+
+#: Maximum characters of the part that matched, and of each line around it.
+_MATCH: Final = 240
+_AROUND: Final = 120
+#: Characters of the excerpt before the first word of the question, and places of its words looked at.
+_LEAD: Final = 60
+_PLACES: Final = 40
 
 
 class Place(NamedTuple):
@@ -71,6 +77,38 @@ class _Row(NamedTuple):
     clean: int
     name: str
     origin: str
+
+
+class Hits(list[SearchHit]):
+    """Hits, best first: the first ones hold now, the others show where it was said.
+
+    ``texts`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
+    damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
+    searched, or when the question was too long. ``days`` are those that the question names, like ``16 to 22
+    November``; the hits are from these days, or, if nothing is, ``outside`` of them.
+    """
+
+    def __init__(
+        self,
+        found: Iterable[SearchHit] = (),
+        *,
+        texts: int = 0,
+        unread: tuple[str, ...] = (),
+        corrected: str = "",
+        warning: str = "",
+        days: str = "",
+        outside: bool = False,
+    ) -> None:
+        super().__init__(found)
+        self.texts, self.unread, self.corrected, self.warning = texts, unread, corrected, warning
+        self.days, self.outside = days, outside
+
+    @property
+    def heading(self) -> str:
+        """The sentence about the days; empty without any."""
+        if not self.days or not self.outside:
+            return f"{self.days}:" if self.days else ""
+        return f"Nothing from {self.days}.{' Found outside of it:' if self else ''}"
 
 
 def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) -> list[SearchHit]:
@@ -133,3 +171,53 @@ def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
         tuple(ids),
     )
     return {row[0]: _Row(*row[1:]) for row in rows}
+
+
+# excerpts
+
+
+class Excerpt(NamedTuple):
+    """Three single lines. ``before`` and ``after`` are empty where the text and its neighbours end."""
+
+    match: str
+    before: str
+    after: str
+
+
+def excerpt(text: str, question: str, previous: str = "", following: str = "") -> Excerpt:
+    """The part of ``text`` with most of the question's stems. Where it begins or ends the text, the line before or
+    after it is of ``previous`` or ``following``."""
+    line = _flat(text)
+    begin, end = _best(line, question)
+    match = ("… " if begin else "") + line[begin:end] + (" …" if end < len(line) else "")
+    before, after = line[:begin] or _flat(previous[-2 * _AROUND :]), line[end:] or _flat(following[: 2 * _AROUND])
+    return Excerpt(match, _end_of(before), _beginning_of(after))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _best(line: str, question: str) -> tuple[int, int]:
+    if len(line) <= _MATCH:
+        return 0, len(line)
+    places = [(match.start(), match[0].lower()) for match in words.pattern(question).finditer(line)]
+    most, best = 0, 0
+    for number, (start, _) in enumerate(places):
+        held = len({stem for at, stem in places[number : number + _PLACES] if at < start + _MATCH - _LEAD})
+        if held > most:
+            most, best = held, start
+    first = min(max(best - _LEAD, 0), len(line) - _MATCH)
+    begin = line.rfind(" ", 0, first) + 1 if first else 0
+    part = line[begin : begin + _MATCH]
+    return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
+
+
+def _end_of(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= _AROUND else f"… {line[-_AROUND:].partition(' ')[2] or line[-_AROUND:]}"
+
+
+def _beginning_of(line: str) -> str:
+    line = line.lstrip()
+    return line if len(line) <= _AROUND else f"{line[:_AROUND].rpartition(' ')[0] or line[:_AROUND]} …"

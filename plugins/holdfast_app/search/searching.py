@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import BadValue
+from holdfast.config import resolved
+from holdfast.errors import BadValue, HoldfastError
 from holdfast.journal import journal
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, spelling, vectors, words
 from holdfast_app.search.answer import Asked
-from holdfast_app.search.hits import SearchHit, excerpts, of_entries
+from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries
 from holdfast_app.search.served import hits as served_hits
 from holdfast_app.sessions import archive
+from holdfast_app.trust.seen import projects
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,38 +29,6 @@ _REPEATED: Final = 4
 #: Maximum question length, in characters. A pasted page's rest adds nothing.
 _QUESTION: Final = 2_000
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
-
-
-class Hits(list[SearchHit]):
-    """Hits, best first: the first ones hold now, the others show where it was said.
-
-    ``texts`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
-    damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
-    searched, or when the question was too long. ``days`` are those that the question names, like ``16 to 22
-    November``; the hits are from these days, or, if nothing is, ``outside`` of them.
-    """
-
-    def __init__(
-        self,
-        found: Iterable[SearchHit] = (),
-        *,
-        texts: int = 0,
-        unread: tuple[str, ...] = (),
-        corrected: str = "",
-        warning: str = "",
-        days: str = "",
-        outside: bool = False,
-    ) -> None:
-        super().__init__(found)
-        self.texts, self.unread, self.corrected, self.warning = texts, unread, corrected, warning
-        self.days, self.outside = days, outside
-
-    @property
-    def heading(self) -> str:
-        """The sentence about the days; empty without any."""
-        if not self.days or not self.outside:
-            return f"{self.days}:" if self.days else ""
-        return f"Nothing from {self.days}.{' Found outside of it:' if self else ''}"
 
 
 def search(
@@ -239,3 +210,36 @@ def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime 
         return dates.moment(given, now)
     except (ValueError, OverflowError):
         raise BadValue(name, "is not a span or a date", next_step="Write it like `3d` or `2026-11-02`.") from None
+
+
+# all projects
+
+
+def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -> Hits:
+    """The hits of all projects, each with its folder, first what holds now. A project with settings that this user does
+    not trust, or that cannot be read, is named in the warning."""
+    own = os.path.realpath(memory.services.root)
+    answers: dict[str, Hits] = {own: memory.search(question, limit=limit, **options)}
+    left = []
+    for root in projects():
+        try:
+            if root != own and resolved.resolve(root).withheld:
+                left.append(f"{root} (its settings are not trusted)")
+            elif root != own:
+                with type(memory).open(root) as other:
+                    answers[root] = other.search(question, limit=limit, **options)
+        except HoldfastError as error:
+            left.append(f"{root} ({error.message})")
+    inside = {root: hits for root, hits in answers.items() if hits and not hits.outside} or answers
+    found = [hit._replace(project=root) for root, hits in inside.items() for hit in hits]
+    first = answers[own]
+    warning = f"Not searched: {', '.join(left)}." if left else ""
+    return Hits(
+        sorted(found, key=lambda hit: (not hit.holds, -hit.score))[:limit],
+        texts=sum(hits.texts for hits in answers.values()),
+        unread=tuple(f"{root}: {name}" for root, hits in answers.items() for name in hits.unread),
+        corrected=first.corrected if found and not any(hits and not hits.corrected for hits in inside.values()) else "",
+        warning=" ".join(filter(None, (first.warning, warning))),
+        days=first.days,
+        outside=all(hits.outside for hits in inside.values()),
+    )

@@ -98,7 +98,7 @@ class Project:
         listed = list(entries)
         found = self.masked(*(text for one in listed for text in (one.content or "", one.why, one.source)))
         rows = zip(listed, found[::3], found[1::3], found[2::3], strict=True)
-        return [evolve(one, content=content, why=why, source=source) for one, content, why, source in rows]
+        return [evolve(one, content=content or None, why=why, source=source) for one, content, why, source in rows]
 
     def masked_run(self, run: DreamResult) -> DreamResult:
         """A dream as it may leave the store."""

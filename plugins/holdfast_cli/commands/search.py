@@ -15,8 +15,7 @@ from holdfast_cli.terminal import Term, home_short
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast_app.search.hits import SearchHit
-    from holdfast_app.search.searching import Hits
+    from holdfast_app.search.hits import Hits, SearchHit
 
 #: Maximum places shown for a sentence that occurs in several.
 _ALSO: Final = 3
@@ -65,16 +64,16 @@ def search(call: Call) -> Answer:
         "until": _moment("until", args.until, now),
     }
     if args.everywhere:
-        from holdfast_app.search.everywhere import search
+        from holdfast_app.search.searching import everywhere
 
-        found = search(memory, question, **options)
+        found = everywhere(memory, question, **options)
     else:
         found = memory.search(question, session=resolve(memory, args.session) if args.session else "", **options)
     table = {key: getattr(found, key) for key in ("unread", "corrected", "warning", "days", "outside")}
     table |= {"hits": [as_table(hit) for hit in found], "searched": found.texts}
     kept = memory.config.retention.of_turns
     if args.short:
-        from holdfast_app.search.shown import in_short
+        from holdfast_app.search.answer import in_short
 
         return Answer(table, in_short(found, kept))
     return Answer(table, lambda out: _show(out, found, question, now, kept))
@@ -126,7 +125,7 @@ def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> No
 
 
 def _show_hit(out: Term, hit: SearchHit, stems: set[str], now: datetime) -> None:
-    from holdfast_app.search.shown import said, when
+    from holdfast_app.search.answer import said, when
     from holdfast_app.sessions.lookup import short
 
     is_turn, at = hit.kind == "turn", when(hit)

@@ -134,10 +134,59 @@ def memory(project: Path, clock) -> Iterator[Holdfast]:
     made.close()
 
 
-def test_search__twenty_everyday_questions__answer_among_the_first_three_hits(memory: Holdfast) -> None:
+def test_search__twenty_everyday_questions__answer_among_the_first_three_hits(memory):
     missed = {}
     for question, answers in QUESTIONS:
         hits = [hit.excerpt for hit in memory.search(question, limit=3)]
         if not any(answer in hit for hit in hits for answer in answers):
             missed[question] = hits
     assert not missed
+
+
+def test_search__rules_for_what_one_does__all_of_them_first_without_a_common_word(memory):
+    held = [hit for hit in memory.search("what should I watch out for when I commit?") if hit.holds]
+    assert [hit.kind for hit in held] == ["rule"] * len(held)
+    assert "make check" in held[0].excerpt
+    assert any("Never push to main" in hit.excerpt for hit in held)
+
+
+def test_search__value_that_was_replaced__marked_and_below_its_successor(memory):
+    found = memory.search("which port does the API listen on?")
+    old = next(hit for hit in found if "8080" in hit.excerpt)
+    assert "9090" in found[0].excerpt
+    assert found[0].holds
+    assert "9090" in old.replaced_by
+    assert not old.holds
+
+
+@pytest.mark.parametrize(
+    ("question", "days", "last"),
+    [
+        ("what did we decide last week?", "23 to 29 November", 29),
+        ("was haben wir letzte Woche entschieden?", "23 to 29 November", 29),
+        ("what did we do since Saturday about the port or CI", "28 November to 1 December", 28),
+    ],
+)
+def test_search__days_in_the_question__narrow_it_and_are_named(memory, question: str, days: str, last: int):
+    found = memory.search(question)
+    assert (found.days, found.heading, found.outside) == (days, f"{days}:", False)
+    assert found
+    assert all(23 <= hit.at.day <= last for hit in found)
+
+
+def test_search__nothing_from_these_days__says_so_and_shows_what_is_outside(memory):
+    found = memory.search("who renewed the certificate yesterday?")
+    assert found.heading == "Nothing from 30 November. Found outside of it:"
+    assert "Ana renews" in found[0].excerpt
+
+
+def test_load__with_a_past__names_three_questions_that_a_search_answers(memory):
+    brief = str(memory.load(session="day11", max_chars=6_000))
+    asked = [line[2:] for line in brief.partition("answers, for example -->\n")[2].split("\n") if line.endswith("?")]
+    assert asked == [
+        "why do we use SQLite for the ledger?",
+        "why do we parse with the csv module?",
+        "which questions are still open?",
+    ]
+    for question, answer in zip(asked, ("one process", "csv module", "raw bank files"), strict=True):
+        assert answer in memory.search(question)[0].excerpt
