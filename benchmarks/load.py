@@ -82,6 +82,7 @@ def load(processes: int, rounds: int, backend: str) -> None:
     with tempfile.TemporaryDirectory(prefix="holdfast-load-") as name:
         folder = Path(name)
         (folder / "holdfast.toml").write_text(f'[storage]\nbackend = "{backend}"\n', encoding="utf-8")
+        past(folder, 1, PAYLOAD)  # imports everything, so that the store is measured
         times, refused, seconds = run(flushes, folder, processes, rounds)
         with contextlib.closing(sqlite3.connect(folder / "bare.db", isolation_level=None)) as sql:
             sql.execute("PRAGMA journal_mode = WAL")

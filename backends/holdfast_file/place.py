@@ -85,7 +85,7 @@ class Place(durable.StoreFolder):
         if not os.path.isdir(self.state):
             self.make_folder(os.path.dirname(self.state))
         private.make(self.state)
-        return durable.lock(os.path.join(self.state, "store.lock"), timeout_s=self._timeout_s)
+        return durable.Line(os.path.join(self.state, "store"), timeout_s=self._timeout_s)
 
 
 def may_be_shared(found: os.stat_result) -> bool:

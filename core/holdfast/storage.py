@@ -14,22 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
-from holdfast.text.stored import (
-    CATEGORIES,
-    block_ids,
-    block_marker,
-    check_name,
-    check_text,
-    duplicate_key,
-    duplicate_of,
-    finite,
-    id_taken,
-    no_fact,
-    sha256,
-    sha256_of,
-    storable,
-    tombstone,
-)
+from holdfast.text.stored import *
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact

@@ -38,6 +38,8 @@ _JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
 #: Share of the time limit for calls to the store, low enough that the answer can still name a slow server.
 _STORES_SHARE = 0.8
+#: Events that the hook in the user's settings leaves to the same one in the project's.
+_REPEATED = frozenset({events.START, events.PROMPT, events.TOOL, events.STOP, events.COMPACTED, events.END})
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
 
@@ -101,17 +103,11 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float, allow: i
             "`holdfast hook` reads an event as JSON from stdin. Clients run it.",
             next_step=f"Run `holdfast install {client}` to set it up, or `holdfast doctor` to check the setup.",
         )
-    call = _Call(_dialect(client), expected, root, allow)
+    from holdfast_agents.dialects import dialect
+
+    call = _Call(dialect(client), expected, root, allow)
     watchdog = Watchdog(limit_s or call.dialect.limits_s[events.COMPACTING], call.late)
     watchdog.answer(call.answered(watchdog, limit_s))
-
-
-def _dialect(client: str) -> Dialect:
-    if client in ("claude-code", "codex"):
-        from holdfast_agents.dialects.claude_code import dialect
-    else:
-        from holdfast_agents.dialects.opencode import dialect
-    return dialect(client)
 
 
 class _Call:
@@ -217,6 +213,8 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return NO_REPLY  # a sub-agent's work returns to its parent as a tool result
         root = _root(event, self.root)
+        if event.client == "claude-code" and event.kind in _REPEATED and _is_repeated():
+            return NO_REPLY
         from holdfast.gate import is_plain
 
         if not is_plain(event.session):
@@ -250,9 +248,9 @@ class _Call:
         from holdfast.storage import deadline
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
-            from holdfast_agents.records import subagents
+            from holdfast_agents.records import follow
 
-            event = self.event = subagents.owner(event)
+            event = self.event = follow.owner(event)
         with (
             Holdfast.open(root, lenient=True) as memory,
             deadline(self.limit_s * _STORES_SHARE),
@@ -263,9 +261,9 @@ class _Call:
                 from holdfast_agents import restore
 
                 if event.source == "compact":
-                    from holdfast_agents import bypass
+                    from holdfast_agents import gated
 
-                    self.past = bypass.at_start(memory.services, event)
+                    self.past = gated.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
@@ -274,10 +272,10 @@ class _Call:
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                from holdfast_agents.records import subagents
+                from holdfast_agents.records import follow
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
-                replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
+                replies = (gated.compacting(memory, one) for one in (event, *follow.running(event)))
                 return next((reply for reply in replies if reply.block), NO_REPLY)
             if event.kind == events.STOP:
                 from holdfast_app import background
@@ -309,12 +307,12 @@ class _Call:
     def _config(self, event: Event, root: str) -> Reply:
         from holdfast.config import resolved, settings, statefolder
         from holdfast.fs import private
-        from holdfast_agents import guard
+        from holdfast_agents import clientfiles
         from holdfast_agents.records import memo
 
         self.state = statefolder.path(root, settings.preset(resolved.hot(root)))
         private.check(self.state)
-        return guard.changed(event, memo.read(self.state, event.session).guards)
+        return clientfiles.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
         from holdfast_agents import turns
@@ -381,6 +379,21 @@ def _place(error: BaseException) -> str:
         trace = trace.tb_next
     where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
     return f"{type(error).__name__}{where}"
+
+
+def _is_repeated() -> bool:
+    """Whether this is the user's hook, by the interpreter's path, and the project's settings have the same one, which
+    finds its program. Claude Code runs both."""
+    project = os.environ.get("CLAUDE_PROJECT_DIR")
+    if not project or "-m" not in sys.orig_argv:
+        return False
+    from holdfast_agents import clientfiles
+
+    settings = clientfiles.read_or_empty(os.path.join(project, ".claude", "settings.json"))
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return b'"holdfast-memory hook claude-code"' in settings and any(
+        os.access(os.path.join(folder, "holdfast-memory"), os.X_OK) for folder in folders
+    )
 
 
 def _root(event: Event, named: str | None) -> str:

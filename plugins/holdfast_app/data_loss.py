@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.config import statefolder
@@ -21,7 +22,7 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
-from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast_app.durable_queue import tally
 
@@ -87,9 +88,8 @@ def newest(
     :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     last = newest_receipts(services) if receipts is None else receipts
-    gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))
     return [
-        *lost_journals(services, gone),
+        *lost_journals(services),
         *lost_facts(services),
         *lost_lines(services),
         *unproved(services, last, contents),
@@ -98,7 +98,7 @@ def newest(
 
 def newest_receipts(services: Services) -> list[Receipt]:
     """The last receipts of the journals changed last."""
-    there = sorted((at, path) for path in session_files(services.state, missing=True) if (at := _changed(path)))
+    there = sorted((at, path) for path in session_files(services.state) if (at := _changed(path)))
     return [one for _, path in there[-_NEWEST:] if (one := last_receipt(services, path)) is not None]
 
 
@@ -153,16 +153,15 @@ def _changed(path: str) -> float:
         return 0.0
 
 
-def lost_journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
+def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in missing:
-        if not os.path.lexists(path):
-            name = f"state/sessions/{os.path.basename(path)}"
-            step = (
-                "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
-                "messages since its last flush."
-            )
-            yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
+    for path in missing_files(services.state):
+        name = f"state/sessions/{os.path.basename(path)}"
+        step = (
+            "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
+            "messages since its last flush."
+        )
+        yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
 
 
 def facts_name(services: Services) -> str:
@@ -266,12 +265,16 @@ def _is_forgotten(noted: str | None, at: datetime) -> bool:
 
 def _holds(text: str, block_id: str) -> bool:
     """Whether the block exists and is not empty: its text may have been edited."""
-    at = text.find(block_marker(block_id))
-    if at < 0:
-        return False
-    block = next((b for b in notes.blocks(text) if b.id == block_id), None)
-    lines = block.text.split("\n") if block else ["edited"]
-    return any(line.strip() and not line.startswith(("<!--", "## ")) for line in lines)
+    return block_marker(block_id) in text and _filled(text).get(block_id, True)
+
+
+@lru_cache(maxsize=4)  # a day's note proves all of its receipts, and is long
+def _filled(text: str) -> Mapping[str, bool]:
+    """Whether each block of a note has any text, by id."""
+    return {
+        block.id: any(line.strip() and not line.startswith(("<!--", "## ")) for line in block.text.split("\n"))
+        for block in notes.blocks(text)
+    }
 
 
 _T = TypeVar("_T")
@@ -280,16 +283,14 @@ _T = TypeVar("_T")
 def every(services: Services) -> list[Loss]:
     """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
     is skipped."""
-    journals = session_files(services.state, missing=True)
     proofs = list(unproved(services, receipts(services)))
     others = _created(services, {loss.name for loss in proofs})
-    return [*lost_journals(services, journals), *lost_facts(services), *lost_lines(services), *proofs, *others]
+    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *proofs, *others]
 
 
 def here(services: Services) -> list[Loss]:
     """The missing journals and lines of lists on this machine, without a request to the store."""
-    journals = session_files(services.state, missing=True)
-    return [*lost_journals(services, journals), *lost_lines(services)]
+    return [*lost_journals(services), *lost_lines(services)]
 
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:

@@ -76,9 +76,8 @@ class Mirror:
     def __init__(self, services: Services, session: Session) -> None:
         self._services = services
         self._session = session
-        self._carried: Counter[Key] = (
-            Counter()
-        )  # in the list but not in the session: messages that a compaction made or pinned
+        #: In the list but not in the session: messages that a compaction made or pinned.
+        self._carried: Counter[Key] = Counter()
         self._stored: dict[Key, Key] = {}  # original form -> stored form, for the messages in the list
         self._lock = threading.Lock()
 

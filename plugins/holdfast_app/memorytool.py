@@ -115,11 +115,11 @@ class MemoryTool:
         self._folder = memory.services.layout.name(Surface.MEMORIES).rstrip("/")
         self._commands: Mapping[str, Callable[[Mapping[str, object]], str]] = {
             "view": self._view,
-            "create": self._locked(self._create),
-            "str_replace": self._locked(self._str_replace),
-            "insert": self._locked(self._insert),
-            "delete": self._locked(self._delete),
-            "rename": self._locked(self._rename),
+            "create": self._create,
+            "str_replace": self._str_replace,
+            "insert": self._insert,
+            "delete": self._delete,
+            "rename": self._rename,
         }
 
     def answer(self, command: Mapping[str, object]) -> Answer:
@@ -139,7 +139,12 @@ class MemoryTool:
         name = command.get("command")
         if not isinstance(name, str) or name not in self._commands:
             raise MemoryToolError(f"Error: Unknown command: {str(name)[:60]}. Commands: {', '.join(self._commands)}.")
-        return self._commands[name](command)
+        if name == "view":
+            return self._view(command)
+        # One change at a time, because a rename is several writes, and its checks must still hold.
+        private.make(self._services.state)
+        with durable.lock(self._services.private("memorytool.lock")):
+            return self._commands[name](command)
 
     # the commands
 
@@ -340,16 +345,6 @@ class MemoryTool:
                 f"Error: File {path} would have {len(text):,} characters, over the limit of {MAX_CHARS:,}. Split it."
             )
         return self._services.gate.admit(text, surface=_SURFACE, name=name, previous=previous)
-
-    def _locked(self, command: Callable[[Mapping[str, object]], str]) -> Callable[[Mapping[str, object]], str]:
-        """Serialise changes, because a rename is several writes, and its checks must still hold."""
-
-        def run(given: Mapping[str, object]) -> str:
-            private.make(self._services.state)
-            with durable.lock(self._services.private("memorytool.lock")):
-                return command(given)
-
-        return run
 
 
 def _text(command: Mapping[str, object], name: str, *, default: str | None = None) -> str:

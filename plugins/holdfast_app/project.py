@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast_app.privacy.retention import RetentionReport
     from holdfast_app.report.morning import Morning
     from holdfast_app.report.report import Report
-    from holdfast_app.search.searching import Hits
+    from holdfast_app.search.hits import Hits
     from holdfast_app.session import Session
     from holdfast_app.spool.spooled import Spooled
     from holdfast_app.validation import Repair, Validation

@@ -28,9 +28,9 @@ class Services(base.Services):
     @classmethod
     def check_state(cls, root: str, state: str) -> None:
         """Put aside files of the private folder that git tracks. Raises: Unavailable."""
-        from holdfast_app.trust import tracked
+        from holdfast_app.trust import gitlines
 
-        tracked.check(root, state)
+        gitlines.put_tracked_aside(root, state)
 
     @classmethod
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:

@@ -82,18 +82,9 @@ def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
 
 def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
     """Flushes kept on this machine, for programs."""
-    return [
-        {
-            "id": one.id,
-            "session": one.session,
-            "at": one.at.isoformat(),
-            "server": one.server,
-            "damaged": one.is_damaged,
-            "error": one.error,
-            "next_step": one.next_step,
-        }
-        for one in items
-    ]
+    keys = ("id", "session", "server", "error", "next_step")
+    rows = ({key: getattr(one, key) for key in keys} for one in items)
+    return [{**row, "at": one.at.isoformat(), "damaged": one.is_damaged} for row, one in zip(rows, items, strict=True)]
 
 
 def say_kept(out: Term, sentence: str) -> None:

@@ -29,7 +29,7 @@ def known() -> list[str]:
 
 
 def described() -> dict[str, dict[str, str]]:
-    """Every command for the help: heading -> name -> summary. Commands that cannot be imported are listed, too."""
+    """Every command for the help: heading -> name -> summary."""
     made: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
     for name, found in sorted(_provided().items()):
         heading, text = _described(found)
@@ -75,14 +75,10 @@ def _provided() -> dict[str, Found]:
 
 
 def _described(found: Found) -> tuple[str, str]:
-    """Heading and line of a command in the help."""
-    from holdfast.errors import PluginLoadFailed
+    """Heading and line of a command in the help. Another distribution's module is not imported for that."""
     from holdfast.plugin import discovery
 
-    origin = f"from {found.distribution} {found.version}"
-    try:
-        command = discovery.import_object(found)
-    except PluginLoadFailed:
-        return OTHERS, origin
-    heading = getattr(command, "HEADING", OTHERS) if found.distribution == discovery.OWN else OTHERS
-    return heading, getattr(command, "SUMMARY", "") or origin
+    if found.distribution != discovery.OWN:
+        return OTHERS, f"from {found.distribution} {found.version}"
+    command = discovery.import_object(found)
+    return getattr(command, "HEADING", OTHERS), getattr(command, "SUMMARY", "")

@@ -14,7 +14,7 @@ from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.table import OTHERS, described, known, load, summary
+from holdfast_cli.table import OTHERS, described, known, load, other_owner, summary
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -243,11 +243,9 @@ def completion(call: Call) -> Answer:
 
 
 def _options(command: str) -> list[str]:
-
-    try:
-        parser = parser_for(command)
-    except PluginError:  # another distribution's, and broken: its name is completed all the same
-        return []
+    if other_owner(command):
+        return []  # its module is imported only when the command is called
+    parser = parser_for(command)
     # argparse offers no public list of a parser's options. This attribute has always existed.
     options = parser._option_string_actions  # noqa: SLF001
     return sorted(name for name in options if name.startswith("--"))

@@ -9,6 +9,7 @@ from holdfast.errors import BadValue
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.models import MutationKind
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_app.search import KINDS
 
 Schema = Mapping[str, Any]
 
@@ -27,128 +28,93 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {"type": "object", "properties": properties, **({"required": list(required)} if required else {})}
 
 
-def _text(description: str, **more: Any) -> Schema:
-    return {"type": "string", "description": description, **more}
+def _text(description: str = "", **more: Any) -> Schema:
+    return {"type": "string", **({"description": description} if description else {}), **more}
 
 
-def _texts(description: str) -> Schema:
-    return {"type": "array", "items": {"type": "string"}, "description": description}
+def _texts(description: str = "") -> Schema:
+    return {"type": "array", "items": {"type": "string"}, **({"description": description} if description else {})}
 
 
-_ENTRIES: Final[Schema] = {
-    "type": "array",
-    "items": {
-        "anyOf": [
-            {"type": "string"},
-            _object(("text",), text=_text("The line."), replaces=_text("The stored line that it corrects.")),
-        ]
-    },
-}
+def _objects(description: str) -> Schema:
+    return {"type": "array", "items": {"type": "object"}, "description": description}
+
+
+def _number(least: int, most: int, default: float, kind: str = "integer") -> Schema:
+    return {"type": kind, "minimum": least, "maximum": most, "default": default}
+
 
 FLUSH: Final = _object(
     REQUIRED,
-    session=_text("Which session this is. Leave it out unless an error asks for it."),
-    reason=_text("Why now.", enum=list(REASONS), default="manual"),
-    objective=_text("What this session is about."),
-    facts=_texts("Things learned or changed. [] when none."),
-    decisions=_texts("Decisions, each with its reason. [] when none."),
-    blockers=_texts("Blockers and open questions. [] when none."),
-    next_step=_text("The exact next step, or `none`."),
-    artifacts=_texts("Proof: relative paths, URLs, issue or pull request numbers. Never absolute paths."),
-    follow_ups=_texts("Promises made to people. [] when none."),
-    needs_operator=_texts("Work only the operator can do or decide. Leave it out when none."),
-    rejected={
-        "type": "array",
-        "description": "Approaches that failed or were given up, so that they are not tried again.",
-        "items": _object(("what", "why"), what=_text("The approach."), why=_text("Why it was given up.")),
-    },
-    rules=_texts("Standing rules that the user stated, in their words. Leave it out when none."),
-    state_mutations={
-        "type": "array",
-        "description": "Changes on the forge: status, review, assignment, merge or decision. [] when none.",
-        "items": _object(
-            ("kind", "target", "summary"),
-            kind=_text("The kind of state.", enum=[str(k) for k in MutationKind]),
-            target=_text("For example owner/repo#12."),
-            summary=_text("The change."),
-        ),
-    },
-    work_open={
-        "type": "boolean",
-        "description": "Whether work continues. When left out, a next step means that it does.",
-    },
+    session=_text("Only if an error asks for it."),
+    reason=_text(enum=list(REASONS), default="manual"),
+    objective=_text("What the session is about."),
+    facts=_texts("Things learned or changed."),
+    decisions=_texts("With reasons."),
+    blockers=_texts("And open questions."),
+    next_step=_text("Exact, or `none`."),
+    artifacts=_texts("Relative paths, URLs, issues."),
+    follow_ups=_texts("Promises to people."),
+    needs_operator=_texts("Only the user can do it."),
+    rejected=_objects("Approaches given up: `what` and `why`."),
+    rules=_texts("The user's standing rules, in their words."),
+    state_mutations=_objects(
+        f"Changes on the forge: `kind` ({', '.join(MutationKind)}), `target` (o/r#12), `summary`."
+    ),
+    work_open={"type": "boolean", "description": "Default: is there a next step?"},
     handoff={
-        **_object(HANDOFF_FIELDS, **{name: _text("Not blank; `none` is an answer.") for name in HANDOFF_FIELDS}),
-        "description": "Needed while work is open: everything another agent needs to continue.",
+        **_object(HANDOFF_FIELDS, **{name: _text() for name in HANDOFF_FIELDS}),
+        "description": "Needed while work is open. `none` is an answer.",
     },
     curated={
-        "description": "The decision about lasting memory: `none`, or standing lines for MEMORY.md and USER.md.",
-        "anyOf": [{"type": "string", "enum": ["none"]}, _object(memory=_ENTRIES, user=_ENTRIES)],
+        "description": "`none`, or {memory: [], user: []}: lasting lines, or {text, replaces} to correct one.",
+        "anyOf": [{"type": "string", "enum": ["none"]}, {"type": "object"}],
     },
 )
 
-LOAD: Final = _object(
-    max_chars={
-        "type": "integer",
-        "minimum": 200,
-        "default": LOAD_CHARS,
-        "description": "Maximum number of characters. The most important parts come first.",
-    }
-)
+LOAD: Final = _object(max_chars={"type": "integer", "minimum": 200, "default": LOAD_CHARS})
 
 WORK: Final = _object(
-    action=_text("The action.", enum=["list", "show", "close", "reopen"], default="list"),
-    id=_text("For show, close and reopen: the session's id from the list."),
-    because=_text("For close and reopen: the reason, for the daily note."),
+    action=_text(enum=["list", "show", "close", "reopen"], default="list"),
+    id=_text("From `list`."),
+    because=_text("The reason."),
 )
 
 REMEMBER: Final = _object(
     ("content",),
-    content=_text("One fact, in one sentence that makes sense without this conversation. No secrets."),
-    category=_text("The kind of fact.", enum=list(CATEGORIES), default=DEFAULT_CATEGORY),
-    confidence={
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "default": DEFAULT_CONFIDENCE,
-        "description": "The confidence in it.",
-    },
-    source=_text("Its origin: a path, a link, a person's role."),
+    content=_text("One sentence that makes sense alone."),
+    category=_text(enum=list(CATEGORIES), default=DEFAULT_CATEGORY),
+    confidence=_number(0, 1, DEFAULT_CONFIDENCE, "number"),
+    source=_text("Path, link, role."),
 )
 
 SEARCH_FACTS: Final = _object(
-    query=_text("Words that a fact must contain, in any order. When left out, all facts match."),
-    category=_text("Only this kind.", enum=list(CATEGORIES)),
-    limit={"type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "Maximum number of facts."},
+    query=_text("Words. Default: all facts."),
+    category=_text(enum=list(CATEGORIES)),
+    limit=_number(1, 100, 20),
 )
 
 SEARCH: Final = _object(
     ("question",),
-    question=_text("Words or a question. A day in it counts: `last Tuesday`, `in March`."),
-    kind=_text("Only of this kind.", enum=["turn", "note", "decision", "memory", "fact", "document"]),
-    session=_text("Only turns of this session."),
-    since=_text("Not older than this, a span like 3d or a date like 2026-11-02."),
-    until=_text("Older than this, like 3d or 2026-11-02."),
-    limit={"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Maximum number of hits."},
+    question=_text("Words, a question, a day like `last Tuesday`."),
+    kind=_text(enum=list(KINDS)),
+    session=_text("Only its turns."),
+    since=_text("Like 3d or 2026-11-02."),
+    until=_text(),
+    limit=_number(1, 50, 10),
 )
 
 OPEN: Final = _object(
     ("place",),
-    name=_text("The hit's `name`: a session or a document. Left out for a fact."),
-    place=_text("The hit's `place`: a message id, a line or a fact's id."),
-    around={
-        "type": "integer",
-        "minimum": 0,
-        "maximum": 50,
-        "default": 3,
-        "description": "Messages or lines to show before and after it.",
-    },
+    name=_text("The hit's, if any."),
+    place=_text("The hit's."),
+    around=_number(0, 50, 3),
 )
 
-FORGET: Final = _object(("fact_id",), fact_id=_text("The id, like fact_0a1b2c3d, from `search_facts`."))
+FORGET: Final = _object(("fact_id",), fact_id=_text("From `search_facts`."))
 
 STATUS: Final = _object()
 
@@ -156,10 +122,13 @@ STATUS: Final = _object()
 def check(arguments: Mapping[str, object], schema: Schema, tool: str) -> None:
     """Check names and the types of plain values. Core checks the content of lists and tables, with better messages.
 
-    Missing keys are not checked here, because a flush may derive them. Raises: BadValue.
+    A flush may derive its missing keys. Raises: BadValue.
     """
     properties: Mapping[str, Schema] = schema["properties"]
     known = ", ".join(properties) or "no arguments"
+    for name in schema.get("required", ()) if tool != "flush" else ():
+        if name not in arguments:
+            raise BadValue(f"`{name}`", "is missing", next_step=f"`{tool}` takes {known}.")
     for name, value in arguments.items():
         if name not in properties:
             raise BadValue(f"`{name[:60]}`", f"is not an argument of `{tool}`", next_step=f"It takes {known}.")
@@ -171,7 +140,7 @@ def _check_value(name: str, value: object, one: Schema) -> None:
     if kind is None:
         return
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=one.get("description", ""))
+        raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=f"Give it as {kind}.")
     if "enum" in one and value not in one["enum"]:
         raise BadValue(f"`{name}`", "is not a known value", next_step=f"Use one of: {', '.join(one['enum'])}.")
     if isinstance(value, int | float) and not one.get("minimum", value) <= value <= one.get("maximum", value):

@@ -16,7 +16,6 @@ from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_app.search.hits import SearchHit
 
 
 Arguments = Mapping[str, Any]
@@ -33,8 +32,8 @@ _DIGITS: Final = 12
 
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
-    """Hits, one line each, and how to read on. Raises: BadValue; NotFound; Unavailable."""
-    from holdfast.text.humanize import count
+    """What holds now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound; Unavailable."""
+    from holdfast_app.search.answer import in_short
     from holdfast_app.sessions.lookup import resolve
 
     kind, session = arguments.get("kind"), arguments.get("session")
@@ -46,29 +45,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
         since=arguments.get("since"),
         until=arguments.get("until"),
     )
-    warning = f"\n{hits.warning}" if hits.warning else ""
-    if hits.unread:
-        unread = recall.defuse(", ".join(hits.unread))
-        warning += f"\nSearched only up to the damage in {unread}. `holdfast doctor` checks it."
-    if not hits:
-        kept = memory.config.retention.of_turns
-        return f"No stored content matches. Try other words, or fewer conditions. {kept}{warning}"
-    instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
-    return (
-        f"{instead}{count(len(hits), 'hit')}, best first. `open` takes `name` and `place` and shows the whole.\n"
-        + recall.fence("\n".join(map(_line, hits)))
-        + warning
-    )
-
-
-def _line(hit: SearchHit) -> str:
-    from holdfast_app.sessions.lookup import short
-
-    timed = hit.kind in ("turn", "fact")  # others have their document's date
-    when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
-    name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
-    also = f" (also in {', '.join(place.where for place in hit.also[:2])})" if hit.also else ""
-    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}{also}"
+    return in_short(hits, memory.config.retention.of_turns)
 
 
 def open_place(memory: Holdfast, arguments: Arguments) -> str:

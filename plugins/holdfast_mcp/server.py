@@ -58,6 +58,7 @@ class Desk:
         self._root = root
         self._session = session
         self._started = datetime.now(UTC)
+        self._told = False  # the notice comes once
         self._limit = anyio.CapacityLimiter(_CALLS)
 
     async def serve(self) -> None:
@@ -106,7 +107,8 @@ class Desk:
                 "next: Try again. If it fails again, ask the user to run `holdfast doctor` and check this server's log."
             )
             failed = True
-        if not self._guarded(caller):
+        if not self._told and not self._guarded(caller):
+            self._told = True
             text += f"\n\n{tools.unguarded(caller.client)}"
         return clean(text), failed  # a lone surrogate, for example from a folder's name, would end the connection
 

@@ -25,7 +25,7 @@ _CHECK_S: Final = 0.1
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``site`` until :meth:`stop`, or until no request came for ``idle_s`` seconds."""
+    """Serves ``site`` until it is shut down, or until no request came for ``idle_s`` seconds."""
 
     daemon_threads = True
     block_on_close = False
@@ -61,10 +61,6 @@ class Server(ThreadingHTTPServer):
         """Serve until stopped or idle."""
         self._last = time.monotonic()
         self.serve_forever(poll_interval=_CHECK_S)
-
-    def stop(self) -> None:
-        """Make :meth:`run` return. May be called from any thread except the running one."""
-        self.shutdown()
 
     def interrupt(self) -> None:
         """Make :meth:`run` return soon. May be called from a signal handler."""

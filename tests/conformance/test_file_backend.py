@@ -15,7 +15,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    fact_machine,
 )
 
 FACTORY = "holdfast_file.backend:FileBackend"
@@ -80,8 +79,3 @@ class TestOptional(InMemory, OptionalContract):
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
 class TestProcesses(OnFiles, ProcessContract):
     """C1-C8."""
-
-
-TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(
-    fact_machine(FACTORY).TestCase
-)

@@ -14,7 +14,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    fact_machine,
 )
 
 
@@ -58,6 +57,8 @@ class TestDocuments(OnGitea, DocumentContract):
 class TestFacts(OnGitea, FactContract):
     """F1-F14, C9, E1-E3."""
 
+    machine_examples = 10
+
 
 class TestOptional(OnGitea, OptionalContract):
     """D10, F13-F17, T1-T4, S1, S2."""
@@ -66,8 +67,3 @@ class TestOptional(OnGitea, OptionalContract):
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
 class TestProcesses(OnGitea, ProcessContract):
     """C1-C8."""
-
-
-TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(
-    fact_machine(FACTORY, max_examples=10).TestCase
-)

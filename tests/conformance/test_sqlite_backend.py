@@ -15,7 +15,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    fact_machine,
 )
 
 FACTORY = "holdfast_sqlite.backend:SqliteBackend"
@@ -72,8 +71,3 @@ class TestOptional(OnSqlite, OptionalContract):
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
 class TestProcesses(OnSqlite, ProcessContract):
     """C1-C8."""
-
-
-TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(
-    fact_machine(FACTORY).TestCase
-)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,41 @@ def test_lock__holder_killed__free_again(tmp_path: Path) -> None:
     with durable.lock(tmp_path / "l", timeout_s=0.01):
         pass
     assert (tmp_path / "l").exists()
+
+
+def test_line__several_wait__enter_in_the_order_of_arrival_past_a_killed_one(tmp_path: Path) -> None:
+    line, entered, known = str(tmp_path / "line"), list[int](), set[str]()
+    code = "import sys; from holdfast.fs import durable; durable.Line(sys.argv[1]).__enter__()"
+
+    def arrive(number: int) -> None:
+        with durable.Line(line):
+            entered.append(number)
+
+    threads = [threading.Thread(target=arrive, args=(number,)) for number in range(5)]
+    with durable.Line(line):
+        dead = subprocess.Popen([sys.executable, "-c", code, line])
+        _until(lambda: os.path.isdir(line) and len(os.listdir(line)) == 1)
+        known.update(os.listdir(line))
+        dead.kill()
+        dead.wait()
+        for number, thread in enumerate(threads):
+            thread.start()
+            _until(partial(_is_in, line, known, number))
+    for thread in threads:
+        thread.join()
+    assert entered == [0, 1, 2, 3, 4]
+    assert os.listdir(line) == []
+
+
+def _is_in(line: str, known: set[str], number: int) -> bool:
+    return len(set(os.listdir(line)) - known) > number
+
+
+def _until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.005)
 
 
 def test_lock__file_removed_while_held__the_new_file_counts(tmp_path: Path) -> None:

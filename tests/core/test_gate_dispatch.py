@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, Refused
+from holdfast.errors import FlushRefused, HookFailed, PluginError, Refused
 from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding
 from holdfast.plugin.manager import PluginManager
 from holdfast.storage import Document
 from holdfast.text.plain import clean
-from holdfast.validation import Chunks, ValidationRequest, mask
+from holdfast.validation import Chunks, mask
 from holdfast_app.config import Config
-
-SUBJECT = ValidationRequest("daily", "n.md", "text")
 
 
 def validator(answer, **register):
@@ -138,59 +136,6 @@ def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
     assert "'test0' (this process) failed in on_extract: RuntimeError: boom" in warnings
     assert f"It failed at core/test_gate_dispatch.py:{line}." in warnings
     assert "'test2' (this process) failed in on_extract: it returned dict" in warnings
-
-
-def _misspelt():
-    class P:
-        @hookimpl
-        def on_validat(self, request): ...
-
-    return P()
-
-
-def _extra_argument():
-    class P:
-        @hookimpl
-        def on_validate(self, request, mood): ...
-
-    return P()
-
-
-def _wrapper():
-    class P:
-        @hookimpl(wrapper=True)
-        def on_flush(self):
-            return (yield)
-
-    return P()
-
-
-def _old_wrapper():
-    class P:
-        @hookimpl(hookwrapper=True)
-        def on_flush(self):
-            yield
-
-    return P()
-
-
-@pytest.mark.parametrize(
-    ("plugin", "reason"),
-    [
-        (_misspelt(), "on_validat"),
-        (_extra_argument(), "mood"),
-        (_wrapper(), "wraps on_flush"),
-        (_old_wrapper(), "wraps on_flush"),
-        (object(), "none of the hooks"),
-    ],
-)
-def test_register__plugin_that_cannot_be_used__is_refused_and_leaves_nothing(plugin, reason):
-    manager = PluginManager()
-    with pytest.raises(PluginLoadFailed, match=reason) as refused:
-        manager.register(plugin, "mine", "dist 1.0")
-    assert "'mine' (dist 1.0)" in refused.value.message
-    assert "on_validate" in refused.value.next_step
-    assert manager.on_validate(SUBJECT) == []
 
 
 # registering

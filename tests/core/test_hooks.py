@@ -16,6 +16,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast.validation import ValidationRequest
 from holdfast_app.config import Config
 from holdfast_file.backend import FileBackend
 
@@ -228,8 +229,12 @@ class _Star:
 def test_register__implementation_that_cannot_be_called__is_refused_with_the_reason(
     plugin: object, reason: str
 ) -> None:
-    with pytest.raises(PluginLoadFailed, match=reason):
-        PluginManager().register(plugin, "mine")
+    made = PluginManager()
+    with pytest.raises(PluginLoadFailed, match=reason) as refused:
+        made.register(plugin, "mine", "dist 1.0")
+    assert "'mine' (dist 1.0)" in refused.value.message
+    assert "on_validate" in refused.value.next_step
+    assert made.on_validate(ValidationRequest("daily", "n.md", "text")) == []
 
 
 @pytest.mark.parametrize("hook", ["on_validate", "on_flush", "storage_backend"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -210,6 +212,50 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
 
 
 # finding the project
+
+
+def worktree_of(main: Path, folder: Path) -> Path:
+    """A git worktree of the repository ``main``, whose files are committed first."""
+    git = ["git", "-C", str(main), "-c", "user.name=n", "-c", "user.email=n@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["worktree", "add", "-q", str(folder)]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("below", ["", "packages/a"])
+def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless_it_has_its_own_state(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its memory went into the worktree, which could not be removed then, or took the memory along."""
+    main = tmp_path / "main"
+    (main / below / "deep").mkdir(parents=True)
+    (main / below / "holdfast.toml").write_text("")
+    (main / below / "deep/file").write_text("")
+    inside = worktree_of(main, tmp_path / "worktree") / below
+    monkeypatch.chdir(inside / "deep")
+    own = inside / ".holdfast/state"
+    own.mkdir(parents=True)
+    assert settings.find_root() == str(inside)
+    shutil.rmtree(own.parent)
+    assert settings.find_root() == str(main / below)
+    with Holdfast.open() as memory:
+        memory.session("s1").add("user", "Fix the login test")
+    subprocess.run(["git", "-C", str(main), "worktree", "remove", str(tmp_path / "worktree")], check=True)
+    assert (main / below / ".holdfast/state/sessions").is_dir()
+
+
+def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One start of a client in the home folder made it, and then every folder below was journalled there."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".holdfast/state").mkdir(parents=True)
+    below = tmp_path / "notes"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert settings.find_root() == str(below)
+    (tmp_path / "holdfast.toml").write_text("")
+    assert settings.find_root() == str(tmp_path)
 
 
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")

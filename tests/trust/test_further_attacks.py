@@ -238,6 +238,31 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim: V
     assert not (victim.project / "pwned").exists()
 
 
+def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim: Victim, tmp_path: Path) -> None:
+    victim.clone(lambda project: None)
+    assert victim.run("init").code == 0
+    groups = {"commands": "aaa evil", "checks": "evil redaction offline", "defaults": "evil", "plugins": "evil"}
+    groups |= {"application": "Holdfast Config", "backends": "evil", "methods": "evil"}
+    entries = "".join(
+        f"[holdfast.{group}]\n" + "".join(f"{name} = evil_module:x\n" for name in names.split())
+        for group, names in groups.items()
+    )
+    site = tmp_path / "site"
+    (site / "evil-1.0.dist-info").mkdir(parents=True)
+    (site / "evil-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
+    (site / "evil-1.0.dist-info" / "entry_points.txt").write_text(entries)
+    (site / "evil_module.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w').close()\ndef x(*_): ...\n")
+    for words in ("--help", "help", "completion bash", "doctor", "plugins", "status", "lod", "config", "load"):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "holdfast_memory", *words.split()],
+            cwd=victim.project, env=victim.environment() | {"PYTHONPATH": str(site)}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert not (tmp_path / "pwned").exists(), words
+        if words in ("--help", "completion bash"):
+            assert "aaa" in done.stdout
+
+
 @pytest.mark.parametrize("name", ["a\nholdfast: all is well", "\x1b[2Jx", "x" * 300, "../../../.bashrc", "CON", "-rf"])
 def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewhere(name: str, victim: Victim) -> None:
     victim.clone(lambda project: None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import ConfigError
-from holdfast.fs import userdir
+from holdfast.fs import safeopen, userdir
 from holdfast.text import untrusted
 
 #: Possible settings files in search order. The first existing file wins.
@@ -27,9 +26,11 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
     This is ``start`` when given (it must exist), otherwise ``HOLDFAST_ROOT``, otherwise the nearest folder at or above
     the working directory with holdfast.toml, ``.holdfast`` or ``.git``, otherwise the working directory. The search
-    stops at the repository's top (a ``.git`` file or folder). A git worktree without its own settings belongs to its
-    main checkout's project. Another user's settings do not make a folder a project, see :func:`foreign_file`. Raises:
-    ConfigError when a named folder does not exist, or its name is empty (a script's unset variable).
+    stops at the repository's top (a ``.git`` file or folder). A git worktree belongs to its main checkout's project,
+    unless it has a private folder of its own, which git never brings. The home folder is a project for the folders
+    below it only with a settings file. Another user's settings do not make a folder a project, see
+    :func:`foreign_file`. Raises: ConfigError when a named folder does not exist, or its name is empty (a script's
+    unset variable).
     """
     env = os.environ if env is None else env
     if start == "":
@@ -41,16 +42,26 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
             what = "is a file" if os.path.exists(root) else "does not exist"
             raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
         return root
-    here = os.path.realpath(os.getcwd())
+    here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
     for folder in _upwards(here):
-        if is_marked(folder, env):
-            return folder
+        if is_marked(folder, env) and (folder == here or folder != home or config_file(home)):
+            return _in_main_checkout(folder, env)
         if os.path.lexists(os.path.join(folder, ".git")):
-            if not _obeyed(os.path.join(folder, ".git"), folder, env):
-                return here
-            main = _main_checkout(folder)
-            return main if main and is_marked(main, env) else folder
+            is_own = _obeyed(os.path.join(folder, ".git"), folder, env)
+            return _in_main_checkout(folder, env) if is_own else here
     return here
+
+
+def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
+    """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
+    top = next((one for one in _upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
+    if not top or os.path.isdir(os.path.join(top, ".git")):
+        return folder
+    if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
+        return folder
+    main = _main_checkout(top)
+    same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
+    return same if is_marked(same, env) else folder
 
 
 def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
@@ -130,7 +141,7 @@ def _main_checkout(folder: str) -> str:
 
 
 def _one_line(path: str) -> str:
-    return _regular(path, os.path.basename(path), 4096)[0].decode("utf-8").strip()
+    return safeopen.read(path, 4096, private=False).decode("utf-8").strip()
 
 
 def config_file(root: str) -> str | None:
@@ -150,37 +161,18 @@ def _has_table(root: str) -> bool:
 
 
 def _content(root: str, name: str) -> tuple[bytes, int]:
-    """A project's settings file as bytes, and its owner's id. Raises: OSError; ConfigError for anything except a
-    regular file of at most :data:`MAX_BYTES` in the project."""
+    """A project's settings file as bytes, and its owner's id. Raises: OSError for anything except a regular file;
+    ConfigError for a file that is outside of the project or larger than :data:`MAX_BYTES`."""
     path = os.path.join(root, *name.split("/"))
     if os.path.islink(path) or "/" in name:  # a link may only lead to another file in the project
         path, inside = os.path.realpath(path), os.path.realpath(root)
         if os.path.commonpath((path, inside)) != inside:
             raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it with a file.")
-    data, owner = _regular(path, name, MAX_BYTES + 1)
+    with safeopen.reader(path, private=False) as file:
+        data, owner = file.read(MAX_BYTES + 1), os.fstat(file.fileno()).st_uid
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
     return data, owner
-
-
-def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
-    """The first ``most`` bytes of a regular file, and its owner's id. Never blocks, even on a named pipe.
-
-    Raises: OSError, also for a link; ConfigError for anything except a regular file.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    fd = os.open(path, flags)
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(
-                f"{name} cannot be read because it is not a regular file.",
-                next_step="Move it away, or replace it with a file.",
-            )
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(most), status.st_uid
-    finally:
-        os.close(fd)
 
 
 def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:

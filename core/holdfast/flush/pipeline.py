@@ -142,15 +142,16 @@ def _write(attempt: Attempt) -> Receipt:
         return record.nothing_left(attempt)
     made = check(attempt, made)
     results = attempt.gathered.results if attempt.gathered is not None else ()
-    flush_id = documents.write(
-        made.payload,
-        made.flush_id(session.id),
-        made.at,
-        partial(made.block, session.id),
-        agent=attempt.agent,
-        last=session.last_receipt,
-        drafted=[fact.content for _, extraction in results for fact in extraction.facts],
-    )
+    with nullcontext() if services.is_remote else services.store.turn(""):
+        flush_id = documents.write(
+            made.payload,
+            made.flush_id(session.id),
+            made.at,
+            partial(made.block, session.id),
+            agent=attempt.agent,
+            last=session.last_receipt,
+            drafted=[fact.content for _, extraction in results for fact in extraction.facts],
+        )
     attempt.step = "on_flush"
     receipt = verify.publish(services, made.payload, record.receipt_of(attempt, made, flush_id))
     receipt = record.facts(attempt, made, receipt)

@@ -22,7 +22,7 @@ from zlib import crc32
 
 from holdfast.errors import Refused, Unavailable
 from holdfast.fs import safeopen
-from holdfast.fs.locks import FolderLock, Lock, lock
+from holdfast.fs.locks import FolderLock, Line, Lock, lock
 from holdfast.fs.records import may_be_torn
 from holdfast.fs.safeopen import Folder, reporting, unavailable
 
@@ -34,7 +34,7 @@ if sys.platform == "darwin":
     import fcntl
 
 __all__ = [
-    "TEMP_PREFIX", "TEMP_SUFFIX", "FolderLock", "Lock", "StoreFolder", "append", "fsync_dir", "lock",
+    "TEMP_PREFIX", "TEMP_SUFFIX", "FolderLock", "Line", "Lock", "StoreFolder", "append", "fsync_dir", "lock",
     "make_private_dir", "may_be_torn", "read_sealed", "remove", "replace", "reporting", "retire", "sealed", "sync",
     "truncate", "unavailable", "write_sealed",
 ]  # fmt: skip

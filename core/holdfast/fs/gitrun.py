@@ -1,68 +1,257 @@
-"""Run git on a possibly hostile repository, with every way for a repository to start programs switched off.
+"""Read a possibly hostile repository with git, which sees none of its settings.
 
-These are hooks, the file system monitor, filters, pagers, fetching of missing objects, and another work tree. The
-commands that holdfast runs do not read submodule settings.
+A repository's settings can name programs (pagers, filters, signature checkers, monitors, hooks). No list of such keys
+stays complete, so git runs on a *view* of the repository: a temporary folder with its references, logs and HEAD, the
+real objects and index, and settings written here. Of the repository's own settings only :data:`_KEPT` are taken over.
+The settings of the user and the system are not read either, except where :func:`own_setting` asks for one.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
-_OFF = ("core.fsmonitor=false", "core.hooksPath=" + os.devnull, "core.untrackedCache=false")
+from holdfast.fs import safeopen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_VIEW: Final = (
+    "[core]\nbare = false\nautocrlf = input\nfsmonitor = false\nuntrackedCache = false\n"
+    f"hooksPath = {os.devnull}\nattributesFile = {os.devnull}\n"
+)
+_KEPT: Final = re.compile(
+    rb"(?im)^\s*(filemode|ignorecase|symlinks|precomposeunicode|objectformat|refstorage)\s*="
+    rb"\s*(true|false|sha1|sha256|files|reftable)\s*(?:[#;].*)?$"
+)
+_EXTENSIONS: Final = ("objectformat", "refstorage")
+_LINKED: Final = ("refs", "packed-refs", "shallow", "info", "reftable", os.path.join("logs", "refs"))
+_SHARED_INDEX: Final = "sharedindex."
+#: Where git usually is, for a client whose own search path lacks it.
+_USUAL: Final = (
+    (r"C:\Program Files\Git\cmd",) if os.name == "nt" else ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
+)
+_POINTER: Final = 4096  # bytes of a file that names a folder
+_SETTINGS: Final = 1 << 20
+_INDEX: Final = 256 << 20
+
+
+def repositories(path: str) -> list[str]:
+    """The folders with ``.git`` at or above ``path``, nearest first."""
+    found = []
+    while True:
+        if os.path.lexists(os.path.join(path, ".git")):
+            found.append(path)
+        above = os.path.dirname(path)
+        if above == path:
+            return found
+        path = above
 
 
 def top(root: str) -> str:
     """The folder with ``.git`` at or above ``root``; empty when there is none."""
-    folder = root
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return folder
+    return next(iter(repositories(root)), "")
+
+
+def git_folders(work_tree: str) -> tuple[str, str]:
+    """The work tree's own git folder and the one that it shares with other work trees, usually the same."""
+    own = os.path.realpath(os.path.join(work_tree, ".git"))
+    if not os.path.isdir(own):
+        own = os.path.realpath(os.path.join(work_tree, _line(own).removeprefix("gitdir:").strip()))
+    return own, os.path.realpath(os.path.join(own, _line(os.path.join(own, "commondir"))))
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
-    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out."""
+    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, and in a
+    repository of another user that ``safe.directory`` does not name."""
     work_tree = top(root)
     program = _program(work_tree)
     if not work_tree or not program:
         return None
-    import subprocess  # imported here because agents' hooks import modules that use this one
-    import time
+    import tempfile  # here, because agents' hooks import modules that use this one
+
+    own, common = git_folders(work_tree)
+    if not _may_read(work_tree, own):
+        return None
+    with tempfile.TemporaryDirectory(prefix="holdfast-git-") as view, suppress(OSError):
+        _make_view(view, own, common)
+        places = {
+            "GIT_DIR": view,
+            "GIT_WORK_TREE": work_tree,
+            "GIT_OBJECT_DIRECTORY": os.path.join(common, "objects"),
+            "GIT_INDEX_FILE": os.path.join(own, "index"),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
+        return _started(program, root, places, words, timeout_s)
+    return None
+
+
+def own_setting(key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
+    """The values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``."""
+    words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
+    return [value.decode("utf-8", "replace") for value in _asked("", words, timeout_s).split(b"\0") if value]
+
+
+def setting(root: str, key: str, *, timeout_s: float = 5.0) -> bool:
+    """Whether the repository's own file, or one of the user, has a value for ``key``. Nothing is run for it."""
+    return bool(_asked(root, ("--get", key), timeout_s) or own_setting(key, timeout_s=timeout_s))
+
+
+def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> bool:
+    """Set ``key`` in the repository's own file, which must be a regular file with one name. False when git cannot.
+    Raises: OSError for another kind of file."""
+    file = safeopen.open_fd(_settings_file(root), os.O_RDWR)
+    os.close(file)
+    _asked(root, (key, value), timeout_s)
+    return setting(root, key)
+
+
+def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:
+    """The output of ``git config`` outside of any repository; with ``root``, on its file."""
+    work_tree = top(root) if root else ""
+    program = _program(work_tree)
+    file = ("config", "--file", _settings_file(root), "--no-includes") if root else ()
+    if not program or (root and not work_tree):
+        return b""
+    with suppress(OSError):
+        return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, (*file, *words), timeout_s) or b""
+    return b""
+
+
+def _settings_file(root: str) -> str:
+    return os.path.join(git_folders(top(root))[1], "config")
+
+
+def tracked(work_tree: str) -> Iterator[str]:
+    """The tracked names, read from the index without git. Raises: OSError, ValueError for a damaged index."""
+    own, common = git_folders(work_tree)
+    if not os.path.isdir(own):
+        return
+    size = 32 if _kept(common).get("objectformat") == "sha256" else 20
+    for name in os.listdir(own):
+        if name == "index" or name.startswith(_SHARED_INDEX):
+            data = safeopen.read(os.path.join(own, name), _INDEX, private=False)
+            try:
+                yield from map(os.fsdecode, _names(data, size))
+            except IndexError as error:
+                raise ValueError("the index ends early") from error
+
+
+def _names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
+    """The names in an index of version 2, 3 or 4."""
+    version = int.from_bytes(data[4:8], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("this is not an index of git")
+    entry, name = 12, b""
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        flags = entry + 40 + hash_bytes
+        at = flags + (4 if data[flags] & 0x40 else 2)
+        if version == 4:
+            cut = data[at] & 0x7F
+            while data[at] & 0x80:
+                at += 1
+                cut = (cut + 1 << 7) | data[at] & 0x7F
+            at += 1
+            name = name[: len(name) - cut]
+        else:
+            name = b""
+        end = data.index(b"\0", at)
+        name += data[at:end]
+        entry = end + 1 if version == 4 else entry + ((end - entry) // 8 + 1) * 8
+        yield name
+
+
+def _make_view(view: str, own: str, common: str) -> None:
+    kept = _kept(common)
+    if own != common and kept.get("refstorage") == "reftable":
+        raise OSError("a linked work tree with reftable has two sets of references")
+    extensions = "".join(f"{key} = {kept[key]}\n" for key in _EXTENSIONS if key in kept)
+    core = "".join(f"{key} = {value}\n" for key, value in kept.items() if key not in _EXTENSIONS)
+    text = f"{_VIEW}{core}repositoryformatversion = {int(bool(extensions))}\n[extensions]\n{extensions}"
+    for name, content in (("config", text), ("HEAD", _line(os.path.join(own, "HEAD")) + "\n")):
+        with open(os.path.join(view, name), "w", encoding="utf-8") as file:
+            file.write(content)
+    os.mkdir(os.path.join(view, "logs"))
+    shared = [name for name in os.listdir(own) if name.startswith(_SHARED_INDEX)]
+    links = [(common, name) for name in _LINKED]
+    for folder, name in (*links, (own, os.path.join("logs", "HEAD")), *((own, name) for name in shared)):
+        source = os.path.join(folder, name)
+        if os.path.isdir(source) or os.path.isfile(source):
+            _link(source, os.path.join(view, name))
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.symlink(source, target)
+    except OSError:  # Windows, without the right to make links
+        import shutil
+
+        (shutil.copytree if os.path.isdir(source) else shutil.copyfile)(source, target)
+
+
+def _kept(common: str) -> dict[str, str]:
+    """The settings taken over from the repository: properties of its format and of its file system."""
+    with suppress(OSError):
+        data = safeopen.read(os.path.join(common, "config"), _SETTINGS, private=False)
+        return {key.decode().lower(): value.decode() for key, value in _KEPT.findall(data)}
+    return {}
+
+
+def _line(path: str) -> str:
+    with suppress(OSError):
+        return safeopen.read(path, _POINTER, private=False).decode("utf-8", "surrogateescape").strip()
+    return ""
+
+
+def _may_read(work_tree: str, own: str) -> bool:
+    """Whether the repository is this user's, or one that the user's own ``safe.directory`` names, as in git."""
+    if not hasattr(os, "geteuid"):
+        return True
+    try:
+        if all(os.stat(path).st_uid == os.geteuid() for path in (work_tree, own)):
+            return True
+    except OSError:
+        return False
+    named = own_setting("safe.directory", kind="--path")
+    return any(
+        one == "*" or one.rstrip("/") == work_tree or (one.endswith("/*") and work_tree.startswith(one[:-1]))
+        for one in named
+    )
+
+
+def _started(
+    program: str, folder: str, places: Mapping[str, str], words: tuple[str, ...], limit: float
+) -> bytes | None:
+    import subprocess
 
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    end = time.monotonic() + timeout_s
-
-    def start(off: list[str], *command: str) -> subprocess.CompletedProcess[bytes]:
-        options = [word for setting in (*_OFF, *off) for word in ("-c", setting)]
-        return subprocess.run(  # noqa: S603 - holdfast chooses the arguments
-            [program, "--no-pager", "-C", root, "--work-tree", work_tree, *options, *command],
-            env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-            timeout=max(0.01, end - time.monotonic()),
-        )  # fmt: skip
-
+    env |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_ATTR_NOSYSTEM": "1", **places}
+    env["PATH"] = os.pathsep.join(_folders(places.get("GIT_WORK_TREE", "")))  # git starts `gpg` from there
     try:
-        filters = start([], "config", "--name-only", "-z", "--get-regexp", r"^filter\.")
-        names = [os.fsdecode(name) for name in filters.stdout.split(b"\0") if name]
-        if filters.returncode not in (0, 1) or any("=" in name for name in names):
-            return None
-        drivers = {name.rpartition(".")[0] for name in names}
-        off = [f"{one}.{key}" for one in drivers for key in ("clean=", "smudge=", "process=", "required=false")]
-        done = start(off, *words)
-    except (OSError, subprocess.SubprocessError):
+        done = subprocess.run(  # noqa: S603 - holdfast chooses the arguments
+            [program, "--no-pager", *words],
+            cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit,
+        )  # fmt: skip
+    except subprocess.SubprocessError:
         return None
     return done.stdout if done.returncode == 0 else None
 
 
 def _program(work_tree: str) -> str:
-    """Git's path, from absolute folders outside the repository only; empty when there is none."""
-    inside = os.path.join(os.path.realpath(work_tree), "")
-    for folder in os.get_exec_path():
+    """Git's path; empty when there is none."""
+    for folder in _folders(work_tree):
         path = os.path.join(folder, "git.exe" if os.name == "nt" else "git")
-        if not os.path.isabs(folder) or not os.access(path, os.X_OK) or not os.path.isfile(path):
-            continue
-        if not os.path.realpath(path).startswith(inside):
+        if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return ""
+
+
+def _folders(work_tree: str) -> list[str]:
+    """The absolute folders of the search path, and the usual ones, whose programs are outside of the repository."""
+    inside = os.path.join(os.path.realpath(work_tree), "") if work_tree else "\0"
+    found = filter(os.path.isabs, (*os.get_exec_path(), *_USUAL))
+    return [one for one in found if not os.path.realpath(os.path.join(one, "git")).startswith(inside)]

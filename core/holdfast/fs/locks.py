@@ -124,6 +124,48 @@ class FolderLock(Lock):
             return os.dup(folder.fd)
 
 
+class Line(Lock):
+    """A lock that waiting processes get in the order of arrival. Each holds a ticket, a lock file in the folder
+    ``path``, and checks its turn less often the more are before it. Exclusion itself depends only on ``path.lock``."""
+
+    def __init__(self, path: PathArg, timeout_s: float = 10.0) -> None:
+        super().__init__(f"{os.fspath(path)}.lock", timeout_s)
+        self._folder = os.fspath(path)
+
+    def __enter__(self) -> Self:
+        if sys.platform == "win32":  # an open ticket cannot be removed there
+            return super().__enter__()
+        if not self._before("~") and self._try():
+            return self
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        deadline = time.monotonic() + self._timeout_s
+        mine = f"{time.monotonic_ns():020d}-{getpid()}-{os.urandom(4).hex()}"
+        ticket = os.path.join(self._folder, mine)
+        with Lock(ticket, 1.0):
+            try:
+                while (before := self._before(mine)) and time.monotonic() < deadline:
+                    time.sleep(min(0.2, 0.005 * before))
+                return super().__enter__()
+            finally:
+                os.unlink(ticket)
+
+    def _before(self, mine: str) -> int:
+        """The number of tickets before ``mine``. The nearest is removed if its process is dead."""
+        try:
+            names = sorted(name for name in os.listdir(self._folder) if name < mine)
+        except FileNotFoundError:
+            return 0
+        if names:
+            nearest = os.path.join(self._folder, names[-1])
+            try:
+                with Lock(nearest, 0.0):
+                    os.unlink(nearest)
+                return self._before(mine)
+            except Unavailable:
+                pass  # it lives
+        return len(names)
+
+
 lock = Lock
 
 

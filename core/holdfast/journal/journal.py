@@ -376,15 +376,18 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
 
 
-def session_files(state: str, *, missing: bool = False) -> list[str]:
-    """Paths of all journals, sorted; with ``missing`` also of missing journals whose hint exists.
-
-    Raises: Unavailable.
-    """
+def session_files(state: str) -> list[str]:
+    """Paths of all journals, sorted. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
-    ends = (".jsonl", ".hint") if missing else ".jsonl"
-    names = {name.replace(".hint", ".jsonl") for name in private.names(folder) if name.endswith(ends)}
-    return sorted(os.path.join(folder, name) for name in names)
+    return sorted(os.path.join(folder, name) for name in private.names(folder) if name.endswith(".jsonl"))
+
+
+def missing_files(state: str) -> list[str]:
+    """Paths of missing journals, whose hint exists, sorted. Raises: Unavailable."""
+    folder = os.path.join(state, "sessions")
+    names = set(private.names(folder))
+    hinted = (name.removesuffix(".hint") + ".jsonl" for name in names if name.endswith(".hint"))
+    return sorted(os.path.join(folder, name) for name in hinted if name not in names)
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:

@@ -163,17 +163,13 @@ def statuses(
     rows = list(loaded)
     enabled = {s.name for s in rows}
     for one in found:
-        hooks: tuple[str, ...] = ()
-        status, reason = "off", "not the configured backend"
-        if one.group == PLUGINS and one.name not in enabled:
-            reason = "not enabled"
-        elif one.group != BACKENDS:
-            continue
-        elif one.name == backend and error:
-            status, reason = "failed", error.message
-        elif one.name == backend:
-            status, reason, hooks = "loaded", "", ("storage_backend",)
-        rows.append(Status(one.name, one.group, one.distribution, one.version, status, reason, hooks))
+        reason = "not enabled" if one.group == PLUGINS else "not the configured backend"
+        row = Status(one.name, one.group, one.distribution, one.version, "off", reason)
+        if one.group == BACKENDS and one.name == backend:
+            status, reason, hooks = ("failed", error.message, ()) if error else ("loaded", "", ("storage_backend",))
+            row = row._replace(status=status, reason=reason, hooks=hooks)
+        if one.group == BACKENDS or (one.group == PLUGINS and one.name not in enabled):
+            rows.append(row)
     if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
         status = "missing" if isinstance(error, PluginNotFound) else "failed"
         rows.append(Status(backend, BACKENDS, "", "", status, error.message))

@@ -16,18 +16,8 @@ import pluggy
 
 from holdfast import hooks
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
-from holdfast.plugin import ToStderr, discovery
-from holdfast.plugin.calls import (
-    OF_BACKENDS,
-    OF_PLUGINS,
-    Caller,
-    CallFailed,
-    GuardedPlugin,
-    call,
-    cannot_be_used,
-    checked,
-    words,
-)
+from holdfast.plugin import ToStderr, calls, discovery
+from holdfast.plugin.calls import OF_BACKENDS, OF_PLUGINS, Caller, CallFailed, GuardedPlugin
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.validation import ValidationRequest
 
@@ -69,21 +59,17 @@ class PluginManager:
         """
         by_default = discovery.defaults()
         for plugin in sorted(enabled, key=lambda one: (one.name in by_default, one.name), reverse=True):
-            distribution, version, status, reason = "", "", "loaded", ""
-            implemented: tuple[str, ...] = ()
+            row = Status(plugin.name, PLUGINS, "", "", "loaded", "")
             try:
                 entry = choose(found, PLUGINS, plugin.name)
-                distribution, version = entry.distribution, entry.version
-                implemented = self.register(
-                    _made(entry, plugin, root, state),
-                    plugin.name,
-                    f"{distribution} {version}",
-                    deadline_s=plugin.deadline_s,
-                    allowed=OF_PLUGINS,
-                )
+                row = row._replace(distribution=entry.distribution, version=entry.version)
+                made, source = _made(entry, plugin, root, state), f"{entry.distribution} {entry.version}"
+                hooks_of = self.register(made, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
+                row = row._replace(hooks=hooks_of)
             except PluginError as error:
-                status, reason = ("missing" if isinstance(error, PluginNotFound) else "failed"), error.message
-            self.statuses.append(Status(plugin.name, PLUGINS, distribution, version, status, reason, implemented))
+                kind = "missing" if isinstance(error, PluginNotFound) else "failed"
+                row = row._replace(status=kind, reason=error.message)
+            self.statuses.append(row)
         self.statuses.sort()
 
     def register(
@@ -113,10 +99,10 @@ class PluginManager:
 
     def _add(self, name: str, plugin: object, caller: Caller, allowed: Collection[str]) -> tuple[str, ...]:
         if name in self._plugins:
-            raise cannot_be_used(caller, "its name is taken by another plugin")
+            raise calls.cannot_be_used(caller, "its name is taken by another plugin")
         guarded = GuardedPlugin(plugin, caller, allowed, self._pluggy.parse_hookimpl_opts)
         if not (guarded.hooks or guarded.wraps or getattr(plugin, "without_hooks", False) is True):
-            raise cannot_be_used(caller, "it implements none of the hooks")
+            raise calls.cannot_be_used(caller, "it implements none of the hooks")
         self._pluggy.register(guarded, name)
         self._plugins[name] = guarded
         return tuple(sorted({*guarded.hooks, *guarded.wraps}))
@@ -244,8 +230,8 @@ class PluginManager:
         plugin: Any = self._plugins[name].plugin
         caller = self._plugins[name].caller
         with self._attributed():
-            answer = call(caller, "judge", partial(plugin.judge, system, question), JUDGE_S)
-            return str(checked(caller, "judge", answer))
+            answer = calls.call(caller, "judge", partial(plugin.judge, system, question), JUDGE_S)
+            return str(calls.checked(caller, "judge", answer))
 
     # calling
 
@@ -270,8 +256,8 @@ class PluginManager:
             found = ask()
             return found if isinstance(found, list) else [found]
         limits = [one.limit_s(hook) or 0.0 for one in (self._plugins[name].caller, *wrappers)]
-        found = call(wrappers[0], hook, ask, sum(limits))
-        return [checked(wrappers[0], hook, one) for one in (found if isinstance(found, list) else [found])]
+        found = calls.call(wrappers[0], hook, ask, sum(limits))
+        return [calls.checked(wrappers[0], hook, one) for one in (found if isinstance(found, list) else [found])]
 
     def _findings(self, request: ValidationRequest) -> list[Finding]:
         answers = self._pluggy.hook.on_validate(request=request)
@@ -280,7 +266,7 @@ class PluginManager:
     def _hook_failed(self, failed: CallFailed, step: str = "") -> HookFailed:
         cause = failed.cause
         if isinstance(cause, HoldfastError):
-            step = self._masked(words(cause.next_step))
+            step = self._masked(calls.words(cause.next_step))
         reason = ": ".join(filter(None, (failed.reason, self._masked(failed.detail)))) or type(cause).__name__
         error = HookFailed(
             plugin=failed.caller.plugin,

@@ -117,7 +117,7 @@ class Store:
         from the text written, and no other process wrote.
         """
         check_name(name)
-        with self._turn(name):
+        with self.turn(name):
             attempt, until = 0, time.monotonic() + PATIENCE_S
             while attempt < TRIES or time.monotonic() < until:
                 if attempt:
@@ -132,13 +132,13 @@ class Store:
         raise conflicting(name, attempt)
 
     @contextmanager
-    def _turn(self, name: str) -> Iterator[None]:
-        """Wait for a document's lock. Continue without it on failure, because the compare-and-swap already prevents
-        lost changes."""
+    def turn(self, name: str) -> Iterator[None]:
+        """Wait for this machine's writers of the document, in order of arrival; without a name, for other flushes.
+        Continue without the lock on failure, because the compare-and-swap already prevents lost changes."""
         with ExitStack() as held:
             try:
                 folder = private.make(self.state, "locks")
-                held.enter_context(durable.lock(os.path.join(folder, f"{file_stem(name)}.lock"), timeout_s=_LINE_S))
+                held.enter_context(durable.Line(os.path.join(folder, file_stem(name) if name else "flush"), _LINE_S))
             except Unavailable as error:
                 logger.info("a document is changed without its lock: %s", error.message)
             yield

@@ -117,7 +117,7 @@ class Transaction(Store):
         changed = sorted({step.name for step in steps if step.change})
         with ExitStack() as turns:
             for name in changed:  # in the same order everywhere, so that no two processes wait for each other
-                turns.enter_context(self._turn(name))
+                turns.enter_context(self.turn(name))
             coming = dict(self._coming)
             attempt, until = 0, time.monotonic() + PATIENCE_S
             while steps:

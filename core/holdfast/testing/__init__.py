@@ -1,21 +1,18 @@
 """Tests for authors of plugins and backends. They need pytest and hypothesis, unlike the rest of holdfast.
 
-A storage backend is checked against every clause of docs/storage-contract.md by two short classes::
+A storage backend is checked against every clause of docs/storage-contract.md by a short class::
 
-    from holdfast.testing import StorageContract, fact_machine
+    from holdfast.testing import StorageContract
 
     class TestMyBackend(StorageContract):
         factory = "my_backend.store:open_store"  # called with a folder, here and in other processes
-
-    TestMyFacts = fact_machine("my_backend.store:open_store").TestCase
 
 ``factory`` names an importable function that takes an empty project folder's path and returns the backend. Called
 again with the same folder, it opens the same store. A store that lives elsewhere (a server, say) keeps its address in
 that folder. Override :meth:`StorageContract.corrupt_document`, ``corrupt_facts`` and ``unwritable`` to have the error
 clauses checked too; without them those tests are skipped.
 
-The machine makes 25 examples of 25 steps, or the numbers passed to ``fact_machine``. A loaded Hypothesis profile that
-asks for more overrides them. A complete backend with its tests is acme's, in tests/third_party of the repository.
+A complete backend with its tests is acme's, in tests/third_party of the repository.
 
 ``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts.
 """
@@ -28,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.testing.documents import DocumentContract as DocumentContract
     from holdfast.testing.facts import FactContract as FactContract
-    from holdfast.testing.machine import fact_machine as fact_machine
     from holdfast.testing.optional import OptionalContract as OptionalContract
     from holdfast.testing.processes import ProcessContract as ProcessContract
     from holdfast.testing.processes import StorageContract as StorageContract
@@ -39,14 +35,13 @@ _WHERE = {
     "OptionalContract": "optional",
     "ProcessContract": "processes",
     "StorageContract": "processes",
-    "fact_machine": "machine",
 }
 __all__ = list(_WHERE)
 
 if "pytest" in sys.modules:  # not in the worker processes, which do without
     import pytest
 
-    pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("base", *set(_WHERE.values()))))
+    pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("base", "machine", *set(_WHERE.values()))))
 
 
 def __getattr__(name: str) -> object:

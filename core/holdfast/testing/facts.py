@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused, Unavailable
 from holdfast.models import AddOutcome, Category, Fact
@@ -17,6 +18,7 @@ from holdfast.storage import FactOrder, StorageBackend, Update, delete_fact, get
 from holdfast.testing import strategies
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 from holdfast.testing.documents import hard
+from holdfast.testing.machine import FactMachine
 
 LIMIT = 500
 
@@ -28,6 +30,9 @@ def ids(store: StorageBackend) -> list[str]:
 
 class FactContract(ContractBase):
     """Facts."""
+
+    #: How many times the model is compared, each time by 25 steps. Fewer suit a slow server.
+    machine_examples: ClassVar[int] = 25
 
     def test_f1_add__any_category__all_fields_come_back(self, store: StorageBackend, reopen: Open) -> None:
         """F1, C2"""
@@ -83,36 +88,15 @@ class FactContract(ContractBase):
         assert store.add_fact(make_fact(1, "ONE"), LIMIT).outcome is AddOutcome.DUPLICATE
         assert [fact.content for fact in store.facts()] == ["one"]
 
-    def test_f4_add__at_the_limit__weakest_leaves_one_for_one(self, store: StorageBackend, reopen: Open) -> None:
-        """F4"""
-        ranked = [make_fact(n, confidence=c) for n, c in enumerate((0.9, 0.5, 0.7, 0.6))]
-        for fact in ranked:
-            store.add_fact(fact, 4)
-        gone: list[str] = []
-        for number in range(4, 8):
-            result = reopen().add_fact(make_fact(number, confidence=0.95), 4)
-            assert result.outcome is AddOutcome.ADDED
-            gone += result.evicted
-            assert len(list(store.facts())) == 4
-        assert gone == [ranked[i].id for i in (1, 3, 2, 0)]
-
-    def test_f4_add__equal_confidence__oldest_then_first_inserted_leaves(self, store: StorageBackend) -> None:
-        """F4"""
-        at = datetime(2026, 1, 1, tzinfo=UTC)
-        for number, age_h in ((1, 0), (2, 5), (3, 5), (4, 1)):
-            store.add_fact(attrs.evolve(make_fact(number), created_at=at - timedelta(hours=age_h)), 4)
-        left = [store.add_fact(make_fact(n, confidence=0.9), 4).evicted for n in (5, 6, 7, 8)]
-        assert left == [("fact_00000002",), ("fact_00000003",), ("fact_00000004",), ("fact_00000001",)]
-
-    def test_f5_add__limit_lowered__comes_down_at_once(self, store: StorageBackend, reopen: Open) -> None:
-        """F5"""
-        for number in range(6):
-            store.add_fact(make_fact(number, confidence=(number + 1) / 10), 6)
-        result = reopen().add_fact(make_fact(9, confidence=0.05), 3)
-        assert result.evicted == tuple(f"fact_{n:08x}" for n in range(4))
-        assert ids(store) == ["fact_00000004", "fact_00000005", "fact_00000009"]
-        assert len(store.add_fact(make_fact(10), 1).evicted) == 3
-        assert ids(store) == ["fact_0000000a"]
+    def test_f4_facts__calls_in_any_order__agree_with_a_model(self) -> None:
+        """F4, F5, F10, F14, F2, F3, F6, F8, F11: see :class:`holdfast.testing.machine.FactMachine`. A loaded
+        Hypothesis profile that asks for more examples decides how many."""
+        machine = type("FactMachine", (FactMachine,), {"factory": self.factory})
+        loaded, usual = settings().max_examples, settings.get_profile("default").max_examples
+        examples = loaded if loaded > usual else self.machine_examples
+        run_state_machine_as_test(
+            machine, settings=settings(max_examples=examples, stateful_step_count=25, deadline=None)
+        )
 
     def test_f6_add__after_delete_or_eviction__is_no_duplicate(self, store: StorageBackend) -> None:
         """F6"""
@@ -163,18 +147,8 @@ class FactContract(ContractBase):
             assert repr(unknown)[1:-1] in str(caught.value)
         assert list(store.facts()) == [make_fact(1)]
 
-    def test_f10_delete__known_id__others_stay_in_order(self, store: StorageBackend, reopen: Open) -> None:
-        """F10, C2"""
-        for number in range(5):
-            store.add_fact(make_fact(number), LIMIT)
-        assert delete_fact(store, "fact_00000002") == make_fact(2)
-        for view in (store, reopen()):
-            assert list(view.facts()) == [make_fact(n) for n in (0, 1, 3, 4)]
-        with pytest.raises(KeyError):
-            delete_fact(store, "fact_00000002")
-
     def test_f11_facts__order_and_limit__as_asked(self, store: StorageBackend) -> None:
-        """F11"""
+        """F11, F14"""
         for number, confidence in enumerate((0.5, 0.9, 0.5, 1.0)):
             store.add_fact(make_fact(number, confidence=confidence, age_s=number * 10), LIMIT)
 
@@ -185,20 +159,11 @@ class FactContract(ContractBase):
         assert listed(FactOrder.CREATED, 2) == [0, 1]
         assert listed(FactOrder.CONFIDENCE) == [3, 1, 0, 2]
         assert listed(FactOrder.CONFIDENCE, 3) == [3, 1, 0]
+        assert listed(FactOrder.STRONGEST) == [3, 1, 2, 0]
         assert listed(FactOrder.CREATED, 0) == []
         listing = store.facts()
         delete_fact(store, "fact_00000000")
         assert len(list(listing)) == 4
-
-    def test_f14_strongest__equal_confidences__newest_of_them_first(self, store: StorageBackend, reopen: Open) -> None:
-        """F14"""
-        for number, confidence in enumerate((0.5, 0.9, 0.5, 1.0, 0.5, 0.9)):
-            store.add_fact(make_fact(number, confidence=confidence, age_s=number * 10), LIMIT)
-        for view in (store, reopen()):
-            ranked = [int(fact.id[5:], 16) for fact in view.facts(FactOrder.STRONGEST)]
-            assert ranked == [3, 5, 1, 4, 2, 0]
-            for limit in range(8):
-                assert [int(fact.id[5:], 16) for fact in view.facts(FactOrder.STRONGEST, limit)] == ranked[:limit]
 
     @hard
     @given(fact=strategies.facts())

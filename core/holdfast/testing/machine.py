@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import attrs
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -53,7 +52,7 @@ class FactModel:
 
 
 class FactMachine(RuleBasedStateMachine):
-    """Two openings of one store, used in turns, and the model. Make one for a backend with :func:`fact_machine`.
+    """Two openings of one store, used in turns, and the model.
 
     Each run has its own pace, so the facts' times rise, fall, stay equal, or have no order.
     """
@@ -180,15 +179,3 @@ class FactMachine(RuleBasedStateMachine):
             newest_first = wanted[::-1]
             newest_first.sort(key=lambda fact: -fact.confidence)
             assert list(store.facts(FactOrder.STRONGEST, 3)) == newest_first[:3]
-
-
-def fact_machine(factory: str, *, max_examples: int = 25, steps: int = 25) -> type[FactMachine]:
-    """The machine for the backend that ``factory`` (``"package.module:callable"``) opens; run its ``TestCase``.
-
-    A Hypothesis profile loaded earlier that asks for more than its default examples decides how many.
-    """
-    machine: type[FactMachine] = type("FactMachine", (FactMachine,), {"factory": factory})
-    loaded = settings().max_examples
-    examples = loaded if loaded > settings.get_profile("default").max_examples else max_examples
-    machine.TestCase.settings = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
-    return machine

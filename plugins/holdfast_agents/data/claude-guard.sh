@@ -4,8 +4,12 @@
 # becomes exit 2, which blocks on every version. Claude Code 2.1.197 compacts when its own time-out ends a hook.
 # holdfast exits with status 10 to allow a compaction. Status 0 comes from another program, or from an early exit.
 without=WITHOUT
+repair="Install it with \`@INSTALL@\`"
+if found=$(command -v @PROGRAM@) && [ "$found" != "$1" ] && [ "$1" != @PROGRAM@ ]; then
+    repair="$found is still here: run \`$found install claude-code --scope user\`"
+fi
 if ! command -v "$1" >/dev/null 2>&1; then
-    echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. Install it with \`@INSTALL@\`, then compact again. To work without holdfast, $without." >&2
+    echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. $repair, then compact again. To work without holdfast, $without." >&2
     exit 2
 fi
 if command -v timeout >/dev/null 2>&1; then
@@ -18,6 +22,7 @@ status=$?
 case $status in
 10) exit 0 ;;
 2 | 3) ;; # holdfast has said why
+1) echo "holdfast keeps the context: it ended with status 1, so it may be gone from its Python. $repair, or reinstall it with \`@REPAIR@\`. Then compact again." >&2 ;;
 0) echo "holdfast keeps the context: the program ended without an answer. Run \`@PROGRAM@ doctor\`, then compact again." >&2 ;;
 124 | 137 | 142) echo "holdfast keeps the context: it gave no answer in 55 seconds. Run \`@PROGRAM@ doctor\`, then compact again." >&2 ;;
 *) echo "holdfast keeps the context: it ended with status $status. Run \`@PROGRAM@ doctor\`. If that fails, reinstall it with \`@REPAIR@\`. Then compact again." >&2 ;;

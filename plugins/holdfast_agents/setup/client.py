@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from attrs import frozen
@@ -13,13 +13,6 @@ from holdfast_agents.clientfiles import read_or_empty
 from holdfast_agents.setup import program
 from holdfast_agents.setup.parts import Hooks, Part
 from holdfast_agents.setup.placing import Place
-
-
-class Holds(StrEnum):
-    """What a client lets holdfast do before it compacts."""
-
-    BLOCKS = "compacts only after a verified flush"
-    FLUSHES = "flushes first, cannot block"
 
 
 class Problem(NamedTuple):
@@ -62,25 +55,28 @@ class Needed:
 
 @frozen(kw_only=True)
 class Client:
-    """``shown`` is its name for people, ``program`` its executable, and ``around`` the cases in which its hooks cannot
-    block. ``seen`` is the version whose real program was run, empty for none. ``reads_parents``: it also reads the
-    settings in the folders above the one where it is started. ``needed`` and ``problems`` are its files, and what is
-    wrong with them."""
+    """``shown`` is its name for people, ``program`` its executable, and ``folder`` its own folder. ``around`` are the
+    cases in which its hooks cannot block, after ``elsewhere``, the starts that hooks in the user's settings guard.
+    ``seen`` is the version whose real program was run. ``reads_parents``: it also reads the settings in the folders
+    above the one where it is started. ``needed`` and ``problems`` are its files, and what is wrong with them."""
 
     name: str
     shown: str
     program: str
+    folder: Callable[[], str]
+    elsewhere: str
     around: str
     needed: Callable[[Where], Needed]
     problems: Callable[[Where], Iterator[Problem]]
-    holds: Holds = Holds.BLOCKS
-    seen: str = ""
+    seen: str
+    holds: str = "compacts only after a verified flush"
     reads_parents: bool = True
 
     def is_there(self, where: Where) -> bool:
         """Whether holdfast is installed there, even if only in part."""
-        places = self.needed(where).places[:2]
-        return any(one.part.is_in(read_or_empty(one.path).decode("utf-8", "replace")) for one in places)
+        ours = re.compile(rf"{program.MARK}|{program.PROTOCOL}|holdfast\S{{0,10}}\s+hook\s+{self.name}\b")
+        texts = (read_or_empty(one.path).decode("utf-8", "replace") for one in self.needed(where).places[:2])
+        return any(map(ours.search, texts))
 
 
 def not_found(who: str, what: str, client: str) -> Problem:

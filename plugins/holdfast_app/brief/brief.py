@@ -200,8 +200,21 @@ def _text(
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
         Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
+        Part(name=known.ASK, text=_asked(brief, closed) if session else "", rank=4, optional=True),
     ]
     return fitted(parts, facts, max_chars, Witness(services).is_own)
+
+
+def _asked(brief: Brief, closed: handoff.Work | None) -> str:
+    entries = [*brief.work, *([closed] if closed else [])]
+    notes = [text for _, text in brief.notes[::-1]]
+    return known.questions(
+        brief.memory,
+        notes,
+        rejected=any(one.rejected for one in entries) or any("- Rejected: " in text for text in notes),
+        blocked=bool(brief.blockers),
+        ruled=bool(brief.rules),
+    )
 
 
 def _notices(services: Services, reading: _Reading, memory: str, session: str) -> Iterator[str]:

@@ -78,3 +78,24 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
         lines={duplicate_key(f.content): _KIND.sub("- ", line) for f, line in zip(fit, lines, strict=True) if line},
         more=len(stored) - len(fit),
     )
+
+
+#: A decision's beginning, up to its reason.
+_WE: Final = Lazy(r"We (?P<what>[a-z]+ .+?)(?:,|;|\.?$| because | so that | since | for now)")
+#: The name of the section with :func:`questions`.
+ASK: Final = "`holdfast search` answers, for example"
+_MOST: Final = 3
+_TOPIC: Final = 90
+
+
+def questions(memory: str, notes: Sequence[str], *, rejected: bool, blocked: bool, ruled: bool) -> str:
+    """Three questions that the stored decisions, rejected approaches, open questions and rules answer, as list items.
+    Empty with fewer."""
+    decided = [line.partition("- Decision: ")[2] for text in notes for line in text.split("\n")]
+    decided += [line[2:] for line in memory.partition("## Decisions\n")[2].partition("\n## ")[0].split("\n")]
+    found = [one["what"] for text in dict.fromkeys(decided) if (one := _WE.match(text))]
+    asked = [f"why do we {what}?" for what in found if len(what) < _TOPIC][:2]
+    asked += ["what did not work?"] if rejected else []
+    asked += ["which questions are still open?"] if blocked else []
+    asked += ["what should I watch out for?"] if ruled else []
+    return "\n".join(f"- {one}" for one in asked[:_MOST]) if len(asked) >= _MOST else ""

@@ -288,9 +288,7 @@ def _git(root: str) -> Iterator[Check]:
             named = b"merge=holdfast" in file.read(1 << 16)
     except FileNotFoundError:
         return
-    if not named or gitrun.run(root, "rev-parse", "--git-dir", timeout_s=5) is None:
-        return
-    if gitrun.run(root, "config", "merge.holdfast.driver", timeout_s=5) is None:
+    if named and gitrun.top(root) and not gitrun.setting(root, "merge.holdfast.driver"):
         message = ".holdfast/.gitattributes names a merge driver that this clone does not have."
         yield warn(message, "Run `holdfast init --git` in this clone.")
 
@@ -342,9 +340,12 @@ def _is_dreaming(memory: Holdfast) -> bool:
 
 def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
+    scanned = discovery.scan()
+    plugins = {(f.name, f.distribution) for f in scanned if f.group == discovery.PLUGINS and f.name in enabled}
     checks: list[Check] = []
-    for found in discovery.scan():
-        if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
+    for found in scanned:
+        is_wanted = found.distribution == discovery.OWN or (found.name, found.distribution) in plugins
+        if found.group == discovery.CHECKS and is_wanted:
             checks += _named(found.name, _asked(found, memory))
     return checks
 

@@ -15,9 +15,9 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
-from holdfast_app.outbox.forge import Forge
+from holdfast_app.outbox.forge import INCOMPLETE, Forge
 from holdfast_app.report import claims
-from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
+from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
 from holdfast_app.validation import unsupported
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ FINDINGS: Final = "What does not fit together"
 
 @frozen(kw_only=True)
 class Morning:
-    """``since`` is yesterday 00:00 in the configured zone. ``sections`` maps the section names of a report, then
-    :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the sources searched.
-    ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
+    """Everything from ``since``, yesterday 00:00 in the configured zone, until now. ``sections`` maps the section names
+    of a report, then :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the
+    sources searched. ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
 
     since: datetime
     report: Report
@@ -40,10 +40,13 @@ class Morning:
     remarks: tuple[str, ...]
 
     def __str__(self) -> str:
-        parts = [f"# Morning report: {self.report.first_day.isoformat()} and the night"]
-        for name, lines in self.sections.items():
-            parts.append(f"## {name}\n\n" + "\n".join(f"- {line.text}  ({line.pointer})" for line in lines))
+        return self.markdown()
+
+    def markdown(self, *, paths: bool = False) -> str:
+        """The text; with ``paths`` each line has its pointer."""
+        parts = [f"# Morning report: everything since {self.since:%Y-%m-%d %H:%M}"]
         parts += [f"_{remark}_" for remark in self.remarks]
+        parts += [section(name, lines, paths=paths) for name, lines in self.sections.items()]
         return "\n\n".join(parts) + "\n"
 
 
@@ -56,9 +59,9 @@ def morning(services: Services) -> Morning:
     remarks: list[str] = []
     forges = services.plugins.implementations_of(Forge)
     for forge in forges.values():
-        found, remark = _of(services, forge, since, now)
+        found, missing = _of(services, forge, since, now)
         happened += found
-        remarks += [remark] if remark else []
+        remarks += missing
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
     findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
@@ -85,17 +88,21 @@ def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line,
     )
 
 
-def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[tuple[Activity, Line]], str]:
-    """A forge's activity with its lines, and an error message when it could not be reached."""
+def _of(
+    services: Services, forge: Forge, since: datetime, now: datetime
+) -> tuple[list[tuple[Activity, Line]], list[str]]:
+    """A forge's activity with its lines, and sentences about what is missing."""
     try:
         activity = forge.activity(since, now)
         masked = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)
     except HoldfastError as error:
-        return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
+        return [], [f"{forge.title} could not be reached, so this report uses files alone: {error}"]
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
-        return [], f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."
-    lines = (Line(text=text, pointer=one.pointer) for text, one in zip(masked, activity, strict=True))
-    return list(zip(activity, lines, strict=True)), ""
+        return [], [f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."]
+    lines = [(one, Line(text=text, pointer=one.pointer)) for text, one in zip(masked, activity, strict=True)]
+    return [pair for pair in lines if pair[0].kind != INCOMPLETE], [
+        one.text for one in activity if one.kind == INCOMPLETE
+    ]
 
 
 def _line(one: Activity, now: datetime) -> str:
@@ -113,10 +120,11 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
             yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")
 
 
-def _nothing(services: Services, section: str, files: Report) -> Line:
+def _nothing(services: Services, title: str, files: Report) -> Line:
     """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
     handoff = where(layout.name(Surface.HANDOFF))
     known = {FORGE: "holdfast plugins", FINDINGS: "holdfast validate", BLOCKED: handoff, NEEDED: handoff}
-    days = (where(layout.name(Surface.DAILY, day)) for day in dict.fromkeys((files.first_day, files.last_day)))
-    return Line(text="nothing", pointer=known.get(section) or ", ".join(days))
+    names = (layout.name(Surface.DAILY, day) for day in dict.fromkeys((files.first_day, files.last_day)))
+    notes = ", ".join(where(name) for name in names if services.store.read(name) is not None)
+    return Line(text="nothing", pointer=known.get(title) or notes or "no note of these days")

@@ -6,7 +6,7 @@ regenerated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
 from holdfast.journal import safety
+from holdfast.text.plain import same_key
 from holdfast_app.outbox.forge import waiting
 from holdfast_app.report import automation
 from holdfast_app.sessions import pastgate
@@ -39,22 +40,34 @@ class Line:
 
 @frozen(kw_only=True)
 class Report:
-    """``sections`` maps each of :data:`SECTIONS` to its lines; ``str()`` is the Markdown."""
+    """``sections`` maps each of :data:`SECTIONS` to its lines; ``str()`` is the Markdown, with each pointer once."""
 
     first_day: date
     last_day: date
     sections: dict[str, tuple[Line, ...]]
 
     def __str__(self) -> str:
+        return self.markdown()
+
+    def markdown(self, *, paths: bool = False) -> str:
+        """The text; with ``paths`` each line has its pointer."""
         span = self.last_day.isoformat()
         if self.first_day != self.last_day:
             span = f"{self.first_day.isoformat()} to {span}"
-        parts = [f"# Report: {span}"]
-        for name in SECTIONS:
-            lines = self.sections[name] or (Line(text="nothing", pointer=""),)
-            shown = (f"- {line.text}" + (f"  ({line.pointer})" if line.pointer else "") for line in lines)
-            parts.append(f"## {name}\n\n" + "\n".join(shown))
+        nothing = (Line(text="nothing", pointer=""),)
+        sections = (section(name, self.sections[name] or nothing, paths=paths) for name in SECTIONS)
+        parts = (f"# Report: {span}", *sections)
         return "\n\n".join(parts) + "\n"
+
+
+def section(name: str, lines: Sequence[Line], *, paths: bool) -> str:
+    """A section's Markdown. Without ``paths`` the last of several lines from one place has the pointer for all."""
+    ends = [line.pointer for line in lines[1:]] + [""]
+    shown = (
+        f"- {line.text}" + (f"  ({line.pointer})" if line.pointer and (paths or line.pointer != end) else "")
+        for line, end in zip(lines, ends, strict=True)
+    )
+    return f"## {name}\n\n" + "\n".join(shown)
 
 
 def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
@@ -82,7 +95,7 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
         text = f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}"
         made.add(NEEDED, [text], "holdfast status")
     made.add_outbox()
-    sections = {name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in made.found.items()}
+    sections = {name: _outgoing(services, lines) for name, lines in made.found.items()}
     return Report(first_day=window[0], last_day=today, sections=sections)
 
 
@@ -106,9 +119,13 @@ def write_yesterdays(services: Services) -> Written | None:
     return write(services, made) if any(made.sections.values()) else None
 
 
-def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
+def _outgoing(services: Services, lines: list[Line]) -> tuple[Line, ...]:
+    """The lines, masked, and of equal ones the first."""
     masked = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
-    return [Line(text=text, pointer=line.pointer) for text, line in zip(masked, lines, strict=True)]
+    found: dict[str, Line] = {}
+    for text, line in zip(masked, lines, strict=True):
+        found.setdefault(same_key(text), Line(text=text, pointer=line.pointer))
+    return tuple(found.values())
 
 
 class _Making:

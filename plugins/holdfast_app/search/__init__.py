@@ -4,13 +4,16 @@ The index is an SQLite file with FTS5 in the private folder, derived from journa
 updated by a search and never by a hook, and can be deleted at any time.
 
 - ``words``: words in questions and stored content
-- ``dates``: a day or a span of days in a question
+- ``dates``: the days that a question names
 - ``records``: searchable content, read from the store
 - ``index``: the SQLite file and its updates
 - ``rank``: ranking of the matches
 - ``embedders``, ``table``, ``vectors``, ``distil``: vectors, where a plugin is enabled
 - ``served``: hits from a backend whose server does the searching
 - ``spelling``: typing errors in a question that finds nothing
-- ``excerpts``: the matching part and the lines around it
-- ``hits``, ``searching``: from a question to hits
+- ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, first what holds now
 """
+
+#: The kinds of hits: a turn, a line of a note, a decision, a user's rule, a rejected approach, an open question, a line
+#: of curated memory, a fact, a line of another document.
+KINDS = ("turn", "note", "decision", "rule", "rejected", "open", "memory", "fact", "document")

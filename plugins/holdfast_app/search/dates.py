@@ -1,7 +1,6 @@
-"""Days in questions, and days as the words that the index has of them.
+"""Days in questions, in English and German, and days as the words that the index has of them.
 
-A question with "in March" or "last Tuesday" finds content from that time by words (``March``, ``Tuesday``), and
-content from the days that it names comes first.
+"In March", "last Tuesday" or "since yesterday" narrow a search to these days.
 """
 
 from __future__ import annotations
@@ -23,21 +22,31 @@ _NUMBER: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10,
     "couple": 2, "few": 3,
 }  # fmt: skip
-_ISO: Final = Lazy(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
-_MONTH_DAY: Final = Lazy(
-    r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
+#: German words of such expressions, in English.
+_GERMAN: Final = {
+    "gestern": "yesterday", "heute": "today", "seit": "since", "im": "in", "am": "on", "letzte": "last",
+    "letzten": "last", "letzter": "last", "letztes": "last", "diese": "this", "dieser": "this", "diesen": "this",
+    "woche": "week", "monat": "month", "jahr": "year", "wochenende": "weekend",
+    **dict(zip(("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag"), _DAYS, strict=True)),
+    "januar": "January", "februar": "February", "märz": "March", "mai": "May", "juni": "June", "juli": "July",
+    "oktober": "October", "dezember": "December",
+}  # fmt: skip
+_GERMAN_WORD: Final = Lazy(rf"\b(?:{'|'.join(_GERMAN)})\b", re.IGNORECASE)
+_DATE: Final = Lazy(
+    r"(?:\b(?P<lead>since|after|before|until|till|in|on|from|during|of|between|and|to)\s+)?(?:\bthe\s+)?\b(?:"
+    r"(?P<iso>\d{4})-(?P<iso_month>\d\d)(?:-(?P<iso_day>\d\d))?"
+    r"|(?:(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?"
     rf"(?P<month>{'|'.join(sorted(_MONTH, key=len, reverse=True))})\b\.?"
-    r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>\d{4}))?",
+    r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>\d{4}))?"
+    r"|(?P<named>today|yesterday|last\s+night)"
+    rf"|(?:(?P<which>last|this|past)\s+)?(?P<unit>{'|'.join(_WEEKDAY)}|weekend|week|month|year)"
+    rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago"
+    r"|(?P<only>(?:19|20)\d\d))\b",
     re.IGNORECASE,
 )
-_IN_YEAR: Final = Lazy(r"\bin\s+((?:19|20)\d\d)\b", re.IGNORECASE)
-_RELATIVE: Final = Lazy(
-    rf"\b(?:(?P<named>today|yesterday|last\s+night)"
-    rf"|(?P<which>last|this|on|past)\s+(?P<unit>{'|'.join(_WEEKDAY)}|weekend|week|month|year)"
-    rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago)\b",
-    re.IGNORECASE,
-)
-_BETWEEN: Final = Lazy(r"\bbetween\b|\bfrom\b.*\b(?:to|until|till)\b", re.IGNORECASE)
+#: The beginning of time and the days in a unit, with how many around it "two weeks ago" means.
+_FIRST: Final = datetime(1970, 1, 2, tzinfo=UTC)
+_UNITS: Final = {"day": (1, 0), "week": (7, 3), "month": (30, 15), "year": (365, 182)}
 #: What people type at ``--since`` and ``--until``: ``3d``, ``2w``, ``6m``, ``1y``, ``12h``.
 _SPAN: Final = Lazy(r"(\d{1,5})([hdwmy])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 168, "m": 730, "y": 8_766}
@@ -49,31 +58,23 @@ class Span(NamedTuple):
     start: datetime
     end: datetime
 
+    def shown(self, now: datetime) -> str:
+        """The days in words, like ``16 to 22 November``."""
+        first, last = self.start, self.end - timedelta(seconds=1)
+        year = "" if first.year == last.year == now.year else f" {last.year}"
+        end = f"{last.day} {_MONTHS[last.month - 1]}{year}"
+        if first <= _FIRST:
+            return f"until {end}"
+        if first.date() == last.date():
+            return end
+        begin = "" if first.year == last.year else f" {first.year}"
+        same = (first.year, first.month) == (last.year, last.month)
+        return f"{first.day}{'' if same else f' {_MONTHS[first.month - 1]}{begin}'} to {end}"
+
 
 def local(at: float, zone: tzinfo | None) -> datetime:
     """A time stamp as an aware time in ``zone``; without one in the system's."""
     return datetime.fromtimestamp(at, UTC).astimezone(zone)
-
-
-def in_words(at: datetime) -> str:
-    """A moment's day as the index has it."""
-    return f"{at.year} {_MONTHS[at.month - 1]} {at.day} {_DAYS[at.weekday()]}"
-
-
-def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span]:
-    """The spans of days that ``text`` names, seen from ``now``, which is in the zone of days. Empty when a day is
-    impossible.
-
-    Dates go before expressions like "last week", which are used only without a date. "Between" and "from ... to" make
-    one span of two dates. A month without a year means the latest month that had started at ``latest`` (``now``).
-    """
-    try:
-        found = list(dict.fromkeys(_dates(text, now, latest or now) or _relative(text, now)))
-    except (ValueError, OverflowError):
-        return []
-    if len(found) == 2 and _BETWEEN.search(text):
-        return [Span(min(found).start, max(span.end for span in found))]
-    return found
 
 
 def moment(text: str, now: datetime) -> datetime:
@@ -85,69 +86,89 @@ def moment(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
 
 
-def _dates(text: str, now: datetime, latest: datetime) -> list[Span]:
-    found = [
-        _day(now, int(year), int(month), int(day)) if day else _month(now, int(year), int(month))
-        for year, month, day in _ISO.findall(text)
-    ]
-    for match in _MONTH_DAY.finditer(text):
-        month, day = _MONTH[match["month"].lower()], match["day"] or match["day2"]
-        if match["month"].islower() and match["month"] in ("may", "mar") and not day:
-            continue  # a verb, most often
-        started = (month, int(day or 1)) <= (latest.month, latest.day)
-        year = int(match["year"] or 0) or (latest.year if started else latest.year - 1)
-        found.append(_day(now, year, month, int(day)) if day else _month(now, year, month))
+def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span]:
+    """The span of :func:`narrowed`, if there is one."""
+    span, _ = narrowed(text, now, latest)
+    return [span] if span else []
+
+
+def narrowed(question: str, now: datetime, latest: datetime | None = None) -> tuple[Span | None, str]:
+    """The days that ``question`` names, seen from ``now``, and its other words. Several dates are one span.
+
+    None without a past day. A month without a year is the latest that had started at ``latest`` (``now``). A month or
+    weekday alone ("May I push?"), and a day to come, are words.
+    """
+    text = _GERMAN_WORD.sub(lambda word: _GERMAN[word[0].lower()], question)
+    tomorrow = _start(now, now.year, now.month, now.day) + timedelta(days=1)
+    found, rest, at = [], [], 0
+    for match in _DATE.finditer(text):
+        try:
+            span = _span(match, now, latest or now)
+        except (ValueError, OverflowError):
+            continue
+        if span is None or span.start >= tomorrow:
+            continue
+        lead = (match["lead"] or "").lower()
+        if lead in ("since", "after"):
+            span = Span(span.start if lead == "since" else span.end, tomorrow)
+        elif lead in ("before", "until", "till"):
+            span = Span(_FIRST, span.start)
+        found.append(span)
+        rest.append(text[at : match.start()])
+        at = match.end()
     if not found:
-        years = map(int, _IN_YEAR.findall(text))
-        found = [Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) for year in years]
-    return found
+        return None, question
+    return Span(min(found).start, max(span.end for span in found)), " ".join([*rest, text[at:]]).strip()
 
 
-def _relative(question: str, now: datetime) -> list[Span]:
-    found = []
+def _span(match: re.Match[str], now: datetime, latest: datetime) -> Span | None:
+    if match["iso"]:
+        return _days(now, int(match["iso"]), int(match["iso_month"]), int(match["iso_day"] or 0))
+    if match["month"]:
+        month, day = _MONTH[match["month"].lower()], int(match["day"] or match["day2"] or 0)
+        if not (day or match["year"] or match["lead"]):
+            return None
+        started = (month, day or 1) <= (latest.month, latest.day)
+        if day and not (started or match["year"]):
+            return None
+        return _days(now, int(match["year"] or 0) or (latest.year if started else latest.year - 1), month, day)
     today = _start(now, now.year, now.month, now.day)
-    for match in _RELATIVE.finditer(question):
-        if match["named"]:
-            start = today - timedelta(days=match["named"].lower() != "today")
-            found.append(Span(start, start + timedelta(days=1)))
-        elif match["ago"]:
-            n = _NUMBER.get(match["n"].lower()) or int(match["n"])
-            unit = match["ago"].lower()
-            days = n * {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
-            around = {"day": 0, "week": 3, "month": 15, "year": 182}[unit]
-            start = today - timedelta(days=days + around)
-            found.append(Span(start, today - timedelta(days=days - around - 1)))
-        else:
-            found.append(_unit(match["which"].lower(), match["unit"].lower(), today))
-    return found
+    if match["named"]:
+        start = today - timedelta(days=match["named"].lower() != "today")
+        return Span(start, start + timedelta(days=1))
+    if match["ago"]:
+        days, around = _UNITS[match["ago"].lower()]
+        days *= _NUMBER.get(match["n"].lower()) or int(match["n"])
+        return Span(today - timedelta(days=days + around), today - timedelta(days=days - around - 1))
+    if match["only"]:
+        year = int(match["only"])
+        return Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) if match["lead"] else None
+    return _unit(match["which"] or "", match["unit"].lower(), today, bool(match["lead"]))
 
 
-def _unit(which: str, unit: str, today: datetime) -> Span:
-    last = which in ("last", "past")
+def _unit(which: str, unit: str, today: datetime, leads: bool) -> Span | None:
+    last = which.lower() in ("last", "past")
+    if not which and not (leads and unit in _WEEKDAY):
+        return None
     if unit in _WEEKDAY:
         back = (today.weekday() - _WEEKDAY[unit]) % 7 or (7 if last else 0)
-        start = today - timedelta(days=back)
-        return Span(start, start + timedelta(days=1))
+        return Span(today - timedelta(days=back), today - timedelta(days=back - 1))
+    monday = today - timedelta(days=today.weekday())
     if unit == "weekend":
-        monday = today - timedelta(days=today.weekday())
         start = monday + timedelta(days=-2 if last else 5)
         return Span(start, start + timedelta(days=2))
     if unit == "week":
-        start = today - timedelta(days=today.weekday() + 7 * last)
-        return Span(start, start + timedelta(days=7))
+        return Span(monday - timedelta(days=7 * last), monday + timedelta(days=7 - 7 * last))
     if unit == "month":
-        year, month = (today.year, today.month - 1) if last else (today.year, today.month)
-        return _month(today, year - (month == 0), month or 12)
+        month = today.year * 12 + today.month - 1 - last
+        return _days(today, month // 12, month % 12 + 1)
     return Span(_start(today, today.year - last, 1, 1), _start(today, today.year - last + 1, 1, 1))
 
 
-def _day(now: datetime, year: int, month: int, day: int) -> Span:
-    start = _start(now, year, month, day)
-    return Span(start, start + timedelta(days=1))
-
-
-def _month(now: datetime, year: int, month: int) -> Span:
-    return Span(_start(now, year, month, 1), _start(now, year + month // 12, month % 12 + 1, 1))
+def _days(now: datetime, year: int, month: int, day: int = 0) -> Span:
+    """A day, or without one a month."""
+    start = _start(now, year, month, day or 1)
+    return Span(start, start + timedelta(days=1) if day else _start(now, year + month // 12, month % 12 + 1, 1))
 
 
 def _start(now: datetime, year: int, month: int, day: int) -> datetime:

@@ -1,13 +1,12 @@
-"""The found entries as hits: each line and turn once, masked, with the matching part."""
+"""The found entries as hits: masked, with the matching part."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.text.lazy import Lazy
-from holdfast_app.search import dates, index, masking, records
-from holdfast_app.search.excerpts import excerpt
+from holdfast_app.search import dates, index, masking, records, words
 
 if TYPE_CHECKING:
     import sqlite3
@@ -15,13 +14,12 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.search.rank import Ranked
 
-#: Entries looked through for repeated lines, for each hit.
-_REPEATED: Final = 4
-#: What differs between two places of a line: list mark and label, the message it quotes, the source a dream names.
-_FRAME: Final = Lazy(
-    r"^- (?:Fact|Decision|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] |\*\*"
-    r"| \[\S+:\d+\]$"
-)
+#: Maximum characters of the part that matched, and of each line around it.
+_MATCH: Final = 240
+_AROUND: Final = 120
+#: Characters of the excerpt before the first word of the question, and places of its words looked at.
+_LEAD: Final = 60
+_PLACES: Final = 40
 
 
 class Place(NamedTuple):
@@ -30,17 +28,20 @@ class Place(NamedTuple):
     name: str
     place: str
     where: str
+    kind: str = ""
 
 
 class SearchHit(NamedTuple):
     """A possible answer.
 
-    ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the document or empty, and
-    ``place`` the message id, the line or the fact's id in it. ``where`` shows both to people. ``at`` is None when no
-    date is known. ``score`` is at most 1. ``text`` is the whole content, ``excerpt`` the matching part. ``before`` and
-    ``after`` are a line each from around that part, possibly from the neighbouring message or line, or empty.
-    ``also`` are other places of the same line in entries of the same kind, best first; turns are never joined.
-    ``corrected`` is the question searched instead when nothing matched the question as written.
+    ``kind`` is turn, note, decision, rule, rejected (an approach), open (a question), memory, fact or document.
+    ``name`` is the session, the document or empty, and ``place`` the message id, the line or the fact's id in it.
+    ``where`` shows both to people. ``at`` is None when no date is known. ``score`` is at most 1. ``text`` is the whole
+    content, ``excerpt`` the matching part. ``before`` and ``after`` are a line each from around that part, possibly
+    from the neighbouring message or line, or empty. ``also`` are other places of the same sentence, best first.
+    ``corrected`` is the question searched instead when nothing matched the question as written. ``holds`` marks the
+    facts, rules and decisions that come first. ``replaced_by`` is a later sentence with another value.
+    ``project`` is the folder in a search of all projects.
     """
 
     kind: str
@@ -56,32 +57,14 @@ class SearchHit(NamedTuple):
     after: str = ""
     also: tuple[Place, ...] = ()
     corrected: str = ""
+    holds: bool = False
+    replaced_by: str = ""
+    project: str = ""
 
-
-def once_each(db: sqlite3.Connection, ranked: list[Ranked], limit: int) -> dict[Ranked, list[Ranked]]:
-    """The best entries, each with those that repeat its line."""
-    line_of = _lines(db, ranked[: limit * _REPEATED])
-    first: dict[object, Ranked] = {}
-    groups: dict[Ranked, list[Ranked]] = {}
-    for one in ranked:
-        best = first.setdefault(line_of.get(one.id, one.id), one)
-        if best is not one:
-            groups[best].append(one)
-        elif len(groups) < limit:
-            groups[one] = []
-        else:
-            break
-    return groups
-
-
-def _lines(db: sqlite3.Connection, ranked: list[Ranked]) -> dict[int, tuple[str, str]]:
-    """Kind and words of the entries that are lines of documents, without list marks, labels and sources."""
-    rows = db.execute(
-        f"SELECT id, kind FROM entry WHERE id IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
-        (*(one.id for one in ranked), records.TURN, records.FACT),
-    ).fetchall()
-    bodies = index.bodies(db, (one for one, _ in rows))
-    return {one: (kind, " ".join(_FRAME.sub(" ", bodies[one]).split())) for one, kind in rows}
+    @property
+    def at_place(self) -> Place:
+        """Its own place."""
+        return Place(self.name, self.place, self.where, self.kind)
 
 
 class _Row(NamedTuple):
@@ -96,53 +79,88 @@ class _Row(NamedTuple):
     origin: str
 
 
-def shown(
-    memory: Holdfast, db: sqlite3.Connection, found: dict[Ranked, list[Ranked]], question: str
-) -> list[SearchHit]:
-    """The groups of :func:`once_each` as hits, masked for output with a few validator calls."""
-    near = {one.id + offset for one in found for offset in (-1, 0, 1)}
-    rows = _rows(db, near.union(other.id for others in found.values() for other in others))
-    near_by = [one.id + offset for one in found for offset in (-1, 0, 1) if one.id + offset in rows]
-    bodies = index.bodies(db, near_by)
-    rules = masking.rules(memory)
-    unmasked = [one for one in near_by if not rules or rows[one].clean != rules]
-    if unmasked:
-        masked = memory.services.gate.outgoing_all([bodies[one] for one in unmasked], surface="journal")
-        bodies.update(zip(unmasked, masked, strict=True))
+class Hits(list[SearchHit]):
+    """Hits, best first: the first ones hold now, the others show where it was said.
+
+    ``texts`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
+    damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
+    searched, or when the question was too long. ``days`` are those that the question names, like ``16 to 22
+    November``; the hits are from these days, or, if nothing is, ``outside`` of them.
+    """
+
+    def __init__(
+        self,
+        found: Iterable[SearchHit] = (),
+        *,
+        texts: int = 0,
+        unread: tuple[str, ...] = (),
+        corrected: str = "",
+        warning: str = "",
+        days: str = "",
+        outside: bool = False,
+    ) -> None:
+        super().__init__(found)
+        self.texts, self.unread, self.corrected, self.warning = texts, unread, corrected, warning
+        self.days, self.outside = days, outside
+
+    @property
+    def heading(self) -> str:
+        """The sentence about the days; empty without any."""
+        if not self.days or not self.outside:
+            return f"{self.days}:" if self.days else ""
+        return f"Nothing from {self.days}.{' Found outside of it:' if self else ''}"
+
+
+def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) -> list[SearchHit]:
+    """The entries as hits without excerpts, masked for output with a few validator calls."""
+    rows = _rows(db, {one.id for one in found})
+    bodies = _masked(memory, db, rows)
     sessions: dict[str, str] = {}
 
-    def place_of(one: int) -> Place:
-        row = rows[one]
-        if row.kind != records.TURN:
-            return Place(row.name, row.place, f"{row.name}:{row.place}" if row.name else row.place)
-        if row.name not in sessions:
-            sessions[row.name] = records.session_of(memory, row.name, row.origin)
-        return Place(sessions[row.name], row.place, f"session {sessions[row.name]}, turn {row.place}")
+    def hit(one: Ranked) -> SearchHit:
+        row, name = rows[one.id], rows[one.id].name
+        where = f"{name}:{row.place}" if name else row.place
+        if row.kind == records.TURN:
+            if name not in sessions:
+                sessions[name] = records.session_of(memory, name, row.origin)
+            name = sessions[name]
+            where = f"session {name}, turn {row.place}"
+        at = dates.local(row.at, memory.config.tz) if row.at else None
+        return SearchHit(row.kind, name, row.place, where, at, row.role, round(one.score, 4), "", bodies[one.id])
 
-    def neighbour(one: int) -> str:
-        if one not in bodies or rows[one].kind == records.FACT:
+    return [hit(one) for one in found]
+
+
+def excerpts(
+    memory: Holdfast, db: sqlite3.Connection, hits: Iterable[SearchHit], ids: Mapping[str, int], question: str
+) -> list[SearchHit]:
+    """The hits with their matching parts. ``ids`` are their entries by :attr:`SearchHit.where`."""
+    hits = list(hits)
+    rows = _rows(db, {ids[hit.where] + offset for hit in hits if hit.where in ids for offset in (-1, 1)})
+    bodies = _masked(memory, db, rows)
+
+    def line(one: int) -> str:
+        if one not in rows or rows[one].kind == records.FACT:
             return ""
         return f"{rows[one].role}: {bodies[one]}" if rows[one].kind == records.TURN else bodies[one]
 
-    hits = []
-    for one, others in found.items():
-        row, body = rows[one.id], bodies[one.id]
-        part = excerpt(body, question, neighbour(one.id - 1), neighbour(one.id + 1))
-        hits.append(
-            SearchHit(
-                row.kind,
-                *place_of(one.id),
-                at=dates.local(row.at, memory.config.tz) if row.at else None,
-                role=row.role,
-                score=round(one.score, 4),
-                excerpt=part.match,
-                text=body,
-                before=part.before,
-                after=part.after,
-                also=tuple(place_of(other.id) for other in others),
-            )
-        )
-    return hits
+    found = []
+    for hit in hits:
+        one = ids.get(hit.where, 0)
+        part = excerpt(hit.text, question, line(one - 1), line(one + 1))
+        found.append(hit._replace(excerpt=part.match, before=part.before, after=part.after))
+    return found
+
+
+def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, _Row]) -> dict[int, str]:
+    """The entries' texts. Those that the index has from other rules are masked now."""
+    bodies = index.bodies(db, rows)
+    rules = masking.rules(memory)
+    unmasked = [one for one, row in rows.items() if not rules or row.clean != rules]
+    if unmasked:
+        masked = memory.services.gate.outgoing_all([bodies[one] for one in unmasked], surface="journal")
+        bodies.update(zip(unmasked, masked, strict=True))
+    return bodies
 
 
 def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
@@ -153,3 +171,53 @@ def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
         tuple(ids),
     )
     return {row[0]: _Row(*row[1:]) for row in rows}
+
+
+# excerpts
+
+
+class Excerpt(NamedTuple):
+    """Three single lines. ``before`` and ``after`` are empty where the text and its neighbours end."""
+
+    match: str
+    before: str
+    after: str
+
+
+def excerpt(text: str, question: str, previous: str = "", following: str = "") -> Excerpt:
+    """The part of ``text`` with most of the question's stems. Where it begins or ends the text, the line before or
+    after it is of ``previous`` or ``following``."""
+    line = _flat(text)
+    begin, end = _best(line, question)
+    match = ("… " if begin else "") + line[begin:end] + (" …" if end < len(line) else "")
+    before, after = line[:begin] or _flat(previous[-2 * _AROUND :]), line[end:] or _flat(following[: 2 * _AROUND])
+    return Excerpt(match, _end_of(before), _beginning_of(after))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _best(line: str, question: str) -> tuple[int, int]:
+    if len(line) <= _MATCH:
+        return 0, len(line)
+    places = [(match.start(), match[0].lower()) for match in words.pattern(question).finditer(line)]
+    most, best = 0, 0
+    for number, (start, _) in enumerate(places):
+        held = len({stem for at, stem in places[number : number + _PLACES] if at < start + _MATCH - _LEAD})
+        if held > most:
+            most, best = held, start
+    first = min(max(best - _LEAD, 0), len(line) - _MATCH)
+    begin = line.rfind(" ", 0, first) + 1 if first else 0
+    part = line[begin : begin + _MATCH]
+    return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
+
+
+def _end_of(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= _AROUND else f"… {line[-_AROUND:].partition(' ')[2] or line[-_AROUND:]}"
+
+
+def _beginning_of(line: str) -> str:
+    line = line.lstrip()
+    return line if len(line) <= _AROUND else f"{line[:_AROUND].rpartition(' ')[0] or line[:_AROUND]} …"

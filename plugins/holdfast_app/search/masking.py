@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from hashlib import blake2s
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from holdfast.fs import ownership_mark
 from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -42,4 +42,4 @@ def _number(settings: str, modules: tuple[str, ...]) -> int:
     files = sorted(os.path.join(one, name) for top in folders for one, _, names in os.walk(top) for name in names)
     stamps = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in files if not path.endswith(".pyc")]
     known = [name for name in _LIBRARIES if find_spec(name)]
-    return int.from_bytes(blake2s(repr((settings, stamps, known)).encode(), digest_size=6).digest()) or 1
+    return int(ownership_mark.digest(repr((settings, stamps, known)).encode(), size=6), 16) or 1

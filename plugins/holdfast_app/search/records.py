@@ -19,21 +19,28 @@ from holdfast.fs import paths, private
 from holdfast.journal import journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
-from holdfast.text import untrusted
+from holdfast.text import ownlines, untrusted
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownlines import is_own
 from holdfast_app.markdown import marks
+from holdfast_app.search import KINDS
 from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.trust.store import Store
 
-TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
+TURN, NOTE, DECISION, RULE, REJECTED, OPEN, MEMORY, FACT, DOCUMENT = KINDS
 #: Searched characters of a tool's output, from its beginning, because the rest is files and logs.
 TOOL_CHARS: Final = 8_000
 _DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
-_DECISION: Final = "- Decision: "
+#: Kinds of lines by their heading or field, and by their label in a note.
+_PARTS: Final = {
+    "rules": RULE, "preferences": RULE, "conventions": RULE, ownlines.RULES.lower(): RULE,
+    "decisions": DECISION, "rejected": REJECTED, ownlines.GIVEN_UP.lower(): REJECTED, "given up": REJECTED,
+    "open questions": OPEN, "blocker": OPEN, "needed from the operator": OPEN,
+}  # fmt: skip
+_LABELS: Final = {"- Decision: ": DECISION, "- Rule: ": RULE, "- Rejected: ": REJECTED}
+_PART: Final = Lazy(r"#{1,6} (?P<title>.+)|- \*\*(?P<field>[^*]+):\*\*(?P<value> .+)?")
 #: Seconds from a day's beginning to its last one. A line of a document is dated by its day's beginning.
 REST_OF_DAY_S: Final = 86_399
 #: Seconds for which a server's content counts as unchanged.
@@ -207,10 +214,15 @@ def document(memory: Holdfast, name: str) -> Iterator[Text]:
     at = day.timestamp() if day else 0.0
     table = _TABLE.search(found.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
     begin = table.end() if table else 0
+    part = kind
     for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
         body = marks.shown(line[0]).strip() if line.start() >= begin else ""
-        if body and not is_own(body):
-            yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
+        heads = _PART.fullmatch(body)
+        if heads:
+            part = _PARTS.get((heads["title"] or heads["field"]).lower(), kind)
+        if body and not ownlines.is_own(body) and not (heads and part != kind and not heads["value"]):
+            labelled = next((_LABELS[label] for label in _LABELS if body.startswith(label)), part)
+            yield Text(labelled, str(number), at, "", body)
 
 
 def kind_of(memory: Holdfast, name: str) -> str | None:

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import BadValue
+from holdfast.config import resolved
+from holdfast.errors import BadValue, HoldfastError
 from holdfast.journal import journal
-from holdfast_app.search import dates, index, rank, records, spelling, vectors, words
-from holdfast_app.search.hits import SearchHit, once_each, shown
+from holdfast_app.search import KINDS, answer, dates, index, rank, records, spelling, vectors, words
+from holdfast_app.search.answer import Asked
+from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries
 from holdfast_app.search.served import hits as served_hits
 from holdfast_app.sessions import archive
+from holdfast_app.trust.seen import projects
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from holdfast import Holdfast
+    from holdfast_app.search.rank import Ranked
 
-
+#: Entries looked through for repeated sentences, for each hit.
+_REPEATED: Final = 4
 #: Maximum question length, in characters. A pasted page's rest adds nothing.
 _QUESTION: Final = 2_000
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
-
-
-class Hits(list[SearchHit]):
-    """Hits, best first.
-
-    ``texts`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
-    damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
-    searched, or when the question was too long.
-    """
-
-    def __init__(
-        self,
-        found: Iterable[SearchHit],
-        *,
-        texts: int = 0,
-        unread: tuple[str, ...] = (),
-        corrected: str = "",
-        warning: str = "",
-    ) -> None:
-        super().__init__(found)
-        self.texts, self.unread, self.corrected, self.warning = texts, unread, corrected, warning
 
 
 def search(
@@ -56,9 +43,9 @@ def search(
 ) -> Hits:
     """Possible answers to ``question``, best first, and the search's extent.
 
-    ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
-    (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either
-    leaves out undated content.
+    ``question`` is words or a sentence, in any language. ``kinds``: :data:`holdfast_app.search.KINDS` (none: all).
+    ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either leaves out
+    undated content. Without them, the days that the question names narrow the search.
     Raises: BadValue for unusable arguments; Unavailable.
     """
     chosen = _checked(question, limit, kinds)
@@ -68,29 +55,110 @@ def search(
         raise _no_word()
     now = memory.services.now()
     first, end = _moment("since", since, now), _moment("until", until, now)
-    where, given = _conditions(chosen, session, first, end)
+    warning = _CUT if len(question) > _QUESTION else ""
 
     def found(open_index: index.Index) -> Hits:
-        db, total, unread = open_index
-        near, warning = vectors.similar(memory, db, asked)
-        ranking = partial(rank.rank, db, where=where, given=given, now=now, similar=near)
-        ranked = ranking(asked)
-        corrected = "" if ranked else spelling.corrected(db, asked)
-        ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
-        hits = shown(memory, db, once_each(db, ranked, limit), corrected or asked)
+        ask = _Search(memory, open_index.db, chosen, session, limit)
+        span, rest = (None, asked) if first or end else ask.narrowed(asked, now)
+        hits = ask.answer(rest, *(span or (first, end)), any_word=span is not None)
+        outside = span is not None and not hits
+        if outside:
+            hits = ask.answer(asked, None, None)
         return Hits(
-            [hit._replace(corrected=corrected) for hit in hits],
-            texts=total,
-            unread=unread,
-            corrected=corrected if hits else "",
-            warning=" ".join(filter(None, (warning, _CUT if len(question) > _QUESTION else ""))),
+            hits,
+            texts=open_index.texts,
+            unread=open_index.unread,
+            corrected=hits[0].corrected if hits else "",
+            warning=" ".join(filter(None, (ask.warning, warning))),
+            days=span.shown(now) if span else "",
+            outside=outside,
         )
 
-    hits = index.search(memory, found)
-    served = [] if session else served_hits(memory, asked, limit, chosen, first, end)
-    if served:
-        hits[:] = sorted([*hits, *served], key=lambda hit: -hit.score)[:limit]
-    return hits
+    return index.search(memory, found)
+
+
+class _Search:
+    """One question to the open index ``db``."""
+
+    def __init__(
+        self, memory: Holdfast, db: sqlite3.Connection, kinds: tuple[str, ...], session: str, limit: int
+    ) -> None:
+        self._memory, self._db, self._kinds, self._session, self._limit = memory, db, kinds, session, limit
+        self.warning = ""
+
+    def narrowed(self, question: str, now: datetime) -> tuple[dates.Span | None, str]:
+        """See :func:`dates.narrowed`."""
+        if dates.narrowed(question, now)[0] is None:
+            return None, question
+        newest = self._db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0
+        return dates.narrowed(question, now, min(now, dates.local(newest, now.tzinfo)))
+
+    def answer(
+        self, question: str, first: datetime | None, end: datetime | None, *, any_word: bool = False
+    ) -> list[SearchHit]:
+        """The hits from these days. Without a word in common, those of the kind that the question asks for, or with
+        ``any_word`` all from these days."""
+        wanted = answer.asked(question)
+        where, given = _conditions(self._kinds, self._session, first, end)
+        by_kind, corrected = self._of_kind(wanted, where, given), ""
+        ranked = []
+        if wanted.content or not wanted.kinds:
+            near, self.warning = vectors.similar(self._memory, self._db, question)
+            ranking = partial(rank.rank, self._db, where=where, given=given, similar=near)
+            ranked = ranking(question) if wanted.content or not any_word else []
+            if not ranked and not by_kind and not any_word:
+                corrected = spelling.corrected(self._db, question)
+                ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
+        if not ranked and wanted.cues:
+            ranked = rank.rank(self._db, wanted.cues, where=where, given=given)
+        if not ranked and any_word and not wanted.content:
+            ranked = self._newest(where, given)
+        return self._shown(by_kind, ranked, wanted, corrected or question, first, end, corrected)
+
+    def _shown(
+        self,
+        by_kind: list[Ranked],
+        ranked: list[Ranked],
+        wanted: Asked,
+        question: str,
+        first: datetime | None,
+        end: datetime | None,
+        corrected: str,
+    ) -> list[SearchHit]:
+        memory, db = self._memory, self._db
+        twice = {one.id for one in by_kind}
+        best = [*by_kind, *(one for one in ranked[: self._limit * _REPEATED] if one.id not in twice)]
+        hits = of_entries(memory, db, best)
+        ids = {hit.where: one.id for hit, one in zip(hits, best, strict=True)}
+        if not self._session:
+            served = served_hits(memory, question, self._limit, self._kinds, first, end)
+            hits = sorted([*hits, *served], key=lambda hit: -hit.score) if served else hits
+        found = answer.arranged(hits, len(by_kind), wanted, self._limit)
+        shown = answer.replaced(excerpts(memory, db, found, ids, question))
+        return [hit._replace(corrected=corrected) for hit in shown]
+
+    def _of_kind(self, wanted: Asked, where: str, given: tuple[object, ...]) -> list[Ranked]:
+        """The entries of the kinds that the question asks for, those with its other words first."""
+        if not (wanted.kinds or wanted.categories) or self._kinds:
+            return []
+        kind = ", ".join(f"'{one}'" for one in wanted.kinds)
+        category = ", ".join(f"'{one}'" for one in wanted.categories)
+        of_kind = f"(entry.kind IN ({kind}) OR entry.kind = '{records.FACT}' AND entry.role IN ({category}))"
+        both = " AND ".join(filter(None, (of_kind, where)))
+        found = rank.rank(self._db, wanted.content, where=both, given=given) if wanted.content else []
+        if wanted.content and not wanted.all:
+            return found
+        known = {one.id for one in found}
+        return found + [one for one in self._newest(both, given) if one.id not in known]
+
+    def _newest(self, where: str, given: tuple[object, ...]) -> list[Ranked]:
+        """The newest entries: what a user said and decided."""
+        rows = self._db.execute(
+            f"SELECT id, place FROM entry WHERE {where} AND (kind NOT IN (?, ?, ?) OR role = 'user') "  # noqa: S608
+            "ORDER BY kind = ?, at DESC, id LIMIT ?",
+            (*given, records.TURN, records.NOTE, records.DOCUMENT, records.TURN, self._limit * _REPEATED),
+        )
+        return [rank.Ranked(one, place, 0.0) for one, place in rows]
 
 
 def _conditions(
@@ -126,8 +194,8 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
         raise BadValue("limit", f"must be at least 1, not {limit}")
     chosen = tuple(kinds)
     for kind in chosen:
-        if kind not in records.KINDS:
-            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(records.KINDS)}")
+        if kind not in KINDS:
+            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(KINDS)}")
     return chosen
 
 
@@ -142,3 +210,36 @@ def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime 
         return dates.moment(given, now)
     except (ValueError, OverflowError):
         raise BadValue(name, "is not a span or a date", next_step="Write it like `3d` or `2026-11-02`.") from None
+
+
+# all projects
+
+
+def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -> Hits:
+    """The hits of all projects, each with its folder, first what holds now. A project with settings that this user does
+    not trust, or that cannot be read, is named in the warning."""
+    own = os.path.realpath(memory.services.root)
+    answers: dict[str, Hits] = {own: memory.search(question, limit=limit, **options)}
+    left = []
+    for root in projects():
+        try:
+            if root != own and resolved.resolve(root).withheld:
+                left.append(f"{root} (its settings are not trusted)")
+            elif root != own:
+                with type(memory).open(root) as other:
+                    answers[root] = other.search(question, limit=limit, **options)
+        except HoldfastError as error:
+            left.append(f"{root} ({error.message})")
+    inside = {root: hits for root, hits in answers.items() if hits and not hits.outside} or answers
+    found = [hit._replace(project=root) for root, hits in inside.items() for hit in hits]
+    first = answers[own]
+    warning = f"Not searched: {', '.join(left)}." if left else ""
+    return Hits(
+        sorted(found, key=lambda hit: (not hit.holds, -hit.score))[:limit],
+        texts=sum(hits.texts for hits in answers.values()),
+        unread=tuple(f"{root}: {name}" for root, hits in answers.items() for name in hits.unread),
+        corrected=first.corrected if found and not any(hits and not hits.corrected for hits in inside.values()) else "",
+        warning=" ".join(filter(None, (first.warning, warning))),
+        days=first.days,
+        outside=all(hits.outside for hits in inside.values()),
+    )

@@ -10,7 +10,6 @@ from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast.text import ownlines
 from holdfast_app.search import records, words
-from holdfast_app.search.excerpts import excerpt
 from holdfast_app.search.hits import SearchHit
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _FILTERED: Final = 1_000
 def hits(
     memory: Holdfast, question: str, limit: int, kinds: Collection[str], since: datetime | None, until: datetime | None
 ) -> list[SearchHit]:
-    """The hits, best first, masked. Empty for a backend that does not serve searches. Raises: Unavailable."""
+    """The hits, best first, masked, without excerpts. Empty when the backend serves none. Raises: Unavailable."""
     if not records.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
@@ -45,12 +44,10 @@ def hits(
         and (until is None or (one.at and one.at < until))
     ][:limit]
     masked = memory.services.gate.outgoing_all([one.text for one in kept], surface="daily")
-    shown = []
-    for number, (one, text) in enumerate(zip(kept, masked, strict=True)):
-        part = excerpt(text, question)
-        score = round(_BEST * _NEXT**number, 4)
-        shown.append(one._replace(text=text, excerpt=part.match, before=part.before, after=part.after, score=score))
-    return shown
+    return [
+        one._replace(text=text, score=round(_BEST * _NEXT**number, 4))
+        for number, (one, text) in enumerate(zip(kept, masked, strict=True))
+    ]
 
 
 def _latest(one: SearchHit, at: datetime) -> datetime:

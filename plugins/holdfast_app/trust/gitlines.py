@@ -1,7 +1,8 @@
 """The origin of each line in a project's file, as far as git on this machine can prove it.
 
 A remote decides a commit's content, author and date, but not this machine's reflog. So a line is *here* if it was typed
-or committed in this checkout, and a *commit*'s otherwise. A handful of git calls per file, none per line.
+or committed in this checkout, and a *commit*'s otherwise. A handful of git calls per file, none per line. A file in a
+repository inside of another one (a submodule) is judged by both.
 """
 
 from __future__ import annotations
@@ -11,21 +12,20 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.fs import gitrun, safeopen
+from holdfast.errors import Unavailable
+from holdfast.fs import durable, gitrun, private, safeopen
 
 _TIMEOUT_S: Final = 5.0
 _HEAD: Final = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?$")
 #: Reflog actions that put content of the user into a commit. Those of pull, merge, rebase, cherry-pick and am do not.
 _COMMITS: Final = ("commit:", "commit (initial):", "commit (amend):")
 _BUSY: Final = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+_MOST_SEEN: Final = 65_536  # bytes
 _MOST_REFLOG: Final = 5_000
 _MOST_REFS: Final = 100
 _MOST_COMMITS: Final = 500
-#: The program that checks a signature comes from the user's path, not from the repository's settings.
-_CHECKING: Final = (
-    "-c", "gpg.program=gpg", "-c", "gpg.openpgp.program=gpg", "-c", "gpg.x509.program=gpgsm",
-    "-c", "gpg.ssh.program=ssh-keygen", "-c", "gpg.ssh.allowedSignersFile=/dev/null",
-)  # fmt: skip
+#: Without it git checks no signature made with an SSH key.
+_CHECKING: Final = ("-c", f"gpg.ssh.allowedSignersFile={os.devnull}")
 
 
 class Origins(NamedTuple):
@@ -43,27 +43,41 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
     from here.
     """
     everything = Origins(range(1, len(lines) + 1), ())
-    top = gitrun.top(root)
-    if not top:
+    file = os.path.join(root, path)
+    outermost = gitrun.top(root)
+    if not outermost:
         return everything
-    is_busy = _is_busy(top)
-    blamed = gitrun.run(
-        root, "-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--no-textconv", "--", path, timeout_s=_TIMEOUT_S
-    )
-    if blamed is None:
-        if is_busy or not _is_new(root, path):
+    here, authors_or_here, named = set(everything.here), set(everything.here), set[int]()
+    for top in gitrun.repositories(os.path.dirname(file)):
+        name = os.path.relpath(file, top).replace(os.sep, "/")
+        one = _origins_in(top, name, lines, authors)
+        if one is None:
             return None
-        return everything._replace(here=_not_fetched(root, path, lines, everything.here))
+        here &= set(one.here)
+        authors_or_here &= {*one.here, *one.authors}
+        named |= set(one.authors)
+        if top == outermost:
+            break
+    return Origins(here, authors_or_here & named)
+
+
+def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
+    is_busy = _is_busy(top)
+    blamed = gitrun.run(top, "blame", "--porcelain", "--", path, timeout_s=_TIMEOUT_S)
+    if blamed is None:
+        if is_busy or not _is_new(top, path):
+            return None
+        return Origins(_not_fetched(top, path, lines, range(1, len(lines) + 1)), ())
     commits, contents = _parsed(blamed)
     # The file may have changed since it was read.
     same = [n for n in commits if n <= len(lines) and _text(contents.get(n, b"")) == lines[n - 1]]
     typed = [n for n in same if not commits[n].strip(b"0")]
     if typed and is_busy:
         return None
-    here = set(_not_fetched(root, path, lines, typed)) if typed else set()
+    here = set(_not_fetched(top, path, lines, typed)) if typed else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
-    own = _made_here(root) & committed
-    trusted = _by(root, sorted(committed - own), authors) if authors else set()
+    own = _made_here(top) & committed
+    trusted = _by(top, sorted(committed - own), authors) if authors else set()
     return Origins(
         here | {n for n in same if commits[n] in own},
         {n for n in same if commits[n] in trusted},
@@ -72,13 +86,8 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
 
 def _is_busy(top: str) -> bool:
     """Whether git is changing the work tree, so that lines without a commit may be a remote's."""
-    folder = os.path.join(top, ".git")
-    try:
-        pointer = safeopen.read(folder, 4096, private=False).decode("utf-8", "replace")  # a further work tree's
-        folder = os.path.join(top, pointer.removeprefix("gitdir:").strip())
-    except OSError:
-        pass
-    return any(os.path.lexists(os.path.join(folder, name)) for name in _BUSY)
+    own, _ = gitrun.git_folders(top)
+    return any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
 
 
 def _parsed(blamed: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
@@ -99,10 +108,10 @@ def _text(line: bytes) -> str:
 
 
 def _is_new(root: str, path: str) -> bool:
-    """Whether the last commit, if there is one, lacks the file."""
-    listed = gitrun.run(root, "ls-tree", "--name-only", "HEAD", "--", path, timeout_s=_TIMEOUT_S)
+    """Whether the last commit, if there is one, lacks the file. A submodule's files are in its own commits."""
+    listed = gitrun.run(root, "ls-tree", "HEAD", "--", path, timeout_s=_TIMEOUT_S)
     if listed is not None:
-        return not listed.strip()
+        return not listed.strip() or listed.split()[1] == b"commit"
     works = gitrun.run(root, "rev-parse", "--is-inside-work-tree", timeout_s=_TIMEOUT_S)
     return bool(works) and gitrun.run(root, "rev-parse", "-q", "--verify", "HEAD", timeout_s=_TIMEOUT_S) is None
 
@@ -126,7 +135,7 @@ def _made_here(root: str) -> set[bytes]:
     """The commits that this machine's reflogs show as made here, by the same person who wrote their content. Not those
     of merges: a line in neither parent may be a remote's line in another form."""
     shown = gitrun.run(
-        root, "log", "-g", "--all", "--no-show-signature", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%gs",
+        root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%gs",
         timeout_s=_TIMEOUT_S,
     )  # fmt: skip
     made = set()
@@ -139,7 +148,8 @@ def _made_here(root: str) -> set[bytes]:
 
 
 def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[bytes]:
-    """The authors' commits. ``%ae`` ignores the repository's ``.mailmap``."""
+    """The authors' commits. ``%ae`` ignores the repository's ``.mailmap``. The user's own ``gpg`` or ``ssh-keygen``
+    checks signatures, because git sees no settings."""
     wanted = {one.casefold() for one in authors}
     keys = {one for one in authors if "@" not in one}
     signature = "%x00%G?%x00%GF" if keys else ""
@@ -147,7 +157,7 @@ def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[by
     if not names:
         return set()
     shown = gitrun.run(
-        root, *(_CHECKING if keys else ()), "log", "--no-walk=unsorted", "--no-show-signature",
+        root, *(_CHECKING if keys else ()), "log", "--no-walk=unsorted",
         f"--format=%H%x00%ae{signature}", *names, "--", timeout_s=_TIMEOUT_S,
     )  # fmt: skip
     found = set()
@@ -157,3 +167,82 @@ def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[by
         if rest and (rest[0].casefold() in wanted or is_signed):
             found.add(commit.encode("ascii"))
     return found
+
+
+# files of the private folder that git tracks
+
+
+def put_tracked_aside(root: str, state: str) -> list[str]:
+    """Put aside the files of the private folder ``state`` that a repository around it tracks, because a pull can bring
+    them; returns their names in it, sorted.
+
+    The folder ignores itself, so git tracks such a file only after a forced add. The indexes are read again when one
+    changed, without git, which a client's search path may lack. Creates nothing without a private folder or a
+    repository. Raises: Unavailable, also for an index that cannot be read.
+    """
+    if not os.path.isdir(state):
+        return []
+    state = os.path.realpath(state)
+    tops = gitrun.repositories(state)
+    now = "\n".join(filter(None, map(_identity, tops)))
+    seen = os.path.join(state, private.INDEX_SEEN)
+    try:
+        if not now or safeopen.read(seen, _MOST_SEEN).decode("ascii", "replace") == now:
+            return []
+    except OSError:
+        pass
+    moved = sorted({name for top in tops for name in _tracked_in(top, state) if _is_there(state, name)})
+    if moved:
+        aside = os.path.join(os.path.dirname(state), private.put_aside_name(os.path.basename(state)))
+        durable.make_private_dir(aside)
+        private.ignore(aside)
+        for name in moved:
+            target = os.path.join(aside, *name.split("/"))
+            durable.make_private_dir(os.path.dirname(target))
+            private.move(os.path.join(state, *name.split("/")), target)
+    durable.replace(seen, now.encode("ascii"), flush=False)
+    return moved
+
+
+def _identity(top: str) -> str:
+    try:
+        found = os.stat(os.path.join(gitrun.git_folders(top)[0], "index"))
+    except OSError:
+        return ""
+    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def _tracked_in(top: str, state: str) -> list[str]:
+    """The tracked names in ``state``, relative to it. Folders are compared by identity, because a file system may
+    ignore case, Unicode forms or a final dot, and git then writes to the same folder under another name."""
+    try:
+        names = list(gitrun.tracked(top))
+    except (OSError, ValueError) as error:
+        raise Unavailable(
+            f"Git's index cannot be read, so holdfast cannot see whether a pull changed private files: {error}.",
+            next_step="Run `git status` in the project, which repairs the index or shows what is wrong with it.",
+        ) from error
+    folder, way = top, os.path.relpath(state, top)
+    for part in way.split(os.sep) if way != os.curdir else ():
+        above, folder = folder, os.path.join(folder, part)
+        parts = [name.partition("/") for name in names]
+        same = {first for first in {one[0] for one in parts if one[2]} if _is_same(os.path.join(above, first), folder)}
+        names = [rest for first, _, rest in parts if rest and first in same]
+    return [name for name in names if name != ".gitignore"]
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return one == other or os.path.samestat(os.lstat(one), os.lstat(other))
+    except OSError:
+        return False
+
+
+def _is_there(state: str, name: str) -> bool:
+    """Whether git has written the name. A submodule's folder counts once it is checked out."""
+    path = os.path.join(state, *name.split("/"))
+    try:
+        safeopen.stat(path)
+    except OSError:
+        return False
+    return not os.path.isdir(path) or os.path.lexists(os.path.join(path, ".git"))

@@ -5,7 +5,7 @@ an editor; ``trusted``, accepted with ``holdfast trust``; ``before``, present wh
 that nothing but trust or a named author lets it in; ``foreign``, already judged not to be from here. A clone can never
 write there, ``git clean`` removes none of it, and a digest names content, so branches, old versions and merges change
 nothing. Without the key a digest does not show whether a passage was ever stored. The lists only grow, by 17 bytes for
-each passage.
+each passage. ``root`` names the project.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import Final
 
-from holdfast.fs import durable, ownership_mark, safeopen, userdir
+from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
 
 _FOLDER: Final = "memory"
+_ROOT: Final = "root"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
@@ -43,7 +45,8 @@ class LineList:
                 with safeopen.reader(self.path) as opened:
                     opened.seek(self._file[1] if is_longer else 0)
                     new = opened.read().decode("utf-8", "replace").split("\n")
-                self._lines.update((line, self._number + at) for at, line in enumerate(new) if line)
+                self._lines.update(zip(new, range(self._number, self._number + len(new)), strict=True))
+                self._lines.pop("", None)
                 self._number += len(new)
                 self._file = file
         except (FileNotFoundError, NotADirectoryError):
@@ -53,13 +56,28 @@ class LineList:
         return self._lines
 
 
+def _name(root: str) -> str:
+    return ownership_mark.digest(os.fsencode(root), size=16)
+
+
+def projects() -> list[str]:
+    """The folders of this user's existing projects on this machine, sorted. Raises: Unavailable."""
+    folder = userdir.path(_FOLDER)
+    found = []
+    for name in private.names(folder):
+        with suppress(OSError), safeopen.reader(os.path.join(folder, name, _ROOT)) as opened:
+            root = os.fsdecode(opened.read())
+            if _name(root) == name and os.path.isdir(root):
+                found.append(root)
+    return sorted(found)
+
+
 class Seen:
     """One project's lists. Safe for several processes. ``root`` is the project's real path."""
 
     def __init__(self, root: str) -> None:
-        self._secret = b""
-        name = ownership_mark.digest(os.fsencode(os.path.realpath(root)), size=16)
-        self.folder = userdir.path(os.path.join(_FOLDER, name))
+        self._secret, self._root = b"", os.path.realpath(root)
+        self.folder = userdir.path(os.path.join(_FOLDER, _name(self._root)))
         self._lists = {kind: LineList(os.path.join(self.folder, kind)) for kind in (OWN, TRUSTED, BEFORE, FOREIGN)}
 
     @property
@@ -79,7 +97,7 @@ class Seen:
 
     def begin(self, digests: Iterable[str]) -> None:
         """Record the project's first content. Raises: Unavailable."""
-        durable.make_private_dir(self.folder)
+        self._make()
         durable.replace(self._lists[BEFORE].path, "".join(f"{one}\n" for one in dict.fromkeys(digests)).encode("ascii"))
 
     def add(self, kind: str, digests: Iterable[str], *, flush: bool = True) -> None:
@@ -87,10 +105,16 @@ class Seen:
         listed = self._lists[kind].read()
         new = [one for one in dict.fromkeys(digests) if one not in listed]
         if new:
-            durable.make_private_dir(self.folder)
+            self._make()
             # A line also begins with a line end, because a crash can leave the previous line without one.
             data = "\n" + "".join(f"{one}\n" for one in new)
             durable.append(self._lists[kind].path, data.encode("ascii"), flush=flush)
+
+    def _make(self) -> None:
+        durable.make_private_dir(self.folder)
+        path = os.path.join(self.folder, _ROOT)
+        if not os.path.exists(path):
+            durable.replace(path, os.fsencode(self._root))
 
     @property
     def stamp(self) -> str:

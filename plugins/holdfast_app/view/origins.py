@@ -27,6 +27,7 @@ from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact
+    from holdfast_app.facts.store.audit_log import Departure
     from holdfast_app.view.project import Project
 
 
@@ -166,19 +167,6 @@ class Source:
 
 
 @frozen(kw_only=True)
-class Change:
-    """An event in a fact's history: evicted, deleted, updated, replaced or kept. ``content`` is masked; ``by`` is the
-    id of the fact that replaced it."""
-
-    at: datetime
-    event: str
-    id: str
-    why: str
-    by: str = ""
-    content: str = ""
-
-
-@frozen(kw_only=True)
 class Trace:
     """One line or fact. ``place`` is ``document:line`` or the fact's id. ``first`` and ``last`` are when it was said
     first and last, on ``days`` days. ``dream`` is the run that wrote a line. ``history`` is a fact's, oldest first;
@@ -191,7 +179,7 @@ class Trace:
     days: int = 0
     dream: str = ""
     sources: tuple[Source, ...] = ()
-    history: tuple[Change, ...] = ()
+    history: tuple[Departure, ...] = ()
     category: str = ""
     confidence: float | None = None
     gone: bool = False
@@ -317,8 +305,9 @@ def _facts(project: Project, wanted: str) -> list[Trace]:
 def _known(project: Project, wanted: str) -> list[Trace]:
     """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
     stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
-    entries = list(_history(project))
-    found = {one.id: Trace(place=one.id, text=one.content, gone=True) for one in entries if one.id.startswith(wanted)}
+    entries = project.masked_trail(project.memory.facts.trail.entries())
+    gone = (one for one in entries if one.id.startswith(wanted))
+    found = {one.id: Trace(place=one.id, text=one.content or "", gone=True) for one in gone}
     found |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in project.shown_facts(list(stored.values()))}
     if len(found) != 1:
         return list(found.values())
@@ -334,14 +323,6 @@ def _known(project: Project, wanted: str) -> list[Trace]:
             confidence=fact.confidence,
         )
     return [trace]
-
-
-def _history(project: Project) -> Iterator[Change]:
-    """The trail of all facts, oldest first, masked."""
-    entries = list(project.memory.facts.trail.entries())
-    masked = project.masked(*(text for one in entries for text in (one.content or "", one.why)))
-    for one, content, why in zip(entries, masked[::2], masked[1::2], strict=True):
-        yield Change(at=one.at, event=one.event, id=one.id, why=why, by=one.by, content=content)
 
 
 def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:

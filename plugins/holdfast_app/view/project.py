@@ -24,6 +24,7 @@ from holdfast_app.view import journals
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
     from holdfast_app.dream.dreamlog import DreamResult, Gone
+    from holdfast_app.facts.store.audit_log import Departure
     from holdfast_app.sessions.status import Status
 
 
@@ -91,6 +92,13 @@ class Project:
             return self.services.gate.outgoing_all(strings, surface=surface)
         except HoldfastError:
             return ["(not shown, because a validator is broken)"] * len(strings)
+
+    def masked_trail(self, entries: Iterable[Departure]) -> list[Departure]:
+        """Facts that left or changed, as they may leave the store."""
+        listed = list(entries)
+        found = self.masked(*(text for one in listed for text in (one.content or "", one.why, one.source)))
+        rows = zip(listed, found[::3], found[1::3], found[2::3], strict=True)
+        return [evolve(one, content=content or None, why=why, source=source) for one, content, why, source in rows]
 
     def masked_run(self, run: DreamResult) -> DreamResult:
         """A dream as it may leave the store."""

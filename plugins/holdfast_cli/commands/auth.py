@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import can_ask
+from holdfast_cli.stdin import can_ask, read_text
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def _set(call: Call) -> Answer:
 
 @auth.action("remove NAME", "origin")
 def _remove(call: Call) -> Answer:
-    from holdfast_keys import secrets
+    from holdfast_keys import origins, secrets
 
     name, origin = call.names[0], call.args.origin
     secrets.check_name(name)
-    origins = secrets.remove(name, _checked(origin) if origin else None)
-    said = f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, origins))})."
-    return _done(call, origins, said)
+    gone = secrets.remove(name, origins.of(origin, "--origin") if origin else None)
+    said = f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, gone))})."
+    return _done(call, gone, said)
 
 
 def _done(call: Call, origins: Sequence[str], said: str) -> Answer:
@@ -65,26 +65,15 @@ def _done(call: Call, origins: Sequence[str], said: str) -> Answer:
     return Answer({**table, "origin": origins[0] or None, "origins": [origin or None for origin in origins]}, text)
 
 
-def _checked(url: str) -> str:
-    """A typed URL's origin. Raises: UsageError."""
-    from holdfast.errors import ConfigError
-    from holdfast_keys import origins
-
-    try:
-        return origins.of(url, "--origin")
-    except ConfigError as error:
-        raise UsageError(error.message, next_step=error.next_step) from error
-
-
 def _origin(name: str, given: str | None, root: str) -> str:
     """A new key's origin: as passed, otherwise the provider's own, otherwise the only server in the user's settings.
 
-    Empty for a provider whose address only its plugin knows. Raises: UsageError.
+    Empty for a provider whose address only its plugin knows. Raises: UsageError; ConfigError.
     """
     from holdfast_keys import origins, secrets
 
     if given:
-        return _checked(given)
+        return origins.of(given, "--origin")
     if name in secrets.OWN_ORIGINS or name not in secrets.ADDRESS_SETTINGS:
         return secrets.OWN_ORIGINS.get(name, "")
     servers = origins.named_by_user(secrets.address_settings(name), root)
@@ -99,13 +88,11 @@ def _origin(name: str, given: str | None, root: str) -> str:
 
 def _asked(name: str, origin: str) -> str:
     """The key, typed unseen or piped in."""
-    if can_ask():
-        import getpass
+    if not can_ask():
+        return read_text()
+    import getpass
 
-        return getpass.getpass(f"Key for {name}, sent only to {_shown(origin)} (not shown): ")
-    from holdfast_cli.stdin import read_text
-
-    return read_text()
+    return getpass.getpass(f"Key for {name}, sent only to {_shown(origin)} (not shown): ")
 
 
 def _shown(origin: str) -> str:

@@ -243,7 +243,14 @@ def _with_git(done: Done) -> Done:
     if resolved.load(done.root).layout.preset != "default":
         raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
     command = f"{DISTRIBUTION} merge-driver %O %A %B %P"
-    if gitrun.run(done.root, "config", "--local", "merge.holdfast.driver", command, timeout_s=10) is None:
+    try:
+        is_set = bool(gitrun.top(done.root)) and gitrun.configure(done.root, "merge.holdfast.driver", command)
+    except OSError as error:
+        raise ConfigError(
+            f"Git's settings are not a regular file of yours: {error.filename or error}.",
+            next_step="Replace it with a copy of its content, then run `holdfast init --git` again.",
+        ) from error
+    if not is_set:
         raise ConfigError("Git's settings cannot be changed here.", next_step="Run `git init` first.")
     name = ".holdfast/.gitattributes"
     path = os.path.join(done.root, ".holdfast", ".gitattributes")

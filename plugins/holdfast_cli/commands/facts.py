@@ -233,12 +233,10 @@ def _export(call: Call) -> Answer:
 
 @facts.action("log")
 def _log(call: Call) -> Answer:
-    from attrs import evolve
+    from holdfast_app.view.project import Project
 
     memory = call.memory
-    entries = list(memory.facts.trail.entries())
-    masked = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
-    entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, masked, strict=True)]
+    entries = Project(memory).masked_trail(memory.facts.trail.entries())
 
     def show(out: Term) -> None:
         rows = []

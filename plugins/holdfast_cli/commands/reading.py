@@ -169,6 +169,7 @@ def _document_row(memory: Holdfast, document: Document) -> dict[str, object]:
     argument("--days", metavar="N", type=positive, help="number of days to cover, including today (default 1)"),
     flag("--morning", "cover yesterday and the night, with forge activity"),
     flag("--write", "also store the report as today's"),
+    flag("--paths", "show the source after every line"),
     examples=("holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --write"),
     notes="The nightly run of `holdfast schedule` stores the previous day's report.",
 )
@@ -185,11 +186,12 @@ def report(call: Call) -> Answer:
     extra: dict[str, Any] = {}
     if args.morning:
         morning = memory.morning()
-        made, text, sections, remarks = morning.report, str(morning), morning.sections, morning.remarks
+        made, sections, remarks = morning.report, morning.sections, morning.remarks
+        text = morning.markdown(paths=args.paths)
         extra = {"since": morning.since.isoformat(), "remarks": remarks}
     else:
         made = memory.report(days=args.days or 1)
-        text, sections = str(made), made.sections
+        text, sections = made.markdown(paths=args.paths), made.sections
     if args.write:
         extra["written"] = write(memory.services, made).name
     tables = {
@@ -197,10 +199,12 @@ def report(call: Call) -> Answer:
         for title, lines in sections.items()
     }
     days = {"first_day": made.first_day.isoformat(), "last_day": made.last_day.isoformat()}
-    return Answer({**days, **tables, **extra}, lambda out: _show_report(out, text, sections, remarks))
+    return Answer({**days, **tables, **extra}, lambda out: _show_report(out, text, sections, remarks, paths=args.paths))
 
 
-def _show_report(out: Term, text: str, sections: Mapping[str, tuple[Line, ...]], remarks: Iterable[str]) -> None:
+def _show_report(
+    out: Term, text: str, sections: Mapping[str, tuple[Line, ...]], remarks: Iterable[str], *, paths: bool
+) -> None:
     if not out.is_tty:
         out.exact(text)
         return
@@ -209,7 +213,7 @@ def _show_report(out: Term, text: str, sections: Mapping[str, tuple[Line, ...]],
         out.say(f"\n{out.style(section, 'bold', 'cyan')}")
         for at, line in enumerate(lines):
             out.note("dot", line.text, indent="  ")
-            last_of_source = at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
+            last_of_source = paths or at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
             if line.pointer and last_of_source:
                 out.say(f"    {out.dim(out.clip(line.pointer, out.width - 4))}")
         if not lines:

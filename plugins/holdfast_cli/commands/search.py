@@ -1,4 +1,4 @@
-"""``holdfast search``: find statements, decisions and notes."""
+"""``holdfast search``: find rules, decisions and statements."""
 
 from __future__ import annotations
 
@@ -7,62 +7,76 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.text.humanize import ago, count
-from holdfast_cli.command import Answer, Call, Command, argument, positive, session_id
+from holdfast_app.search import KINDS
+from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, positive, session_id
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast_app.search.hits import SearchHit
-    from holdfast_app.search.searching import Hits
+    from holdfast_app.search.hits import Hits, SearchHit
 
-#: Maximum places shown for a line that occurs in several.
+#: Maximum places shown for a sentence that occurs in several.
 _ALSO: Final = 3
-_KINDS: Final = ("turn", "note", "decision", "memory", "fact", "document")
-_KEYS: Final = ("kind", "at", "name", "place", "where", "role", "score", "excerpt", "before", "after")
+_KEYS: Final = (
+    "kind", "at", "name", "place", "where", "role", "score", "excerpt", "before", "after", "holds", "replaced_by",
+    "project",
+)  # fmt: skip
 
 
 @Command(
     "Resume and search",
-    "search turns, notes, decisions, memory, facts and documents of every session",
+    "search rules, decisions, facts, notes and turns of every session",
     argument("words", nargs="+", metavar="WORDS", help="words or a question, in any language"),
-    argument("--kind", action="append", default=[], choices=_KINDS, help="only this kind; can be repeated"),
+    argument("--kind", action="append", default=[], choices=KINDS, help="only this kind; can be repeated"),
     argument("--since", metavar="WHEN", help="not older than 3d, 2w, 6m, 1y or a date like 2026-11-02"),
     argument("--until", metavar="WHEN", help="older than this"),
-    argument("--session", metavar="ID", type=session_id, help="only turns of this session, by its id or its beginning"),
     argument("--limit", metavar="N", type=positive, default=10, help="at most N hits (default: 10)"),
+    one_of(
+        argument(
+            "--session", metavar="ID", type=session_id, help="only turns of this session, by its id or its beginning"
+        ),
+        flag("--everywhere", "all your projects on this machine whose settings you trust"),
+    ),
+    flag("--short", "at most 1,500 characters, for agents"),
     examples=(
         "holdfast search why did we choose sqlite",
+        "holdfast search what did we decide last week",
         "holdfast search certificate --kind decision --kind note",
-        "holdfast search 'what broke last Tuesday?' --json",
-        "holdfast search deploy --since 3d --limit 3",
+        "holdfast search deploy --since 3d --everywhere",
     ),
-    notes="kinds: turn, note, decision, memory, fact, document. Turns are kept for 30 days after a session's last "
-    "\nturn, unless `[retention] journal` or `turns` says otherwise: docs/retention.md."
+    notes=f"kinds: {', '.join(KINDS)}. Turns are kept for 30 days after a"
+    "\nsession's last turn, unless `[retention] journal` or `turns` says otherwise: docs/retention.md."
     "\nRead on with `holdfast sessions show ID --around TURN` and `holdfast show NAME`.",
     progress=True,
 )
 def search(call: Call) -> Answer:
-    """The hits, best first."""
-    from holdfast_app.sessions.lookup import resolve, short, titles
+    """The hits: what holds now, then where it was said."""
+    from holdfast_app.sessions.lookup import resolve
 
     memory, args = call.memory, call.args
     question, now = " ".join(args.words), memory.services.now()
-    found = memory.search(
-        question,
-        limit=args.limit,
-        kinds=args.kind,
-        session=resolve(memory, args.session) if args.session else "",
-        since=_moment("since", args.since, now),
-        until=_moment("until", args.until, now),
-    )
-    unnamed = {hit.name for hit in found if hit.kind == "turn" and short(hit.name) != hit.name}
-    begun = {} if call.json else titles(memory, unnamed)
-    hits = [as_table(hit) for hit in found]
-    table = {"hits": hits, "searched": found.texts, "unread": found.unread, "corrected": found.corrected}
+    options: dict[str, Any] = {
+        "limit": args.limit,
+        "kinds": args.kind,
+        "since": _moment("since", args.since, now),
+        "until": _moment("until", args.until, now),
+    }
+    if args.everywhere:
+        from holdfast_app.search.searching import everywhere
+
+        found = everywhere(memory, question, **options)
+    else:
+        found = memory.search(question, session=resolve(memory, args.session) if args.session else "", **options)
+    table = {key: getattr(found, key) for key in ("unread", "corrected", "warning", "days", "outside")}
+    table |= {"hits": [as_table(hit) for hit in found], "searched": found.texts}
     kept = memory.config.retention.of_turns
-    return Answer({**table, "warning": found.warning}, lambda out: _show(out, found, question, now, begun, kept))
+    if args.short:
+        from holdfast_app.search.answer import in_short
+
+        return Answer(table, in_short(found, kept))
+    return Answer(table, lambda out: _show(out, found, question, now, kept))
 
 
 def as_table(hit: SearchHit) -> dict[str, Any]:
@@ -83,33 +97,20 @@ def _moment(name: str, text: str | None, now: datetime) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Hits, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
+def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> None:
     from holdfast_app.search import words
-    from holdfast_app.sessions.lookup import short
 
     searched, err = count(found.texts, "record"), Term(sys.stderr)
     if found.corrected:
         out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
+    if found.heading:
+        out.say(found.heading)
     question = found.corrected or question
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
-    for hit in found:
-        is_turn = hit.kind == "turn"
-        # With short ids, which `holdfast sessions show` accepts.
-        where = f"session {short(hit.name)}, turn {short(hit.place)}" if is_turn else hit.where
-        what = hit.role if is_turn else f"{hit.kind} {hit.role}".strip()
-        out.say(" ".join(filter(None, (out.bold(where), out.dim(what), out.dim(_when(hit, now))))))
-        if title := begun.pop(hit.name, "") if is_turn else "":
-            out.say(f"  {out.dim(out.clip(f'began with: {title}', out.width - 2))}")
-        if hit.before:
-            out.say(f"  {out.dim(out.clip(hit.before, out.width - 2))}")
-        for line in out.wrapped(hit.excerpt, first="> ").split("\n"):
-            out.say(_marked(out, line, stems))
-        if hit.after:
-            out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
-        if hit.also:
-            more = len(hit.also) - _ALSO
-            places = ", ".join(place.where for place in hit.also[:_ALSO])
-            out.fill(f"Also in {places} and {count(more, 'more place')}." if more > 0 else f"Also in {places}.")
+    for n, hit in enumerate(found):
+        if found[0].holds and (n == 0 or hit.holds != found[n - 1].holds):
+            out.say(out.bold("What holds now" if hit.holds else "Where it was said"))
+        _show_hit(out, hit, stems, now)
     if found:
         out.say(out.dim(f"{count(len(found), 'hit')} in {searched}, best first. {kept}"))
     elif found.texts or found.unread:
@@ -123,11 +124,31 @@ def _show(out: Term, found: Hits, question: str, now: datetime, begun: dict[str,
         err.say(f"{err.mark('warn')} Searched only up to the damage in {damaged}. `holdfast doctor` checks it.")
 
 
-def _when(hit: SearchHit, now: datetime) -> str:
-    """When a turn or fact was recorded and how long ago; for a line, its document's day."""
-    if hit.at is None:
-        return ""
-    return f"{hit.at:%Y-%m-%d %H:%M} ({ago(hit.at, now)})" if hit.kind in ("turn", "fact") else f"{hit.at:%Y-%m-%d}"
+def _show_hit(out: Term, hit: SearchHit, stems: set[str], now: datetime) -> None:
+    from holdfast_app.search.answer import said, when
+    from holdfast_app.sessions.lookup import short
+
+    is_turn, at = hit.kind == "turn", when(hit)
+    if hit.at and hit.kind in ("turn", "fact"):
+        at += f" ({ago(hit.at, now)})"
+    # With short ids, which `holdfast sessions show` accepts.
+    where = f"session {short(hit.name)}, turn {short(hit.place)}" if is_turn else hit.where
+    if hit.project:
+        where = f"{home_short(hit.project)}: {where}"
+    what = hit.role if is_turn else f"{hit.kind} {hit.role}".strip()
+    out.say(" ".join(filter(None, (out.bold(where), out.dim(what), out.dim(at)))))
+    if hit.before and not hit.holds:
+        out.say(f"  {out.dim(out.clip(hit.before, out.width - 2))}")
+    for line in out.wrapped(said(hit), first="> ").split("\n"):
+        out.say(_marked(out, line, stems))
+    if hit.after and not hit.holds:
+        out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
+    if hit.replaced_by:
+        out.fill(f"Replaced by: {hit.replaced_by}")
+    if hit.also:
+        more = len(hit.also) - _ALSO
+        places = ", ".join(place.where for place in hit.also[:_ALSO])
+        out.fill(f"Also in {places} and {count(more, 'more place')}." if more > 0 else f"Also in {places}.")
 
 
 def _marked(out: Term, line: str, stems: set[str]) -> str:

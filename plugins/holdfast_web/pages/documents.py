@@ -150,7 +150,6 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
     if fact is None and not history:
         project.memory.facts.get(wanted)  # raises, with the store's own next step
         raise NotFound(f"The fact {wanted} is withheld.", next_step=provenance.NEXT_STEP)
-    masked = project.masked(*(one.content or "" for one in history))
     trace = origins.find(project, wanted)[0] if fact else None
     return renderer.page(
         "fact.html",
@@ -160,7 +159,7 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
         fact=project.shown_facts([fact])[0] if fact else None,
         trace=trace,
         titles=project.titles({one.session for one in trace.sources if one.session} if trace else ()),
-        history=list(zip(history, masked, strict=True))[::-1],
+        rows=project.masked_trail(history)[::-1],
     )
 
 
@@ -169,13 +168,12 @@ def departures(project: Project, renderer: Renderer, request: Request) -> str:
     event = request.choice("event", _EVENTS)
     entries = [one for one in project.memory.facts.trail.entries() if event in ("", one.event)][::-1]
     shown = page(entries, request.text("page"))
-    masked = project.masked(*(one.content or "" for one in shown.items))
     return renderer.page(
         "departures.html",
         here="facts",
         title="Removed facts",
         page=shown,
-        rows=list(zip(shown.items, masked, strict=True)),
+        rows=project.masked_trail(shown.items),
         event=event,
         events=_EVENTS,
     )

@@ -10,7 +10,8 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, PluginNotFound, Unavailable
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
-from holdfast_agents import preview
+from holdfast_agents import explain
+from holdfast_app.search import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ _FENCES = (recall.OPEN, recall.CLOSE)
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     services = project.services
     try:
-        start, prompt = preview.start(project), project.memory.prompt()
+        start, prompt = explain.start(project), project.memory.prompt()
     except Unavailable as error:
         if not project.is_remote:
             raise
@@ -68,7 +69,7 @@ def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> 
     )
 
 
-_KINDS: Final = ("", "turn", "note", "decision", "memory", "fact", "document")
+_KINDS: Final = ("", *KINDS)
 _HITS: Final = 30
 #: Shortest word to mark in a hit, in characters.
 _WORD: Final = 3
@@ -102,8 +103,8 @@ def search(project: Project, renderer: Renderer, request: Request) -> str:
 
 def _places(renderer: Renderer, hit: SearchHit) -> list[tuple[str, str]]:
     """Each place of the hit and its address."""
-    places = [(hit.name, hit.place, hit.where), *hit.also]
-    return [(where, _address(renderer, hit.kind, name, place)) for name, place, where in places]
+    places = (hit.at_place, *hit.also)
+    return [(one.where, _address(renderer, one.kind, one.name, one.place)) for one in places]
 
 
 def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:

@@ -18,7 +18,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    fact_machine,
 )
 
 pytestmark = [
@@ -71,6 +70,8 @@ class TestDocuments(OnServer, DocumentContract):
 class TestFacts(OnServer, FactContract):
     """F1-F14, C9, E1-E3."""
 
+    machine_examples = 3
+
 
 class TestOptional(OnServer, OptionalContract):
     """D10, F13-F17, T1-T4, S1, S2."""
@@ -78,6 +79,3 @@ class TestOptional(OnServer, OptionalContract):
 
 class TestProcesses(OnServer, ProcessContract):
     """C1-C8."""
-
-
-TestFactMachine = fact_machine(FACTORY, max_examples=3).TestCase

@@ -281,12 +281,13 @@ def test_morning__with_the_forge__tells_both_points_to_both_and_is_the_same_agai
     gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
     clock.tick(hours=16)
     text = str(opened().morning())
-    assert text.startswith("# Morning report: 2026-11-21 and the night\n")
+    assert text.startswith("# Morning report: everything since 2026-11-21 00:00\n")
     assert "- Fix the webhook  (.holdfast/memory/2026-11-21.md, Session Notes (14:30))" in text
     assert f"{WORK} comment by ben: I saw it, too  ({gitea.url}/{REPO}/issues/1#issuecomment-2)" in text
     assert "comment by agent" not in text  # its own comment says what the note says
     assert "transcript" not in text
-    assert all(line.endswith(")") for line in text.splitlines() if line.startswith("- "))
+    full = opened().morning().markdown(paths=True)
+    assert all(line.endswith(")") for line in full.splitlines() if line.startswith("- "))
     clock.tick(seconds=5)
     for path in (Path(memory.services.state) / "sessions").iterdir():
         path.unlink()

@@ -16,7 +16,9 @@ def bring(tmp_path, monkeypatch):
     def install(name, source):
         info = tmp_path / "site" / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
-        (info / "entry_points.txt").write_text(f"[holdfast.checks]\n{name} = {name}_checks:checks\n")
+        plugin = f"[holdfast.plugins]\n{name} = {name}_plugin\n"
+        (info / "entry_points.txt").write_text(f"[holdfast.checks]\n{name} = {name}_checks:checks\n{plugin}")
+        (info.parent / f"{name}_plugin.py").write_text("known_settings = ()\n")
         (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         (info.parent / f"{name}_checks.py").write_text(source)
         monkeypatch.delitem(sys.modules, f"{name}_checks", raising=False)

@@ -145,6 +145,9 @@ def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_
     assert "holdfast install claude-code --scope user" in guarded("doctor").out
     for client in ("codex", "opencode"):
         assert {result for result, _ in lines(guarded, client)} == {"ok"}
+    assert any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
+    guarded("install", "claude-code", "--scope", "user")
+    assert not any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import Client
+from tests.plugins.agents.hooking import Client, row
 
 from holdfast import Holdfast
 
@@ -32,6 +35,31 @@ def _edit(client: Client, path: str, stamp: Callable[[], dict[str, str]], number
     client.hook("PostToolUse", **given, tool_response="updated")
     result = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": "updated"}
     client.write(_row("user", [result], stamp(), number + 1))
+
+
+def test_hook__in_the_users_and_in_the_projects_settings__is_run_once(project: Path) -> None:
+    """There were two briefs in each request, and every message was journalled twice."""
+    client = Client(project)
+    both = {"CLAUDE_PROJECT_DIR": str(project), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    def by_path(event: str, **more: object) -> str:
+        process = client.start(client.payload(event, **more), **both)
+        told, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        return told.decode()
+
+    assert "additionalContext" in by_path("SessionStart", source="startup")
+    settings = project / ".claude/settings.json"
+    settings.parent.mkdir()
+    command = {"type": "command", "command": "holdfast-memory hook claude-code"}
+    events = ("SessionStart", "UserPromptSubmit", "PreCompact")
+    settings.write_text(json.dumps({"hooks": {event: [{"hooks": [command]}] for event in events}}))
+    assert by_path("SessionStart", source="startup") == ""
+    by_path("UserPromptSubmit", prompt="Fix it")
+    assert client.said() == []
+    client.write(row("user", "Fix it", "u1"))
+    by_path("PreCompact", trigger="auto")
+    assert "Fix it" in client.notes(), "a compaction asks both"
 
 
 @pytest.mark.parametrize("stamp", _STAMPS.values(), ids=_STAMPS)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -138,6 +136,41 @@ def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Co
     command("uninstall", "codex")
     assert set(FILES["opencode"]) <= set(tree(project))
     assert not set(FILES["codex"]) & set(tree(project))
+
+
+# without a name
+
+
+@pytest.mark.parametrize("words", [["--all"], []])
+def test_install__without_a_name__guards_the_clients_found_here(
+    command: Command, project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    folder = Path(fake(tmp_path, "exit 10").split(":")[0])
+    (folder / "codex").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    (home / ".pi/agent").mkdir(parents=True)
+    if not words:
+        monkeypatch.setattr("holdfast_agents.setup.install.can_ask", lambda: True)
+        assert command("install", stdin=b"cursor\n").code == 2
+    said = command("install", *words, stdin=b"pi, codex\n")
+    assert said.code == 0
+    assert said.out.index("Codex is guarded") != said.out.index("pi is guarded")
+    assert [(project / FILES[client][0]).exists() for client in CLIENTS] == [
+        client in ("codex", "pi") for client in CLIENTS
+    ]
+    assert [one["client"] for one in command("install", "--all", "--json").json["clients"]] == ["codex", "pi"]
+
+
+def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_can_hold(
+    command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert "No client was found" in command("install").err
+    (home / ".claude").mkdir()
+    said = command("install")
+    assert said.code == 2
+    assert "Found here: claude-code (compacts only after a verified flush)" in said.err
+    assert "holdfast install --all" in said.err
 
 
 # settings that are there
@@ -293,52 +326,6 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
     assert [name for name in tree(project) if not name.endswith(".holdfast-backup")] == []
 
 
-# killed on the way
-
-DYING = """
-import sys
-from tests.support import dying
-from holdfast_cli import main
-from holdfast_agents.setup import placing
-dying.arm({n})
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-@pytest.mark.parametrize(
-    ("client", "killed", "after"),
-    [("claude-code", "install", "uninstall"), ("codex", "uninstall", "install"), ("opencode", "install", "install")],
-)
-def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
-    command: Command, project: Path, client: str, killed: str, after: str
-) -> None:
-    if killed == "uninstall":
-        write(project / FILES[client][1], "{}" if FILES[client][1].endswith("json") else "")
-        command("install", client)
-    left: set[str] = set()
-    for n in range(1, 40):
-        child = subprocess.run(
-            [sys.executable, "-c", DYING.format(n=n), killed, client],
-            cwd=project,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
-            check=False,
-            capture_output=True,
-        )
-        found = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
-        left.update(str(path.parent.relative_to(project)) for path in found)
-        if child.returncode >= 0 or len(left) > 1:
-            break
-    assert left, "no file was left behind by a kill"
-    running = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
-    assert command(after, client).code == 0
-    assert all(path.exists() for path in running), "it may be another installation's, under way"
-    for path in running:
-        os.utime(path, (time.time() - 61,) * 2)
-    assert command(after, client).code == 0
-    assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
-
-
 # how holdfast is started
 
 
@@ -418,6 +405,23 @@ def test_guard__claude_code_without_holdfast__blocks(command: Command, project: 
         assert sh(guard(project, "claude-code"), fake(tmp_path, script), project=project).returncode == code
     (project / ".claude/hooks/holdfast-guard.sh").unlink()
     assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 10"), project=project).returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__environment_was_made_anew__names_the_installation_that_is_still_here(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said "Run holdfast doctor", a command that was gone. CLAUDE_CONFIG_DIR moves the settings."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    command("install", "claude-code", "--scope", "user")
+    assert not (home / ".claude").exists()
+    hooks = json.loads((tmp_path / "elsewhere/settings.json").read_text())["hooks"]
+    line = hooks["PreCompact"][0]["hooks"][0]["command"].replace(sys.executable, str(tmp_path / "gone/python"))
+    done = sh(line, fake(tmp_path, "exit 10"))
+    assert done.returncode == 2
+    assert f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr
+    assert f"Install it with `{program.INSTALL}`" in sh(line).stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")

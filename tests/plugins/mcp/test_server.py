@@ -58,9 +58,10 @@ def test_reply__without_a_hook__says_so_and_with_one_of_this_client_does_not(tal
         ok, wrong = await client.call_tool("status", {}), await client.call_tool("forget", {"fact_id": "x"})
         return text(ok), text(wrong)
 
-    for reply in talk(both, name="claude-code"):
-        assert NOTICE in reply
-        assert "`holdfast install claude-code`" in reply
+    first, second = talk(both, name="claude-code")
+    assert NOTICE in first
+    assert "`holdfast install claude-code`" in first
+    assert NOTICE not in second, "once a session"
 
     heartbeat.beat(str(project / ".holdfast" / "state"), "claude-code", "SessionStart", "s-1")
     for reply in talk(both, name="claude-code"):

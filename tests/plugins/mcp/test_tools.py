@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -64,12 +66,14 @@ def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call, pro
         ("flush", {"reason": "because"}, "Use one of: compaction, end"),
         ("flush", {"session": 7}, "`session` is not of type string"),
         ("flush", {"session": "a\0b"}, "`session` has control characters"),
-        ("remember", {}, "content is blank"),
+        ("remember", {}, "`content` is missing. `remember` takes content, category"),
+        ("remember", {"content": " "}, "content is blank"),
+        ("remember", {"content": "x" * 2_001}, "is longer than 2,000 characters"),
+        ("open", {}, "`place` is missing"),
         ("remember", {"content": "x", "confidence": 2}, "Give a number from 0 to 1"),
         ("remember", {"content": "x", "confidence": float("nan")}, "is out of range"),
         ("remember", {"content": "x", "category": "gossip"}, "Use one of: preference"),
         ("search_facts", {"limit": 0}, "Give a number from 1 to 100"),
-        ("forget", {}, "There is no fact ''"),
         ("forget", {"fact_id": "fact_00000000"}, "fact_00000000"),
     ],
 )
@@ -77,6 +81,14 @@ def test_arguments__that_are_wrong__are_told_with_what_is_right(call, name, argu
     with pytest.raises(HoldfastError) as caught:
         call(name, **arguments)
     assert told in str(caught.value)
+
+
+def test_tools__as_a_client_gets_them__are_short_and_say_when_to_call_them():
+    """1,193 tokens (o200k) are these 4,891 characters. The limit is 1,200 tokens."""
+    texts = [f"{t.name}{t.description}{json.dumps(t.schema, separators=(',', ':'))}" for t in tools.TOOLS.values()]
+    assert sum(map(len, texts)) < 4_920
+    for tool in tools.TOOLS.values():
+        assert re.search(r"[Cc]all it|Only when|, when|when you|Close it only", tool.description), tool.name
 
 
 @pytest.mark.req("R134", "R169")

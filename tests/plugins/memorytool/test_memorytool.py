@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
 from tests.support.forget import BACKENDS, storage
@@ -11,8 +10,6 @@ from tests.support.forget import BACKENDS, storage
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast_app.memorytool import MemoryTool
-
-Do = Callable[..., str]
 
 
 @pytest.fixture(params=BACKENDS)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from holdfast_cli import main
 
-Install = Callable[..., None]
 HOOK = "from holdfast.hooks import hookimpl\n"
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support import processes
 
 from holdfast import Holdfast
-from holdfast_app.search.excerpts import excerpt
+from holdfast_app.search.hits import excerpt
 from holdfast_cli import main
 
 
@@ -61,6 +61,32 @@ def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> 
     assert whole.removeprefix("the one before ").removesuffix(" the one after") in text
     assert ("the one before" in before) == match.startswith(text[:20])
     assert ("the one after" in after) == match.endswith(text[-20:])
+
+
+def test_search__short__grouped_and_at_most_1500_characters(search, opened):
+    with opened() as memory:
+        for number in range(40):
+            memory.session("long").add("user", f"The heron {number} is {'very ' * 60}busy")
+    said = search("--short", "the", "heron")
+    assert "What holds now:\n- [fact knowledge 2026-11-21 14:30] name='' place='fact_" in said
+    assert "Where it was said:\n- [turn user" in said
+    assert "more: add words, a kind or a day." in said
+    assert len(said.strip()) <= 1_500
+
+
+def test_search__everywhere__trusted_projects_each_hit_with_its_own(search, project: Path):
+    for name in ("other", "untrusted"):
+        project.with_name(name).mkdir()
+        with Holdfast.open(project.with_name(name)) as memory:
+            memory.facts.create(f"The heron of {name} is grey", "knowledge", 0.9)
+    (project.with_name("untrusted") / "holdfast.toml").write_text('[plugins.openai]\nbase_url = "https://x.example"\n')
+    found = json.loads(search("--everywhere", "--json", "heron"))
+    assert {Path(hit["project"]).name: hit["excerpt"] for hit in found["hits"]} == {
+        "project": "The heron is the queue",
+        "other": "The heron of other is grey",
+    }
+    assert "untrusted (its settings are not trusted)" in found["warning"]
+    assert "/other: fact_" in search("--everywhere", "heron")
 
 
 def test_search__damaged_journal__named_once(project: Path) -> None:

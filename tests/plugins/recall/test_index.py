@@ -119,7 +119,8 @@ def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project
         assert memory.search("albatross") == []
     trusted(clone)
     with Holdfast.open(clone) as memory:
-        assert {hit.kind for hit in memory.search("albatross")} == {"note", "memory"}
+        (hit,) = memory.search("albatross")
+        assert {hit.kind, *(place.kind for place in hit.also)} == {"note", "memory"}
 
 
 def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file(memory, project: Path) -> None:

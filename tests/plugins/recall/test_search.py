@@ -42,20 +42,19 @@ def test_search__turn_of_a_flushed_session__found_with_session_date_and_place(ta
     assert hit.where == "session talk, turn m0"
 
 
-def test_search__line_repeated_by_notes_of_several_days__one_hit_with_its_other_places(talked, payload, clock) -> None:
+def test_search__sentence_in_notes_turns_and_a_fact__one_hit_with_its_places(talked, payload, clock) -> None:
     memory = talked("Something else entirely")
     for _ in range(3):
         memory.session("talk").add("user", "go on")
         memory.session("talk").flush(payload(facts=["Zookeeper listens on 2181"]))
         clock.tick(days=1)
-    memory.session("talk").add("user", "Zookeeper listens on 2181")
-    memory.session("later").add("user", "Zookeeper listens on 2181")
-    found = memory.search("zookeeper", limit=3, kinds=["note", "turn"])
-    assert sorted(hit.kind for hit in found) == ["note", "turn", "turn"]
-    (note,) = (hit for hit in found if hit.kind == "note")
-    days = {place.name for place in (note, *note.also)}
-    assert days == {f"memory/2026-11-{day}.md" for day in (21, 22, 23)}
-    assert all(place.where == f"{place.name}:{place.place}" for place in note.also)
+    memory.session("later").add("user", "Remember: Zookeeper listens on 2181.", message_id="m9")
+    memory.facts.create("Zookeeper listens on 2181", "knowledge", 0.9)
+    (hit,) = (one for one in memory.search("zookeeper") if "Zookeeper" in one.text)
+    assert (hit.kind, hit.holds) == ("fact", True)
+    days = {f"memory/2026-11-{day}.md" for day in (21, 22, 23)}
+    assert {place.name for place in hit.also} == {*days, "later", "continuity/active.md"}
+    assert {place.where for place in hit.also if place.kind == "turn"} == {"session later, turn m9"}
 
 
 def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> None:
@@ -99,22 +98,20 @@ def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) ->
         ("last month", "2026-10-01", "2026-10-31"),
         ("last weekend", "2026-11-14", "2026-11-15"),
         ("between August 11 and August 15", "2026-08-11", "2026-08-15"),
+        ("since Tuesday", "2026-11-17", "2026-11-21"),
+        ("seit gestern", "2026-11-20", "2026-11-21"),
     ],
 )
 def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, last: str) -> None:
-    (span,) = dates.spans(question, NOW)
+    span, _ = dates.narrowed(question, NOW)
     assert (f"{span.start:%Y-%m-%d}", f"{span.end:%Y-%m-%d}") > (first, last)
     assert f"{span.start:%Y-%m-%d}" == first
     assert (span.end - datetime.fromisoformat(last).replace(tzinfo=UTC)).days == 1
 
 
-def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clock) -> None:
-    memory = talked("the deploy broke", "the weather")
-    clock.tick(days=3)  # Tuesday
-    memory.session("tuesday").add("user", "the deploy broke", message_id="t0")
-    clock.tick(days=4)
-    memory.session("later").add("user", "the deploy broke", message_id="l0")
-    assert places(memory, "did the deploy break last Tuesday?")[0] == "t0"
+@pytest.mark.parametrize("question", ["May I push?", "dec() fails", "what expires on 14 December?", "what is next"])
+def test_dates__words_that_name_no_past_day__narrow_nothing(question: str):
+    assert dates.narrowed(question, NOW) == (None, question)
 
 
 def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_turn(project: Path, opened) -> None:

@@ -74,7 +74,7 @@ def test_morning__yesterday_and_the_night__each_line_has_a_pointer_and_a_second_
 def test_morning__nothing_happened__says_where_it_looked(opened):
     morning = opened().morning()
     assert [[line.text for line in lines] for lines in morning.sections.values()] == [["nothing"]] * 7
-    assert morning.sections["What happened"][0].pointer.endswith("memory/2026-11-21.md")
+    assert morning.sections["What happened"][0].pointer == "no note of these days"
     assert all(lines[0].pointer for lines in morning.sections.values())
 
 
@@ -203,3 +203,15 @@ def test_flush__change_of_state_cannot_be_told_where_people_look__is_refused(ope
         session.compact(0, payload())
     assert refused.value.target == "daily summary"
     assert (session.unsafe, len(session.messages)) == (True, 1)
+
+
+def test_report__of_one_note__says_each_thing_once_with_one_path_for_all(flushed, board, payload):
+    memory = flushed(board)
+    session = memory.session("again")
+    session.add("user", "Go on")
+    session.flush(payload(facts=["CI is green", "ci is green.", "It has two jobs"]))
+    text = str(memory.report())
+    assert text.lower().count("ci is green") == 1
+    happened = text.partition("## What happened\n\n")[2].partition("\n\n##")[0].splitlines()
+    full = memory.report().markdown(paths=True).partition("## What happened\n\n")[2].partition("\n\n##")[0].splitlines()
+    assert sum(line.endswith(")") for line in happened) < len(full) == sum(line.endswith(")") for line in full)

@@ -84,7 +84,7 @@ def served(memory, *, idle_s=600.0):
         try:
             yield Client(server.site.access.link("127.0.0.1"))
         finally:
-            server.stop()
+            server.shutdown()
             thread.join(10)
 
 

@@ -20,19 +20,8 @@ POLICY = (
     "frame-ancestors 'none'; base-uri 'none'"
 )
 VIEWS = (
-    "",
-    "timeline",
-    "sessions",
-    "notes",
-    "memory",
-    "facts",
-    "departures",
-    "dreams",
-    "work",
-    "outbox",
-    "search",
-    "start",
-)
+    "", "timeline", "sessions", "notes", "memory", "facts", "departures", "dreams", "work", "outbox", "search", "start",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])

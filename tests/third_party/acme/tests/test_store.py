@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast_acme.store import AcmeStore
 
-from holdfast.testing import StorageContract, fact_machine
+from holdfast.testing import StorageContract
 
 FACTORY = "holdfast_acme.store:AcmeStore"
 
@@ -34,9 +34,6 @@ class TestStore(StorageContract):
             yield
         finally:
             lock.rmdir()
-
-
-TestFacts = fact_machine(FACTORY).TestCase
 
 
 def test_compact__what_a_killed_writer_left__is_gone(tmp_path: Path) -> None:

@@ -1,0 +1,235 @@
+"""From ranked entries to an answer: each sentence once, first what holds now, then where it was said.
+
+A question about rules, preferences, decisions, failures or open questions often shares no word with them, so they are
+found by kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.text import recall
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import cut, same_key
+from holdfast_app.search import records, words
+
+if TYPE_CHECKING:
+    from holdfast_app.search.hits import Hits, SearchHit
+
+#: Maximum characters of an answer, and of a hit's text.
+MOST: Final = 1_500
+_LINE: Final = 200
+_HOLDS, _SAID = "What holds now:", "Where it was said:"
+_MORE: Final = "{count} more: add words, a kind or a day."
+#: Maximum number of hits that hold, unless the question asks for nothing but a kind.
+_HOLDING: Final = 5
+#: Least share of the question's words in a hit that holds, so that it comes first.
+_SHARE: Final = 0.5
+#: Shorter lines are parts of other sentences by chance.
+_SENTENCE: Final = 20
+#: What differs between two places of a line: heading, list mark and label, the source a dream names.
+_FRAME: Final = Lazy(
+    r"^- (?:Fact|Decision|Rule|Rejected|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] "
+    r"|^#+ (?:Open: |Closed: )?|^\*\*Objective:\*\* |^- \*\*[^*]+:\*\* |\*\*| \[\S+:\d+\]$| \((?:after|now): .*\)$"
+)
+_LABEL: Final = Lazy(r"\b(?:decision|remember|correction|rule|open question)\s*:\s*", re.IGNORECASE)
+_HOLD: Final = frozenset({records.FACT, records.MEMORY, records.RULE, records.DECISION, records.REJECTED, records.OPEN})
+
+
+class Asked(NamedTuple):
+    """The kinds that a question asks for, with its remaining words. Facts count by ``categories``. ``cues`` are words
+    of such statements. Rules in question hold for whatever one does, so ``all`` of them answer."""
+
+    kinds: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    cues: str = ""
+    all: bool = False
+    content: str = ""
+
+
+_KINDS: Final = tuple(
+    (Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), one)
+    for pattern, one in (
+        (
+            r"watch out|careful|mind|avoid|rules?|conventions?|guidelines?|allowed|prefer\w*|regeln?|beachten",
+            Asked((records.RULE,), ("preference", "behavior"), "never always must prefer", all=True),
+        ),
+        (
+            r"should|must|may|like|want|sollte?|darf|muss",
+            Asked((records.RULE,), ("preference", "behavior"), "never always must prefer"),
+        ),
+        (
+            r"(?:did|does)(?:n't|n’t| not) work|not work(?:ed)?|dead ends?|tried|try|g[ai]ven? up|reject\w*|verworfen",
+            Asked((records.REJECTED,), (), "dead end gave given dropped rejected instead"),
+        ),
+        (
+            r"(?:go|went|gone|going) wrong|fail\w*|br(?:eak|oke|oken)|problems?|errors?|kaputt|schief",
+            Asked((), (), "failed failure error broke crash killed wrong missing"),
+        ),
+        (
+            r"deci(?:de\w*|sions?)|ch[oo]+sen?|choice|agreed?|settled|entschied\w*|beschlossen",
+            Asked((records.DECISION,), (), "decision decided agreed chose"),
+        ),
+        (
+            r"open|unanswered|block(?:ed|ers?)|waiting|pending|unresolved|undecided|stuck|offene?n?",
+            Asked((records.OPEN,), (), "open question waiting blocked unclear"),
+        ),
+        (
+            r"before|previous(?:ly)?|used to|chang\w*|correct\w*",
+            Asked((), ("correction",), "correction changed instead now"),
+        ),
+    )
+)
+#: Words of a question about a time or a kind that say nothing about the content.
+_EMPTY: Final = frozenset(
+    {"happen", "happened", "go", "going", "went", "work", "worked", "done", "still", "left", "question", "questions",
+     "point", "points", "thing", "things", "anything", "everything", "news", "gemacht", "passiert", "fragen", "noch"}
+)  # fmt: skip
+
+
+def asked(question: str) -> Asked:
+    """The kinds that ``question`` asks for."""
+    found = [(pattern, one) for pattern, one in _KINDS if pattern.search(question)]
+    rest = question
+    for pattern, _ in found:
+        rest = pattern.sub(" ", rest)
+    content = [word for word in words.asked(rest) if word not in words.STOP and word not in _EMPTY] if rest else []
+    return Asked(
+        tuple(dict.fromkeys(kind for _, one in found for kind in one.kinds)),
+        tuple(dict.fromkeys(name for _, one in found for name in one.categories)),
+        " ".join(one.cues for _, one in found),
+        any(one.all for _, one in found),
+        " ".join(content),
+    )
+
+
+def bare(text: str) -> str:
+    """A sentence without marks and labels."""
+    return " ".join(_LABEL.sub("", _FRAME.sub(" ", text)).split())
+
+
+class _Group:
+    """The places of one sentence, with the hit that shows it."""
+
+    def __init__(self, hit: SearchHit, key: str, share: float, at: int) -> None:
+        self.hit, self.key, self.share, self.at = hit, key, share, at
+        self.others: list[SearchHit] = []
+
+    @property
+    def holds(self) -> bool:
+        return self.hit.kind in _HOLD
+
+    def joined(self) -> SearchHit:
+        others = [one for one in self.others if one.where != self.hit.where]
+        dated = [one.at for one in (self.hit, *others) if one.at]
+        known = self.hit.also + tuple(one.at_place for one in others)
+        return self.hit._replace(also=tuple(dict.fromkeys(known)), at=self.hit.at or max(dated, default=None))
+
+
+def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit: int) -> list[SearchHit]:
+    """At most ``limit`` of ``hits``, each sentence once. The first ``found_by_kind`` were found by their kind."""
+    stems = words.stems(wanted.content)
+    groups: list[_Group] = []
+    for at, hit in enumerate(hits):
+        key = same_key(bare(hit.text))
+        share = sum(stem in key for stem in stems) / len(stems) if stems else float(at < found_by_kind)
+        new = _Group(hit, key, share, at)
+        for old in groups:
+            if _repeats(new, old):
+                old.others.append(hit)
+                # A statement that holds is shown, else the turn.
+                if not old.holds and (new.holds or hit.kind == records.TURN != old.hit.kind):
+                    old.others.append(old.hit)
+                    old.hit, old.key = hit, key
+                break
+        else:
+            groups.append(new)
+    first = [one for one in groups if one.holds and (one.share >= _SHARE or (wanted.all and one.at < found_by_kind))]
+    first.sort(key=lambda one: (one.share < _SHARE, one.at >= found_by_kind, -one.share, one.at))
+    most = min(limit, _HOLDING) if stems or len(first) < len(groups) // 2 else limit
+    first = first[:most]
+    others = [one for one in groups if one not in first]
+    shown = [one.joined()._replace(holds=True) for one in first] + [one.joined() for one in others]
+    return shown[:limit]
+
+
+def _repeats(new: _Group, old: _Group) -> bool:
+    """Whether two hits say the same sentence. A hit that has more words of the question is one of its own."""
+    if new.key == old.key:
+        return True
+    if len(old.key) >= _SENTENCE and new.hit.kind == records.TURN and old.key in new.key:
+        return new.share <= old.share
+    return len(new.key) >= _SENTENCE and old.hit.kind == records.TURN and new.key in old.key
+
+
+def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """The hits, with those marked whose value a later one replaces, below it."""
+    from holdfast_app.facts.relation import Known, Relation
+
+    known: Known[tuple[int, int]] = Known()
+    newer: dict[int, int] = {}
+    text_of: dict[int, str] = {}
+    dated = [(hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits)]
+    for at, n in sorted(dated):
+        for number, sentence in enumerate(_sentences(hits[n].excerpt)):
+            for (other, _), relation in known.related(sentence) if hits[n].role != "assistant" else ():
+                if relation is Relation.REPLACES and at > dated[other][0] and not hits[other].holds:
+                    newer[other], text_of[other] = n, sentence
+            known.add((n, number), sentence)
+    order = sorted(range(len(hits)), key=lambda n: (max(n, newer.get(n, n)), n in newer))
+    return [hits[n]._replace(replaced_by=text_of.get(n, "")) for n in order]
+
+
+def _sentences(text: str) -> list[str]:
+    return [one for one in re.split(r"(?<=[.!?])\s+", bare(text).strip("… ")) if one]
+
+
+# for agents
+
+
+def in_short(found: Hits, kept: str) -> str:
+    """The answer between the tags of recalled text, at most :data:`MOST` characters. ``kept`` says how long turns are
+    kept."""
+    unread = recall.defuse(", ".join(found.unread))
+    damage = f"Searched only up to the damage in {unread}. `holdfast doctor` checks it." if unread else ""
+    notes = [line for line in (found.warning, damage) if line]
+    if not found:
+        nothing = f"No stored content matches. Try other words, or fewer conditions. {kept}"
+        return "\n".join(filter(None, (found.heading, nothing, *notes)))[:MOST]
+    instead = f"No exact match; showing results for {found.corrected!r}." if found.corrected else ""
+    head = " ".join(filter(None, (instead, found.heading, "`open` takes `name` and `place` and shows the whole.")))
+    room = MOST - len("\n".join([head, recall.fence(""), _MORE, *notes])) - 5
+    lines: list[str] = []
+    for hit in found:
+        title = (_HOLDS if hit.holds else _SAID) if found[0].holds else ""
+        new = [*([title] if title and title not in lines else []), recall.defuse(_line(hit))]
+        if sum(map(len, lines + new)) + len(lines + new) > room:
+            break
+        lines += new
+    shown = sum(line.startswith("- ") for line in lines)
+    more = [_MORE.format(count=len(found) - shown)] if shown < len(found) else []
+    return "\n".join([head, recall.fence("\n".join(lines)), *more, *notes])[:MOST]
+
+
+def _line(hit: SearchHit) -> str:
+    from holdfast_app.sessions.lookup import short
+
+    name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
+    at = " ".join(filter(None, (hit.kind, hit.role, when(hit))))
+    newer = f" (replaced by: {cut(hit.replaced_by, _LINE // 2)})" if hit.replaced_by else ""
+    project = f" project={hit.project!r}" if hit.project else ""
+    text = cut(said(hit), _LINE)
+    return f"- [{at}] name={name!r} place={place!r}{project}: {text}{newer}"
+
+
+def said(hit: SearchHit) -> str:
+    """The matching part; of a statement that holds, without its marks and label."""
+    return bare(hit.excerpt) if hit.holds else hit.excerpt
+
+
+def when(hit: SearchHit) -> str:
+    """When a turn or fact was recorded; for a line, its document's day. Empty when unknown."""
+    timed = hit.kind in ("turn", "fact")
+    return f"{hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""

@@ -1,0 +1,41 @@
+"""The repository as a marketplace of Claude Code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support import marketplace
+
+
+def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path: Path) -> None:
+    marketplace.make(tmp_path / "made")
+    made = marketplace.files(tmp_path / "made")
+    assert marketplace.files(marketplace.ROOT / marketplace.PLUGIN) == made, "python -m tests.support.marketplace"
+
+
+@pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")
+def test_marketplace__added_to_the_real_client__installs_the_plugin(tmp_path: Path) -> None:
+    def claude(*words: str) -> str:
+        env = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
+        done = subprocess.run(
+            ["claude", "plugin", *words],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    claude("marketplace", "add", str(marketplace.ROOT))
+    claude("install", "holdfast@holdfast")
+    listed = claude("list")
+    assert "holdfast@holdfast" in listed
+    assert str(marketplace.ROOT / marketplace.PLUGIN) in listed
+    assert "Validation passed" in claude("validate", str(marketplace.ROOT))
