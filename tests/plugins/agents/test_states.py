@@ -67,15 +67,17 @@ def gate(request: pytest.FixtureRequest, command: Callable[..., Said], project: 
     return Gate(client, harness, project / file)
 
 
-@pytest.mark.req("R083", "R166", "R184")
+@pytest.mark.req("R083", "R087", "R166", "R167", "R184")
 def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(gate: Gate) -> None:
     gate.client.break_store()
     blocked, reason = gate.ask()
     assert blocked
     assert "A file is where the folder of '.holdfast/memory/" in reason
+    assert f"holdfast override --session {gate.client.session}" in reason
+    assert gate.ask() == (True, reason)
     gate.client.repair_store()
     assert gate.ask() == (False, "")
-    assert "Fix the login test" in gate.client.notes()
+    assert gate.client.notes().count("**Objective:** Fix the login test") == 1
     assert "Where to resume" in gate.client.hook("SessionStart", source="compact").stdout
 
 
