@@ -213,13 +213,15 @@ def source_of(text: str, turns: Iterable[Turn]) -> str:
 
 
 def _is_foreign(text: str, turns: Iterable[Turn]) -> bool:
-    """Whether ``text``, or a sentence with most of its words, was a client's or a tool's before it was the agent's. A
+    """Whether ``text`` was a client's, or a sentence with most of its words a tool's, before it was the agent's. A
     tool's counts where strangers write its results or ``text`` directs."""
     wanted = _squeezed(text)
     words = set(wanted.split())
     keys = sorted(words, key=len)[-2:]
     for message, plain in _heard(tuple(turns)):
-        if all(key in plain for key in keys) and (wanted in " ".join(plain.split()) or _is_sentence(words, plain)):
+        if all(key in plain for key in keys) and (
+            wanted in " ".join(plain.split()) or (message.role != "user" and _is_sentence(words, plain))
+        ):
             tool = message.tool if message.role == "tool" else ""
             return message.role != "assistant" and (not tool or bool(_OUTSIDE.search(tool)) or directs(text))
     return False

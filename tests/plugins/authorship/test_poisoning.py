@@ -127,3 +127,13 @@ def test_fact__that_a_local_file_states__may_be_repeated(project, tool):
     line = "The counter is refilled once a minute"
     with Holdfast.open(project) as memory:
         assert plain(line) in stated(memory, "s", [line], [(tool, f"Limits.\n{line}.\n")])
+
+
+def test_fact__that_paraphrases_the_user__is_stored(project):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", "Fix the flaky login test")
+        one.flush(
+            {"objective": "Fix it", "facts": ["The login test is flaky"], "curated": "none", "next_step": "Go on"}
+        )
+        assert [fact.content for fact in memory.facts.list()] == ["The login test is flaky"]
