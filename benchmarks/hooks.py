@@ -112,8 +112,7 @@ def conversation(folder: Path, size: int) -> Iterator[tuple[list[dict[str, objec
 def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = False) -> dict[str, bytes]:
     """A project whose client said so much; the payloads of the events to time."""
     from holdfast import Holdfast
-    from holdfast_agents import gated, turns
-    from holdfast_agents.dialects import claude_code
+    from holdfast_agents import dialects, gated, turns
 
     project, transcript = folder / "project", folder / "transcript.jsonl"
     project.mkdir(parents=True)
@@ -122,12 +121,12 @@ def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = Fals
         for rows, events in conversation(project, size):
             file.writelines(json.dumps(row) + "\n" for row in rows)
             for event in events if journalled else ():
-                turns.journal(claude_code.parse({**common, **event}), str(project))
+                turns.journal(dialects.parse({**common, **event}), str(project))
             if compacted and file.tell() > size / 2:
                 file.flush()
                 compacted = False
                 with Holdfast.open(project) as memory:
-                    asked = claude_code.parse({**common, "hook_event_name": "PreCompact"})
+                    asked = dialects.parse({**common, "hook_event_name": "PreCompact"})
                     assert gated.compacting(memory, asked).block == ""
                     gated.compacted(memory, asked)
     payloads: dict[str, dict[str, object]] = {

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
+#: Limit of lines that hold nothing. A few come from an editor or a merge.
+MOST_EMPTY: Final = 1_000
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
 
@@ -326,6 +328,11 @@ class FactFile:
     def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
         """Apply the whole lines of the file ``key``. A torn line at the end, which was never acknowledged, is not read.
         The next writer cuts it off."""
+        if data.count(b"\n") > data.count(b"{") + MOST_EMPTY:  # before a list of them takes seconds and memory
+            raise Corrupt(
+                f"{self._place.facts!r} has more than {MOST_EMPTY:,} lines without a fact.",
+                next_step="Remove the empty lines, or restore the file from git or a copy.",
+            )
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):

@@ -7,31 +7,35 @@ last heartbeat with the client's own recordings.
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from attrs import evolve
 
+from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
-from holdfast_agents.records import heartbeat, recorded
-from holdfast_agents.setup import installed, modules
-from holdfast_agents.setup.client import Client, Where
+from holdfast_agents.clientfiles import claude_folder, hooks_of, is_ours, read_or_empty, table
+from holdfast_agents.records import heartbeat, memo
+from holdfast_agents.setup import claude_code, jsontext, placing, program
+from holdfast_agents.setup.claude_code import SCRIPT, module
+from holdfast_agents.setup.client import Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
+from holdfast_agents.setup.parts import Hooks, ours
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast import Holdfast
     from holdfast_agents.records.heartbeat import Beat
 
 #: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)
-_CLAUDE_CODE = "claude-code"
 _SWITCH_OFF = (
     "Run `claude plugin disable NAME` for plugins that compact, here or given with `--plugin-dir`. holdfast saves what "
     "such a compaction drops only after it."
@@ -47,15 +51,15 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     scopes = [where(root, scope) for scope in SCOPES]
     for name, client in CLIENTS.items():
         there = [one for one in scopes if client.is_there(one)]
-        plugins = [one for one in scopes if name == _CLAUDE_CODE and installed.as_plugin(one)]
+        plugins = [one for one in scopes if name == claude_code.NAME and _as_plugin(one)]
         if there or plugins or name in beats:
             none = False
             yield from _installed(client, there, plugins)
             yield from _started_here(client, there, plugins)
-            yield _running(client, beats.get(name), installed.since(client, there), root, now)
+            yield _running(client, beats.get(name), _since(client, there), root, now)
             elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
             yield _good(name, f"not covered by the hooks: {elsewhere}{client.around}")
-            if name == _CLAUDE_CODE:
+            if name == claude_code.NAME:
                 yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):
         yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
@@ -84,7 +88,7 @@ def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where])
 
 def _run_once(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
     """Whether a client with two guards runs each hook once. Claude Code drops duplicate commands."""
-    return client.name == _CLAUDE_CODE and not plugins and len({one.program for one in there}) == 1
+    return client.name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
 
 
 def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -99,7 +103,7 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     here = os.getcwd()
     above = Path(here).parents if client.reads_parents else []
     places = [evolve(guarding[0], root=str(folder)) for folder in (here, *above)]
-    if any(client.is_there(one) or (plugins and installed.as_plugin(one)) for one in places):
+    if any(client.is_there(one) or (plugins and _as_plugin(one)) for one in places):
         return
     root = guarding[0].root
     yield Check(
@@ -117,7 +121,7 @@ def _guard_file(client: Client, one: Where) -> str:
 
 
 def _settings(client: Client, one: Where) -> Iterator[Check]:
-    problems = list(installed.problems(client, one))
+    problems = list(_problems(client, one))
     again = f"Run `holdfast install {client.name}{' --scope user' if one.scope == 'user' else ''}` again."
     for problem in problems:
         outcome = Outcome.FAIL if problem.unguarded else Outcome.WARN
@@ -131,7 +135,7 @@ def _settings(client: Client, one: Where) -> Iterator[Check]:
 def _running(client: Client, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
     """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after ``since``, the
     installation, were unguarded."""
-    written = recorded.last(client.name, root)
+    written = memo.last(client.name, root)
     start = beat.at if beat else since
     if written is not None and start is not None and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
@@ -148,7 +152,7 @@ def _running(client: Client, beat: Beat | None, since: datetime | None, root: st
 
 def _modules(root: str) -> Iterator[Check]:
     """Plugins that can compact without asking PreCompact."""
-    for one in modules.compacting(root):
+    for one in _compacting(root):
         told = f"The plugin {in_one_line(one.name)} ({in_one_line(one.path)}) has a module that hooks `session.compact`"
         if one.enabled is False:
             yield _good("claude-code", f"{told}, but it is switched off")
@@ -163,3 +167,134 @@ def _good(name: str, message: str) -> Check:
 
 def _warn(name: str, message: str, next_step: str) -> Check:
     return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
+
+
+# what is in the settings
+
+
+def _since(client: Client, there: Sequence[Where]) -> datetime | None:
+    """The last change, in UTC, of the settings with the hooks. The hooks may be older."""
+    paths = [client.needed(where).places[0].path for where in there]
+    times = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def _as_plugin(where: Where) -> bool:
+    """Whether Claude Code has holdfast's plugin enabled there."""
+    enabled = table(claude_code.CLIENT.needed(where).places[0].path).get("enabledPlugins")
+    names = enabled if isinstance(enabled, dict) else {}
+    return any(name.startswith(f"{claude_code.PLUGIN}@") and on is True for name, on in names.items())
+
+
+def _problems(client: Client, where: Where) -> Iterator[Problem]:
+    """All problems of the client installed there."""
+    place = client.needed(where).places[0]
+    if isinstance(place.part, Hooks):
+        try:
+            settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
+        except HoldfastError as error:
+            yield Problem(f"{error.message} The client may not read it either.", next_step=error.next_step)
+            return
+        yield from _hook_problems(client, where, settings, place.shown)
+    yield from client.problems(where)
+
+
+def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:
+    places = [client.needed(evolve(where, program=words)).places[0] for words in program.KNOWN]
+    parts = [cast("Hooks", place.part) for place in places]
+    for event in parts[0].groups:
+        groups = [group for _, group in ours(settings, client.name, event)]
+        gate = event == "PreCompact"
+        if not groups:
+            yield Problem(f"{shown} lacks the hook for {event}.", unguarded=gate)
+        elif not any(groups in ([part.groups[event]], [_resaved(part.groups[event])]) for part in parts):
+            yield Problem(f"{shown} has a different hook for {event} from the one installed.", unguarded=gate)
+    for _, group in ours(settings, client.name, "UserPromptSubmit"):
+        own = [hook for hook in hooks_of(group) if isinstance(hook, dict) and is_ours(hook, client.name)]
+        for command in (str(hook.get("command")) for hook in own):
+            first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
+            if shutil.which(first) is None:
+                yield not_found("The hooks start", first, client.name)
+
+
+def _resaved(group: object) -> object:
+    """A group after Claude Code 2.1.197 saved the settings. It drops ``onFailure``."""
+    hooks = [hook for hook in hooks_of(group) if isinstance(hook, dict)]
+    return {"hooks": [{name: value for name, value in hook.items() if name != "onFailure"} for hook in hooks]}
+
+
+# modules that compact
+
+
+EVENT: Final = b"session.compact"
+_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_LEFT_OUT: Final = frozenset({"node_modules", ".git"})
+#: Limits for the folders below each start, and for a plugin's files.
+_FOLDERS, _FILES = 4_000, 200
+
+
+class Module(NamedTuple):
+    """A plugin with such a module. ``enabled`` is None when no settings file mentions it."""
+
+    name: str
+    path: str
+    enabled: bool | None
+
+
+def _compacting(root: str) -> list[Module]:
+    """The plugins, each once, sorted by name."""
+    home, project = claude_folder(), os.path.join(root, ".claude")
+    names = ("settings.json", "settings.local.json")
+    settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
+    switches: dict[str, object] = {}
+    for one in settings:  # the project's override the user's, and local ones override both
+        switches |= _object(one.get("enabledPlugins"))
+    enabled: dict[str, bool] = {}
+    for key, on in switches.items():
+        name = key.partition("@")[0]
+        enabled[name] = enabled.get(name, False) or on is True
+    modules: dict[str, Module] = {}
+    own = [one.body.encode() for words in program.KNOWN for one in (module(words), module(words, SCRIPT))]
+    for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
+        for path, _ in islice(_walk(start), _FOLDERS):
+            if _hooks_compaction(path, own):
+                manifest = table(os.path.join(path, ".claude-plugin", "plugin.json"))
+                name = str(manifest.get("name") or os.path.basename(path))
+                modules.setdefault(name, Module(name, path, enabled.get(name)))
+    return sorted(modules.values())
+
+
+def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> Iterator[str]:
+    """Folders that may hold plugins, the installed ones first."""
+    plugins = os.path.join(home, "plugins")
+    installed = _object(table(os.path.join(plugins, "installed_plugins.json")).get("plugins")).values()
+    entries = [entry for value in installed for entry in (value if isinstance(value, list) else [value])]
+    marketplaces = table(os.path.join(plugins, "known_marketplaces.json")).values()
+    named = [entry for one in settings for entry in _object(one.get("extraKnownMarketplaces")).values()]
+    for path in (
+        *(_object(entry).get("installPath") for entry in entries),
+        *(os.path.join(place, name) for place in (home, project) for name in ("skills", "plugins")),
+        *(_object(entry).get("installLocation") for entry in marketplaces),
+        *(_object(_object(entry).get("source")).get("path") for entry in named),
+    ):
+        if isinstance(path, str) and os.path.isabs(path) and "\0" not in path:
+            yield path
+
+
+def _walk(start: str) -> Iterator[tuple[str, list[str]]]:
+    """The folders at or below ``start`` with their files. Links are not followed."""
+    for path, folders, names in os.walk(start):
+        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        yield path, sorted(names)
+
+
+def _hooks_compaction(path: str, own: list[bytes]) -> bool:
+    """Whether the folder is a plugin with and any of its code names the event."""
+    if not table(os.path.join(path, "hooks", "hooks.json")).get("modules"):
+        return False
+    files = (os.path.join(folder, name) for folder, names in _walk(path) for name in names if name.endswith(_CODE))
+    return any(EVENT in text and text not in own for text in map(read_or_empty, islice(files, _FILES)))
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

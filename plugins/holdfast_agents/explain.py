@@ -1,22 +1,166 @@
-"""``holdfast explain``: the text an agent reads at its next start, with the reasons."""
+"""``holdfast explain``: the text that a client's hook gives an agent at its next start, line by line, with the reasons:
+source, date, and cost in tokens."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
+from attrs import frozen
+
+from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.text import recall
 from holdfast.text.humanize import count
-from holdfast_agents.preview import start
+from holdfast_agents.events import START, Event
+from holdfast_agents.restore import opening
+from holdfast_app.facts import factlines
+from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
-    from holdfast_agents.preview import Part, Start
+    from holdfast.models import Fact
+    from holdfast_app.brief.brief import Brief
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28
 _BAR: Final = 10
+
+
+#: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
+#: is cut to a fixed size that includes it.
+NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
+_HEAD: Final = "holdfast names the session and anything UNSAFE"
+_RESUME: Final = "open work and warnings always come first"
+
+
+@frozen(kw_only=True)
+class Loaded:
+    """One line of the brief. ``source`` is ``document:line``, a fact's id, the document alone for a line that the brief
+    composed, or empty for the fence. ``at`` is when an item was last confirmed or a fact stored, or a note's day."""
+
+    text: str
+    tokens: int
+    source: str = ""
+    at: datetime | None = None
+
+
+@frozen(kw_only=True)
+class Part:
+    """The lines from one document, with the reason why it is loaded. ``name`` is empty for text that holdfast composed.
+    ``cut`` counts the document's omitted lines."""
+
+    name: str
+    title: str
+    why: str
+    tokens: int
+    cut: int
+    lines: tuple[Loaded, ...]
+
+
+@frozen(kw_only=True)
+class Start:
+    """The whole brief. Joining all lines of all parts with newlines gives ``text``, the brief itself. ``tokens`` counts
+    the whole text, which can be fewer than its lines' sum."""
+
+    text: str
+    tokens: int
+    parts: tuple[Part, ...]
+    withheld: str = ""
+    #: ``document:line`` of each withheld passage in the loaded documents.
+    left_out: tuple[str, ...] = ()
+
+
+def start(project: Project) -> Start:
+    """The brief for the next session. Raises: Corrupt; Unavailable; PluginError."""
+    brief = project.memory.load()
+    names = _reasons(project, brief)
+    event = Event(client="claude-code", kind=START, session=NEXT_SESSION)
+    text = opening(project.memory, event).context
+    groups: list[tuple[str, str, list[str]]] = [("", _HEAD, [])]
+    for line in text.split("\n"):
+        name = next((name for name in names if recall.heading(name) == f"{line}\n"), None)
+        if name is not None:
+            groups.append((name, names[name], []))
+        elif line == recall.OPEN:
+            groups.append(("", _RESUME, []))
+        groups[-1][2].append(line)
+    origins = Origins(project)
+    tokens, layout = project.services.count_tokens, project.services.layout
+    parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
+    left_out = _left_out(project, [layout.name(Surface.HANDOFF), *names]) if brief.withheld else ()
+    return Start(text=text, tokens=tokens(text), parts=tuple(parts), withheld=brief.withheld, left_out=left_out)
+
+
+def _left_out(project: Project, names: Iterable[str]) -> tuple[str, ...]:
+    store = project.services.store
+    documents = filter(None, map(store.read, dict.fromkeys(names)))
+    return tuple(f"{one.name}:{passage.line}" for one in documents for passage in store.sifted(one).withheld)
+
+
+def _reasons(project: Project, brief: Brief) -> dict[str, str]:
+    """Each document that the brief may hold, with the reason."""
+    layout = project.services.layout
+    today = project.now().date()
+    days = {layout.name(Surface.DAILY, today): "today's note"}
+    days[layout.name(Surface.DAILY, today - timedelta(days=1))] = "yesterday's note"
+    return {
+        layout.name(Surface.HANDOFF): "the handoff has both sides of a git merge",
+        recall.FACTS: "stored facts, corrections first, then the most confident",
+        layout.name(Surface.USER): "curated memory about you is always loaded",
+        layout.name(Surface.MEMORY): "curated memory is always loaded, the newest and most confirmed lines first",
+        **{layout.name(surface): "the three workflow files are always loaded" for surface in THREE_FILES},
+        **{name: days.get(name, "the latest note, as there is none of today or yesterday") for name, _ in brief.notes},
+    }
+
+
+def _part(project: Project, origins: Origins, name: str, why: str, lines: list[str]) -> Part:
+    cost = project.services.count_tokens
+    layout = project.services.layout
+    document = name or layout.name(Surface.HANDOFF)
+    stored = project.text(document).split("\n") if name != recall.FACTS else []
+    numbers = _numbers(stored, lines)
+    facts = _facts(project) if name == recall.FACTS else {}
+    day = layout.day_of(Surface.DAILY, name) if name else None
+    noted = datetime(day.year, day.month, day.day, tzinfo=project.zone) if day else None
+    shown = []
+    for at, text in enumerate(lines):
+        source = f"{document}:{numbers[at]}" if at in numbers else ""
+        if not source and text.strip() and not text.startswith("<"):
+            source = facts[text].id if text in facts else name or document
+        item = next((line for line in lines_of(text) if line.kind == "item"), None)
+        dated = noted or (origins.dated(item).last if item and name else None)
+        dated = facts[text].created_at if text in facts else dated
+        shown.append(Loaded(text=text, tokens=cost(text), source=source, at=dated if text.strip() else None))
+    said = sum(1 for text in stored if text.strip())
+    is_whole = not name or not any("not shown" in line.text for line in shown)
+    title = name or ("The first lines" if why == _HEAD else "Where to resume")
+    cut = 0 if is_whole else max(0, said - len(numbers))
+    tokens = sum(line.tokens for line in shown)
+    return Part(name=name, title=title, why=why, tokens=tokens, cut=cut, lines=tuple(shown))
+
+
+def _facts(project: Project) -> dict[str, Fact]:
+    """The stored facts by their line in a brief."""
+    shown = project.shown_facts(project.facts())
+    return {recall.defuse(factlines.fact_line(fact)): fact for fact in shown}
+
+
+def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
+    """The document's line number for each line of the brief, by its position, where both have the same text. Repeated
+    lines belong to the passage in which they are shown."""
+    mine, theirs = ([_plain(text) for text in strings] for strings in (lines, stored))
+    found = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
+    pairs = ((block.a + at, block.b + at) for block in found for at in range(block.size))
+    return {at: number + 1 for at, number in pairs if mine[at]}
+
+
+def _plain(text: str) -> str:
+    """A line's text as compared. The handoff sets labels in bold."""
+    return recall.defuse(text).strip().replace("**", "")
 
 
 @Command(

@@ -1,26 +1,45 @@
-"""Events that drop context, with the gate before a compaction, the summary after it, and the last flush at the end."""
+"""Events that drop context, with the gate before a compaction, the summary after it, and the last flush at the end.
+
+A Claude Code plugin's module can answer ``session.compact`` with messages of its own. PreCompact then does not run, for
+a manual and for an automatic compaction alike. Source: observed with 2.1.332, where PostCompact comes first, with an
+empty summary, then SessionStart, and the transcript gets its boundary after both.
+
+A compaction is tied to a receipt by session and journal position. While the messages that PreCompact flushed wait to be
+dropped, a compaction is the one that asked, unless the client made no summary and a new turn has begun. After they were
+dropped, another report is of the same compaction until a turn begins. Otherwise a compaction is past the gate when it
+dropped messages that no receipt covers, or when the client made no summary. It waits for a flush in progress, and
+covers its messages. An operator's override covers everything.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused
+from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused, Unavailable
 from holdfast.flush import notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
+from holdfast.models import CuratedDecision, Message, Payload
 from holdfast.storage import block_marker
-from holdfast_agents import bypass, turns
+from holdfast_agents import turns
 from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
-from holdfast_agents.records.summaries import last_summary
+from holdfast_agents.records.heartbeat import log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.message_formats import reading
+from holdfast_app.message_formats.messages import text_of
+from holdfast_app.message_formats.reading import mapping
+from holdfast_app.sessions import pastgate
+from holdfast_app.sessions.pastgate import PastGate
+from holdfast_app.transcripts.rows import elements, is_document, lines
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -29,6 +48,7 @@ if TYPE_CHECKING:
 #: Source of an instruction in the client's summary, if no message has it.
 _SOURCE: Final = "the client's summary"
 _MAX_SUMMARY_CHARS: Final = 20_000
+_TAIL_BYTES: Final = 4 * 1024 * 1024
 
 
 def compacting(memory: Holdfast, event: Event) -> Reply:
@@ -47,7 +67,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     missed = bool(followed.problem) and os.path.exists(turns.gap(memory.services.state, session.id))
     blind = bool(followed.problem) and (not session.messages or followed.unread or missed)
     try:
-        receipt = session.pass_gate(bypass.payload(event, session), "compaction")
+        receipt = session.pass_gate(_payload(event, session), "compaction")
     except FlushRefused as refused:
         return _blocked(refused, event, session.id)
     overridden = receipt is not None and receipt.overridden
@@ -64,8 +84,8 @@ def compacted(memory: Holdfast, event: Event) -> None:
     """Drop the context that the client dropped. Its own summary goes into the note. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
-    bypass.drop(services, session, event)
-    summary = event.text or last_summary(event)
+    _drop(services, session, event)
+    summary = event.text or _last_summary(event)
     if summary:
         _keep(services, session, summary, event.client)
 
@@ -138,3 +158,113 @@ def _mark(services: Services, session: str, error: HoldfastError) -> None:
         safety.failed(services.state, marker, error=error.message, next_step=error.next_step, target="transcript")
     except HoldfastError:
         return  # the compaction is refused anyway
+
+
+# compactions past the gate
+
+
+def _drop(services: Services, session: Session, event: Event) -> None:
+    """Drop the context that the client dropped, after a flush of all that no receipt covers.
+
+    Records a compaction past the gate. Raises: HoldfastError. Then nothing was dropped and the session is UNSAFE.
+    """
+    if not _waits(session):
+        with suppress(HoldfastError):  # the journal alone is better than nothing
+            follow(services, session, event)
+    new, _, position = session.span()
+    past = not session.unrecorded_overrides and _is_past(session, event, new)
+    found = PastGate(session.id, services.now(), position, len(new))
+    wrote: list[str] = []
+    try:
+        session.compact(0, _payload(event, session), on_summary=wrote.append)
+    except HoldfastError:
+        if past:
+            with suppress(Unavailable):
+                pastgate.note(services.state, found)
+        raise
+    if past and (wrote or not new):  # otherwise another process's flush covers the messages
+        pastgate.note(services.state, found)
+
+
+def at_start(services: Services, event: Event) -> str:
+    """Save the messages dropped by a compaction past the gate, at the start after it. Returns a sentence for
+    the user, or an empty string. An error is logged, and the session stays UNSAFE."""
+    if event.client != "claude-code" or event.source != "compact":
+        return ""
+    try:
+        session = Session(services, event.session)
+        if not _waits(session):
+            try:
+                _drop(services, session, event)
+            except HoldfastError as error:
+                log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
+        *_, position = session.span()
+        marks = [one for one in pastgate.all_of(services.state) if one.session == session.id]
+    except HoldfastError:
+        return ""  # the brief's error says more
+    return f"holdfast: {marks[-1].sentence}" if marks and marks[-1].position == position else ""
+
+
+def _payload(event: Event, session: Session) -> Payload | None:
+    """A sub-agent's task belongs to its parent, which has its own handoff, so it leaves no work open."""
+    if not event.agent or not session.unflushed:
+        return None
+    return Payload(work_open=False, curated=CuratedDecision())
+
+
+def _asked(session: Session) -> bool:
+    return session.last_receipt is not None and session.last_receipt.reason == "compaction"
+
+
+def _waits(session: Session) -> bool:
+    """Whether messages that a compaction's flush covers are still in context."""
+    return _asked(session) and len(session.messages) > len(session.unflushed)
+
+
+def _is_past(session: Session, event: Event, new: Sequence[Message]) -> bool:
+    if not _asked(session):
+        return event.unsummarised or bool(new)
+    has_begun = any(message.role == "user" for message in new)
+    if _waits(session):  # a summary made in advance keeps later messages
+        return event.unsummarised and has_begun
+    return event.unsummarised or has_begun
+
+
+# the client's own summary
+
+
+def _last_summary(event: Event) -> str:
+    """The newest summary in ``event`` or its transcript. Empty when there is none."""
+    found = _newest(event.messages)
+    for path in event.transcripts if not found else ():
+        try:
+            with open(path, "rb") as stream:
+                if is_document(stream):
+                    found = _newest(row.value for row in elements(stream))
+                else:
+                    size = os.fstat(stream.fileno()).st_size
+                    found = _newest(row.value for row in lines(stream, max(0, size - _TAIL_BYTES)))
+        except (OSError, ValueError):
+            continue
+        if found:
+            return found
+    return found
+
+
+def _newest(rows: Iterable[object]) -> str:
+    found = ""
+    for row in rows:
+        if isinstance(row, dict):
+            found = _summary(row) or found
+    return found
+
+
+def _summary(row: Mapping[str, Any]) -> str:
+    if row.get("type") == "compacted":  # Codex
+        told = mapping(row.get("payload")).get("message")
+        return told if isinstance(told, str) else ""
+    if mapping(row.get("info")).get("summary") is True:  # opencode
+        return text_of(row.get("parts"))
+    if row.get("isCompactSummary") is True:  # Claude Code
+        return text_of(mapping(row.get("message")).get("content"))
+    return ""

@@ -103,17 +103,11 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float, allow: i
             "`holdfast hook` reads an event as JSON from stdin. Clients run it.",
             next_step=f"Run `holdfast install {client}` to set it up, or `holdfast doctor` to check the setup.",
         )
-    call = _Call(_dialect(client), expected, root, allow)
+    from holdfast_agents.dialects import dialect
+
+    call = _Call(dialect(client), expected, root, allow)
     watchdog = Watchdog(limit_s or call.dialect.limits_s[events.COMPACTING], call.late)
     watchdog.answer(call.answered(watchdog, limit_s))
-
-
-def _dialect(client: str) -> Dialect:
-    if client in ("claude-code", "codex"):
-        from holdfast_agents.dialects.claude_code import dialect
-    else:
-        from holdfast_agents.dialects.opencode import dialect
-    return dialect(client)
 
 
 class _Call:
@@ -219,7 +213,7 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return NO_REPLY  # a sub-agent's work returns to its parent as a tool result
         root = _root(event, self.root)
-        if event.client == "claude-code" and event.kind in _REPEATED and _is_repeated(event):
+        if event.client == "claude-code" and event.kind in _REPEATED and _is_repeated():
             return NO_REPLY
         from holdfast.gate import is_plain
 
@@ -254,9 +248,9 @@ class _Call:
         from holdfast.storage import deadline
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
-            from holdfast_agents.records import subagents
+            from holdfast_agents.records import follow
 
-            event = self.event = subagents.owner(event)
+            event = self.event = follow.owner(event)
         with (
             Holdfast.open(root, lenient=True) as memory,
             deadline(self.limit_s * _STORES_SHARE),
@@ -267,9 +261,9 @@ class _Call:
                 from holdfast_agents import restore
 
                 if event.source == "compact":
-                    from holdfast_agents import bypass
+                    from holdfast_agents import gated
 
-                    self.past = bypass.at_start(memory.services, event)
+                    self.past = gated.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
@@ -278,10 +272,10 @@ class _Call:
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                from holdfast_agents.records import subagents
+                from holdfast_agents.records import follow
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
-                replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
+                replies = (gated.compacting(memory, one) for one in (event, *follow.running(event)))
                 return next((reply for reply in replies if reply.block), NO_REPLY)
             if event.kind == events.STOP:
                 from holdfast_app import background
@@ -313,12 +307,12 @@ class _Call:
     def _config(self, event: Event, root: str) -> Reply:
         from holdfast.config import resolved, settings, statefolder
         from holdfast.fs import private
-        from holdfast_agents import guard
+        from holdfast_agents import clientfiles
         from holdfast_agents.records import memo
 
         self.state = statefolder.path(root, settings.preset(resolved.hot(root)))
         private.check(self.state)
-        return guard.changed(event, memo.read(self.state, event.session).guards)
+        return clientfiles.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
         from holdfast_agents import turns
@@ -387,7 +381,7 @@ def _place(error: BaseException) -> str:
     return f"{type(error).__name__}{where}"
 
 
-def _is_repeated(event: Event) -> bool:
+def _is_repeated() -> bool:
     """Whether this is the user's hook, by the interpreter's path, and the project's settings have the same one, which
     finds its program. Claude Code runs both."""
     project = os.environ.get("CLAUDE_PROJECT_DIR")
@@ -395,11 +389,9 @@ def _is_repeated(event: Event) -> bool:
         return False
     from holdfast_agents import clientfiles
 
-    groups = clientfiles.at(clientfiles.table(os.path.join(project, ".claude", "settings.json")), ("hooks", event.name))
-    hooks = [hook for group in (groups if isinstance(groups, list) else ()) for hook in clientfiles.hooks_of(group)]
-    commands = [str(clientfiles.at(hook, ("command",))) for hook in hooks]
+    settings = clientfiles.read_or_empty(os.path.join(project, ".claude", "settings.json"))
     folders = os.environ.get("PATH", "").split(os.pathsep)
-    return "holdfast-memory hook claude-code" in commands and any(
+    return b'"holdfast-memory hook claude-code"' in settings and any(
         os.access(os.path.join(folder, "holdfast-memory"), os.X_OK) for folder in folders
     )
 

@@ -16,7 +16,7 @@ from holdfast.journal import journal, safety
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
-from holdfast_agents import guard
+from holdfast_agents import clientfiles
 from holdfast_agents.events import COMPACTING, Event, Reply
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.heartbeat import log
@@ -36,7 +36,6 @@ _HEAD_CHARS = 1_500
 _KEPT_CHARS = 3_000
 _RECONCILE_S = 6.0
 _RECONCILED = 8
-_IN_BYTES = frozenset({"codex"})
 
 
 def start(memory: Holdfast, event: Event) -> Reply:
@@ -87,7 +86,7 @@ def opening(memory: Holdfast, event: Event) -> Reply:
     unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
     session = _session_line(event, _has_past(memory, event))
     text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], session]))
-    whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
+    whole = _fitted(memory, text, event.session, in_bytes=event.client == "codex")
     return Reply(context=whole, notice=unsafe)
 
 
@@ -165,10 +164,9 @@ def reconcile(memory: Holdfast, event: Event) -> None:
         try:
             session = Session(services, left.session)
             if _is_longer(left):
-                from holdfast_agents.records import recorded
                 from holdfast_agents.records.follow import follow
 
-                if recorded.is_of(left.client, left.transcript, services.root):
+                if memo.is_of(left.client, left.transcript, services.root):
                     last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
                     follow(services, session, last, patience_s=0)
             if session.unflushed:
@@ -182,7 +180,7 @@ def _remember(services: Services, event: Event) -> None:
     guard it."""
     old = memo.read(services.state, event.session)
     path = next(iter(event.transcripts), old.transcript)
-    places = guard.guards(event.cwd) if event.client == "claude-code" else ()
+    places = clientfiles.guards(event.cwd) if event.client == "claude-code" else ()
     new = evolve(old, client=event.client, transcript=path, guards=places)
     if path != old.transcript:
         new = evolve(new, offset=0, head="")

@@ -75,7 +75,7 @@ class Scanner:
             start, length = 0, len(plain.text)
             heads: list[int] = []
             while start < length:
-                end = cut(plain.text, start, size)
+                end = min(start + size, length)
                 hits += map(plain.back, self._in_area(plain.text, start, end, budget, heads))
                 start = end
                 if length > size:
@@ -132,16 +132,6 @@ class Scanner:
             else:
                 merged.append(hit)
         return merged
-
-
-def cut(text: str, start: int, size: int) -> int:
-    """Where a chunk of about ``size`` characters from ``start`` ends: after a line ending in its second half, or
-    after a word, or anywhere."""
-    stop = start + size
-    if stop >= len(text):
-        return len(text)
-    half = start + size // 2
-    return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
 
 
 def _overlaps(hit: Hit, marks: list[tuple[int, int]]) -> bool:

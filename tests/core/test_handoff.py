@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
-from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, parse, put, render, shortened
+from holdfast.flush.handoff import (
+    MAX_CHARS,
+    MAX_ENTRIES,
+    MAX_OPEN,
+    SHORT_CHARS,
+    Work,
+    crowded,
+    parse,
+    put,
+    render,
+    shortened,
+)
 from holdfast.plugin import discovery
 from holdfast.text.plain import clean, first_line
 from holdfast_app.config import Config
@@ -84,6 +95,26 @@ def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named()
     assert "s1, s0" in crowded(entries)
     assert crowded(entries[:MAX_ENTRIES]) == ""
     assert parse(render(entries)) == entries
+
+
+@pytest.mark.req("R181")
+def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from_its_journal(opened, payload, project):
+    memory = opened()
+    for n in range(MAX_OPEN + 1):
+        receipt = memory.session(f"s{n}").flush(payload(objective=f"Objective {n}", blockers=["No access"]))
+    listed = [work.session for work in memory.work.list()]
+    assert (len(listed), listed[0], listed[-1]) == (MAX_OPEN, f"s{MAX_OPEN}", "s1")
+    assert "older work, from the journals" in receipt.warnings[-1]
+    [oldest] = [work for work in memory.work.list(everything=True) if work.session == "s0"]
+    assert (oldest.is_open, oldest.objective) == (True, "Objective 0")
+    session = memory.session("s0")
+    assert session.flush().repeated
+    session.add("user", "go on")
+    session.flush()
+    [again] = [work for work in memory.work.list() if work.session == "s0"]
+    assert (again.objective, again.blockers) == ("Objective 0", ("No access",))
+    memory.work.close("s1", "done elsewhere")
+    assert not next(work for work in memory.work.list(everything=True) if work.session == "s1").is_open
 
 
 @pytest.mark.req("R135")

@@ -153,7 +153,7 @@ def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environ
     configure(project, "acme")
     help_text = installed.run("holdfast", "--help", cwd=project).stdout
     assert "From other distributions" in help_text
-    assert re.search(r"codenames +from holdfast-acme 1\.2\.0", help_text)
+    assert re.search(r"codenames +From holdfast-acme 1\.2\.0", help_text)
     done = installed.run("holdfast", "codenames", "--upper", cwd=project)
     assert (done.returncode, done.stdout) == (0, "BLUEBIRD\n"), done.stderr
     assert "holdfast codenames --upper" in installed.run("holdfast", "codenames", "--help", cwd=project).stdout

@@ -238,6 +238,24 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim: V
     assert not (victim.project / "pwned").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("holdfast.toml", "[layout.x]\n" + "k1234567 = 1234567\n" * 55_000, "larger than 131,072 bytes"),
+        (".holdfast/facts.jsonl", "\n" * 60_000_000, "more than 1,000 lines without a fact"),
+        (".holdfast/facts.jsonl", " \n" * 2_000, "more than 1,000 lines without a fact"),
+    ],
+)
+def test_a_file_that_costs_seconds__is_refused_at_once(name: str, text: str, told: str, victim: Victim) -> None:
+    def build(project: Path) -> None:
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(text)
+
+    victim.clone(build)
+    ran = victim.run("doctor")
+    assert told in ran.text
+
+
 def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim: Victim, tmp_path: Path) -> None:
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0

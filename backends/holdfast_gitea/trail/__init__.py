@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.api import hookimpl
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
-from holdfast_app.outbox.forge import Activity, Forge, Post
+from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -129,10 +129,14 @@ class GiteaTrail(Forge):
         found: list[Activity] = []
         failed: list[StorageError] = []
         with self._gitea() as gitea:
-            operator = self._operator or gitea.user()
+            me = gitea.user()
+            if not self._operator:
+                whom = f"to {me}, the token's user, are found" if me else "are not found"
+                text = f"No `operator` is set in the settings, so questions {whom}."
+                found.append(Activity(INCOMPLETE, "", self._server, text, until))
             for name in self._repositories:
                 try:
-                    found += events.of(gitea.repo(name), since, until, operator)
+                    found += events.of(gitea.repo(name), since, until, self._operator or me, me)
                 except StorageError as error:
                     failed.append(error)
                     text = f"could not be read: {error.message}"

@@ -1,20 +1,23 @@
-"""The events in a repository between two moments: issues and pull requests, comments, reviews, releases.
+"""The events in a repository between two moments: issues and pull requests, comments, reviews, pushes, releases.
 
-Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 1 for each
-changed issue's timeline and 1 for each changed pull request's timeline and reviews, at most :data:`MOST_DETAILED` of
-each. Review verdicts and releases need the scope ``read:repository`` and are left out without it.
+Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 2 for pushes and
+tags, 1 for each changed issue's timeline, and for each changed pull request 1 for the timeline, 1 for reviews, 1 for
+the line comments of each review that has some, and 2 for the state of its checks while it is open. At most
+:data:`MOST_DETAILED` issues. Without the scope ``read:repository`` an event says what is missing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
+from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
-from holdfast_app.outbox.forge import Activity
+from holdfast_app.outbox.forge import INCOMPLETE, Activity
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.client import Repo
@@ -30,16 +33,38 @@ _LONGEST: Final = 200
 #: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
 _BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\b", re.IGNORECASE)
+_PRIORITY: Final = re.compile(r"\b(priority|urgent|critical|p[0-2])\b", re.IGNORECASE)
+#: A question without a question mark.
+_REQUEST: Final = re.compile(
+    r"\b(please|(could|can|would) you|needs? your|your (call|decision|approval|review|turn)|decide|let (me|us) know)\b",
+    re.IGNORECASE,
+)
+#: Kinds of timeline events -> their text, with the row's body and references.
+_PLAIN: Final = {
+    "dismiss_review": "review dismissed: {body}",
+    "change_target_branch": "target changed from {old_ref} to {new_ref}",
+    "added_deadline": "due {body}",
+    "modified_deadline": "due date changed: {body}",
+    "removed_deadline": "no longer due {body}",
+    "lock": "locked",
+    "unlock": "unlocked",
+    "delete_branch": "branch {old_ref} deleted",
+}
 _VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
 _QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 
 
-def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iterator[Activity]:
+def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str = "") -> Iterator[Activity]:
     """The events, in no particular order. Every string is one line of at most 200 characters.
 
-    ``operator`` is the report reader's login, empty if unknown. Raises: Unavailable.
+    ``operator`` is the report reader's login, empty if unknown; ``me`` the token's. Raises: Unavailable.
     """
-    issues = [one for one in repo.issues(kind="all", since=since)[0] if not one.title.startswith(_STORE)]
+    # Anyone can write such a title. Only the token's own issues are the store's.
+    issues = [
+        one
+        for one in repo.issues(kind="all", since=since)[0]
+        if not (one.title.startswith(_STORE) and me in ("", one.author))
+    ]
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
     for issue in issues:
         yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
@@ -50,18 +75,53 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
         if found in known:  # a late duplicate from a writer that gave up and retried; only the first counts
             continue
         known |= {found} - {""}
-        if _said(comment) and since <= comment.created_at <= until:
+        is_new = since <= comment.created_at <= until
+        if _said(comment, me) and (is_new or (comment.was_edited and _asks(comment, operator, me))):
             by_issue.setdefault(comment.issue, []).append(comment)
     for number, comments in by_issue.items():
-        yield from _of_comments(f"{repo.name}#{number}", comments, operator)
+        yield from _of_comments(f"{repo.name}#{number}", comments, operator, me)
     try:  # takes `read:repository`
         for row in models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data):
             at = models.moment(models.table(row), "published_at")
             if since <= at <= until:
                 name = _line(f"released: {text(row, 'name') or text(row, 'tag_name')}")
                 yield Activity("release", repo.name, text(row, "html_url"), name, at, text(row, "author", "login"))
-    except (Absent, Closed):
-        return
+        yield from _pushes(repo, since, until)
+    except (Absent, Closed) as error:
+        what = "Reviews, checks, releases, tags and pushes"
+        why = f"{what} of {repo.name} are missing, because the token lacks `read:repository`."
+        yield Activity(INCOMPLETE, repo.name, repo.url, why if isinstance(error, Closed) else f"{why[:-1]}?", until)
+
+
+def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
+    """Tags, and pushes to the default branch other than merges. Raises: Absent, Closed."""
+    default = text(repo.get("").data, "default_branch")
+    for row in map(models.table, models.many(repo.get("/activities/feeds", page=1, limit=PAGE).data)):
+        at, kind, ref = models.moment(row, "created"), text(row, "op_type"), text(row, "ref_name")
+        if not since <= at <= until:
+            continue
+        name, author = (
+            ref.rpartition("/")[2] if "tag" in kind else ref.removeprefix("refs/heads/"),
+            text(row, "act_user", "login"),
+        )
+        url = f"{repo.url}/commits/branch/{name}"
+        if kind in ("push_tag", "delete_tag"):
+            yield Activity(
+                "tag", repo.name, repo.url, f"tag {name} {'pushed' if kind == 'push_tag' else 'deleted'}", at, author
+            )
+        elif kind == "commit_repo" and name == default and (messages := _messages(text(row, "content"))):
+            line = _line(f"{count(len(messages), 'commit')} pushed to {name} directly: {messages[0]}")
+            yield Activity("push", repo.name, url, line, at, author)
+
+
+def _messages(content: str) -> list[str]:
+    """First lines of a push's commits; none for a merge."""
+    try:
+        commits = json.loads(content).get("Commits") or []
+        found = [str(one["Message"]).partition("\n")[0] for one in commits]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return []
+    return [] if any(one.startswith("Merge pull request") for one in found) else found
 
 
 def _of_issue(
@@ -70,7 +130,8 @@ def _of_issue(
     kind = "pull" if issue.is_pull else "issue"
     target = f"{repo.name}#{issue.number}"
     if since <= issue.created_at <= until:
-        yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author)
+        waits = "operator" if _asks_in(issue.body, issue.author, operator) else ""
+        yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author, waits)
     ended = False
     for row in _timeline(repo, issue.number, since, until) if detailed else ():
         at = models.moment(row, "created_at")
@@ -85,14 +146,39 @@ def _of_issue(
         yield Activity(kind, target, issue.url, _line(line), issue.closed_at)
     if detailed and issue.is_pull:
         try:  # takes `read:repository`
-            reviews = models.many(repo.get(f"/pulls/{issue.number}/reviews", limit=PAGE).data)
+            yield from _reviews(repo, issue, since, until, operator)
+            if issue.is_open:
+                yield from _checks(repo, issue, since, until)
         except (Absent, Closed):
-            return
-        for row in map(models.table, reviews):
-            at = models.moment(row, "submitted_at")
-            if since <= at <= until and text(row, "state") in _VERDICTS:
-                author = text(row, "user", "login")
-                yield Activity("review", target, text(row, "html_url"), _line(_verdict(row)), at, author)
+            return  # said once for the repository
+
+
+def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operator: str) -> Iterator[Activity]:
+    path, target = f"/pulls/{issue.number}/reviews", f"{repo.name}#{issue.number}"
+    for row in map(models.table, models.many(repo.get(path, limit=PAGE).data)):
+        at, author, state = models.moment(row, "submitted_at"), text(row, "user", "login"), text(row, "state")
+        if not since <= at <= until or state not in _VERDICTS:
+            continue
+        mine = bool(operator) and issue.author.casefold() == operator.casefold()
+        wanted = mine and issue.is_open and state == "REQUEST_CHANGES" and row.get("dismissed") is not True
+        said = [text(row, "body")]
+        if row.get("comments_count"):
+            comments = models.many(repo.get(f"{path}/{row['id']}/comments").data)
+            said += [text(models.table(one), "body") for one in comments]
+        waits = "operator" if wanted or any(_asks_in(one, author, operator) for one in said) else ""
+        yield Activity("review", target, text(row, "html_url"), _line(_verdict(row)), at, author, waits)
+
+
+def _checks(repo: Repo, issue: Issue, since: datetime, until: datetime) -> Iterator[Activity]:
+    """The state of the checks on the newest commit, when one reported in the window."""
+    commit = text(repo.get(f"/pulls/{issue.number}").data, "head", "sha")
+    found = models.table(repo.get(f"/commits/{commit}/status").data) if commit else {}
+    rows = [models.table(row) for row in models.many(found.get("statuses") or [])]
+    times = [at for row in rows if since <= (at := models.moment(row, "updated_at")) <= until]
+    if times:
+        bad = ", ".join(text(row, "context") for row in rows if text(row, "status") in ("failure", "error"))
+        line = text(found, "state") + (f" ({bad})" if bad else "") + f": {issue.title}"
+        yield Activity("checks", f"{repo.name}#{issue.number}", issue.url, _line(line), max(times))
 
 
 def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[str, str] | None:
@@ -107,18 +193,36 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
         is_asked = bool(operator) and who.casefold() == operator.casefold() and issue.is_open
         return f"review requested from {who}: {issue.title}", "operator" if is_asked else ""
     if kind == "assignees":
-        return f"{'unassigned' if removed else 'assigned to'} {who}: {issue.title}", ""
+        is_mine = bool(operator) and who.casefold() == operator.casefold() and issue.is_open and not removed
+        return f"{'unassigned' if removed else 'assigned to'} {who}: {issue.title}", "operator" if is_mine else ""
+    if kind in _PLAIN:
+        fields = {name: text(row, name) for name in ("body", "old_ref", "new_ref")}
+        return f"{_PLAIN[kind].format(**fields).rstrip(': ')}: {issue.title}", ""
+    if kind in ("add_dependency", "remove_dependency"):
+        word = "added" if kind == "add_dependency" else "removed"
+        return f"dependency with #{models.table(row.get('dependent_issue')).get('number')} {word}: {issue.title}", ""
+    if kind == "pull_push":
+        return f"{_pushed(text(row, 'body'))}: {issue.title}", ""
     if kind == "milestone":
         milestone = text(row, "milestone", "title")
         return (f"milestone {milestone}" if milestone else "taken out of its milestone"), ""
     if kind == "change_title":
         return f"renamed from {text(row, 'old_title')!r} to {text(row, 'new_title')!r}", ""
     label = text(row, "label", "name")
-    if kind == "label" and _BLOCKED.search(label):
+    if kind == "label" and (_BLOCKED.search(label) or _PRIORITY.search(label)):
         was_added = bool(text(row, "body"))
-        is_blocked = was_added and issue.is_open and label in issue.labels
+        is_blocked = was_added and _BLOCKED.search(label) and issue.is_open and label in issue.labels
         return f"label {label} {'added' if was_added else 'removed'}: {issue.title}", "blocked" if is_blocked else ""
     return None
+
+
+def _pushed(body: str) -> str:
+    """A push to a pull request's branch."""
+    try:
+        row = json.loads(body)
+        return "force-pushed" if row["is_force_push"] else f"{count(len(row['commit_ids']), 'commit')} pushed"
+    except (ValueError, TypeError, KeyError):
+        return "commits pushed"
 
 
 def _verdict(row: Mapping[str, object]) -> str:
@@ -133,41 +237,45 @@ def _verdict(row: Mapping[str, object]) -> str:
     return " ".join(parts) + (f": {text(row, 'body')}" if text(row, "body").strip() else "")
 
 
-def _of_comments(target: str, comments: list[Comment], operator: str) -> Iterator[Activity]:
-    """Up to :data:`MOST_COMMENTS` one by one, more as a count. A question to the operator is always shown."""
-    rest: list[Comment] = []
-    many = len(comments) > MOST_COMMENTS
-    for one in comments:
-        asks = _asks(one, operator)
-        if asks or not many:
-            waits = "operator" if asks else ""
-            yield Activity("comment", target, one.url, _said(one), one.created_at, one.author, waits, _is_trail(one))
-        else:
-            rest.append(one)
-    if rest:
-        last = rest[-1]
-        counts = Counter(one.author for one in rest).most_common()
-        authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
-        authors += f" and {len(counts) - 5} more" if counts[5:] else ""
-        said = f"{len(rest)} comments by {authors}; the last one: {_said(last)}"
-        yield Activity("comment", target, last.url, _line(said), last.created_at)
+def _of_comments(target: str, comments: list[Comment], operator: str, me: str) -> Iterator[Activity]:
+    """Up to :data:`MOST_COMMENTS` one by one, more as a count, and so the questions to the operator."""
+    asking = [one for one in comments if _asks(one, operator, me)]
+    others = [one for one in comments if one not in asking]
+    for some, waits, what in ((asking, "operator", "questions"), (others, "", "comments")):
+        if len(some) <= (MOST_COMMENTS if waits or len(comments) <= MOST_COMMENTS else 0):
+            for one in some:
+                said = f"edited: {_said(one, me)}" if one.was_edited and waits else _said(one, me)
+                at = one.updated_at if one.was_edited and waits else one.created_at
+                yield Activity("comment", target, one.url, _line(said), at, one.author, waits, _is_trail(one, me))
+        elif some:
+            last = some[-1]
+            counts = Counter(one.author for one in some).most_common()
+            authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
+            authors += f" and {len(counts) - 5} more" if counts[5:] else ""
+            said = f"{len(some)} {what} by {authors}; the last one: {_said(last, me)}"
+            yield Activity("comment", target, last.url, _line(said), last.created_at, "", waits)
 
 
-def _asks(comment: Comment, operator: str) -> bool:
-    """Whether the comment mentions the operator and holds a question, outside of code and quotations."""
-    if not operator or _is_trail(comment) or comment.author.casefold() == operator.casefold():
+def _asks(comment: Comment, operator: str, me: str) -> bool:
+    return not _is_trail(comment, me) and _asks_in(comment.body, comment.author, operator)
+
+
+def _asks_in(body: str, author: str, operator: str) -> bool:
+    """Whether a body mentions the operator and asks for something, outside of code and quotations."""
+    if not operator or author.casefold() == operator.casefold():
         return False
-    prose = _QUOTED.sub(" ", comment.body)
-    return "?" in prose and re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose) is not None
+    prose = _QUOTED.sub(" ", body)
+    mentioned = re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose)
+    return mentioned is not None and ("?" in prose or _REQUEST.search(prose) is not None)
 
 
-def _is_trail(comment: Comment) -> bool:
-    return (marker.fields(comment.body) or {}).get("kind") == "trail"
+def _is_trail(comment: Comment, me: str) -> bool:
+    return me in ("", comment.author) and (marker.fields(comment.body) or {}).get("kind") == "trail"
 
 
-def _said(comment: Comment) -> str:
-    """A comment's text for people, empty for a store's record."""
-    found = marker.fields(comment.body)
+def _said(comment: Comment, me: str) -> str:
+    """A comment's text for people, empty for a record of the token's store. Anyone can write a marker."""
+    found = marker.fields(comment.body) if me in ("", comment.author) else None
     if found is None:
         return _line(comment.body)
     if found.get("kind") != "trail":

@@ -18,7 +18,7 @@ _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
 
 #: Maximum size of a settings file, in bytes, because a clone may hold anything under that name.
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 17
 
 
 def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
@@ -155,23 +155,23 @@ def config_file(root: str) -> str | None:
 
 def _has_table(root: str) -> bool:
     try:
-        return b"tool.holdfast" in _content(root, "pyproject.toml")[0]
+        return b"tool.holdfast" in _content(root, "pyproject.toml", 8 * MAX_BYTES)[0]
     except (OSError, ConfigError):
         return False
 
 
-def _content(root: str, name: str) -> tuple[bytes, int]:
+def _content(root: str, name: str, most: int = MAX_BYTES) -> tuple[bytes, int]:
     """A project's settings file as bytes, and its owner's id. Raises: OSError for anything except a regular file;
-    ConfigError for a file that is outside of the project or larger than :data:`MAX_BYTES`."""
+    ConfigError for a file that is outside of the project or larger than ``most``."""
     path = os.path.join(root, *name.split("/"))
     if os.path.islink(path) or "/" in name:  # a link may only lead to another file in the project
         path, inside = os.path.realpath(path), os.path.realpath(root)
         if os.path.commonpath((path, inside)) != inside:
             raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it with a file.")
     with safeopen.reader(path, private=False) as file:
-        data, owner = file.read(MAX_BYTES + 1), os.fstat(file.fileno()).st_uid
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
+        data, owner = file.read(most + 1), os.fstat(file.fileno()).st_uid
+    if len(data) > most:
+        raise ConfigError(f"{name} is larger than {most:,} bytes.", next_step="Move it away, or shorten it.")
     return data, owner
 
 

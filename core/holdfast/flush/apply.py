@@ -122,16 +122,22 @@ class Documents:
 
         return self.services.store.change(Surface.HANDOFF, name, change)
 
-    def open_work(self) -> handoff.Work | None:
-        """This session's open work in the handoff, unless it is withheld, because a clone's must not become our own."""
+    def open_work(self, last: Receipt | None, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
+        """This session's open work in the handoff, unless it is withheld, because a clone's must not become our own.
+        When the handoff is full, only the journal may have it, as the flush of ``last`` left it."""
         work = self._entry()
+        if work is None and last is not None and handoff.is_full(self._entries()):
+            decided = work_log.of_flush(self.services.state, self.session_id, last.flush_id)
+            return self.work_left(flushed) if decided is None or decided.open else None
         return work if work is not None and work.is_open else None
 
-    def _entry(self) -> handoff.Work | None:
+    def _entries(self) -> tuple[handoff.Work, ...]:
         name = self.services.layout.name(Surface.HANDOFF)
         text = self._known_text(name)
-        entries = handoff.parse(text, name) if text else ()
-        return next((w for w in entries if w.session == self.session_id), None)
+        return handoff.parse(text, name) if text else ()
+
+    def _entry(self) -> handoff.Work | None:
+        return next((w for w in self._entries() if w.session == self.session_id), None)
 
     def work_left(self, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
         """The open work that the flush ``flushed`` left, as the session's journal records it. Reads no document."""

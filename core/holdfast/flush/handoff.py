@@ -2,9 +2,10 @@
 
 TOML between two ``+++`` lines, read without any model, and below it the same content for people. Several sessions may
 work open in one project. Each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
-closed marker, which goes when the next session writes. An entry with open work never goes: beyond the newest
-:data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest. Nor does one with a rule of the
-user, until a newer rule about the same thing replaces that rule, or a person removes it.
+closed marker, which goes when the next session writes. Open work beyond the newest :data:`MAX_ENTRIES` is shortened,
+and the daily note that it names holds the rest. Beyond the newest :data:`MAX_OPEN` it is only in its session's journal
+and note, so the document and the time of a flush stay small. An entry with a rule of the user never goes, until a
+newer rule about the same thing replaces that rule, or a person removes it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Standing: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]
 #: Limits of one entry. The daily note keeps everything, so this document can stay small (R181).
 MAX_ENTRIES = 8
+MAX_OPEN = 40
 MAX_ITEMS = 20
 MAX_CHARS = 2000
 #: Maximum number of rules of all entries together. The oldest ones beyond it are only in their notes.
@@ -220,7 +222,8 @@ def unrepeated(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
 
 def put(entries: Iterable[Work], new: Work, standing: Standing = unrepeated) -> tuple[Work, ...]:
     """``new`` first, then the others with open work or rules. Open work beyond the newest :data:`MAX_ENTRIES` is
-    shortened, like closed markers. Of the others' rules those that are ``standing`` after the ones of ``new`` stay."""
+    shortened, like closed markers, and beyond :data:`MAX_OPEN` left out. Of the others' rules those that are
+    ``standing`` after the ones of ``new`` stay."""
     found = [new]
     number, left = 1, MAX_RULES - len(new.rules)
     for work in (w for w in entries if w.session != new.session):
@@ -228,6 +231,8 @@ def put(entries: Iterable[Work], new: Work, standing: Standing = unrepeated) -> 
         left -= len(kept)
         if work.is_open or kept:
             number += work.is_open
+            if number > MAX_OPEN and work.is_open and not kept:
+                continue
             work = work if kept == work.rules else evolve(work, rules=kept)
             found.append(work if work.is_open and number <= MAX_ENTRIES else shortened(work))
     return tuple(found)
@@ -274,15 +279,21 @@ def _cut(text: str) -> str:
     return text if len(text) <= SHORT_CHARS else text[: SHORT_CHARS - 1].rstrip() + "…"
 
 
-def crowded(entries: Iterable[Work]) -> str:
+def is_full(entries: Iterable[Work]) -> bool:
+    """Whether older open work may be in the journals alone."""
+    return sum(work.is_open for work in entries) >= MAX_OPEN
+
+
+def crowded(entries: Sequence[Work]) -> str:
     """A sentence that lists the shortened entries; empty when there are none."""
     short = [w.session for w in entries if w.short and w.is_open]
     if not short:
         return ""
+    older = " `holdfast work --all` also lists older work, from the journals." if is_full(entries) else ""
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
     return (
         f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the oldest entries are shortened: "
-        f"{shown}. Their daily notes hold the rest."
+        f"{shown}. Their daily notes hold the rest.{older}"
     )
 
 

@@ -260,7 +260,8 @@ def _open_work(attempt: Attempt, is_needed: bool) -> Work | None:
     handoff, when something has to be derived."""
     if attempt.offline:
         return attempt.documents.work_left(attempt.session.last_flush)
-    return attempt.documents.open_work() if is_needed else None
+    last = attempt.session.last_receipt
+    return attempt.documents.open_work(last, attempt.session.last_flush) if is_needed else None
 
 
 def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> tuple[list[Payload], str]:

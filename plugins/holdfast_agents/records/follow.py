@@ -23,8 +23,9 @@ from attrs import evolve
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
+from holdfast.text import untrusted
 from holdfast.text.plain import clean
-from holdfast_agents import turns
+from holdfast_agents import events, turns
 from holdfast_agents.records import memo as memos
 from holdfast_app.message_formats.leaves import NO_OUTPUT
 from holdfast_app.message_formats.reading import SUMMARY, Reading, Transcript
@@ -304,3 +305,75 @@ def _add_chunk(session: Session, chunk: Sequence[Message]) -> None:
         half = len(chunk) // 2
         _add_chunk(session, chunk[:half])
         _add_chunk(session, chunk[half:])
+
+
+# the sub-agent that a compaction is of
+
+
+def running(event: Event) -> list[Event]:
+    """``event`` once for each sub-agent whose call has no result in any transcript yet, the last to write first.
+
+    Empty for an event that names its agent, and for a client without such files.
+    """
+    path = next(iter(event.transcripts), "")
+    folder = os.path.join(path.rpartition(".")[0], "subagents")
+    if event.agent or event.client != "claude-code" or not path:
+        return []
+    try:
+        files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".meta.json")]
+    except (OSError, ValueError):  # usually the folder is missing
+        return []
+    calls = {file.removesuffix(".meta.json"): _call(file) for file in files}
+    transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]
+    answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
+    found = [stem for stem, call in calls.items() if call and call not in answered]
+    return [_of(event, stem) for stem in sorted(found, key=lambda stem: _changed(f"{stem}.jsonl"), reverse=True)]
+
+
+def owner(event: Event) -> Event:
+    """``event`` as a sub-agent's when one is running and wrote after its parent, which waits for it. Otherwise
+    ``event``."""
+    for one in running(event):
+        own, parent = one.transcripts
+        return one if _changed(own) >= _changed(parent) else event
+    return event
+
+
+def _of(event: Event, stem: str) -> Event:
+    agent = os.path.basename(stem).removeprefix("agent-")
+    return event._replace(
+        agent=agent,
+        session=events.session_of(event.client, event.native, agent),
+        transcripts=(f"{stem}.jsonl", event.transcripts[0]),
+    )
+
+
+def _call(path: str) -> str:
+    """Id of the call that started the sub-agent, or an empty string."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            told = untrusted.from_json(file.read())
+    except (OSError, ValueError):
+        return ""
+    call = told.get("toolUseId") if isinstance(told, dict) else None
+    return call if isinstance(call, str) else ""
+
+
+def _answered(path: str, calls: set[str]) -> set[str]:
+    """Those of ``calls`` that have a result in a transcript."""
+    found: set[str] = set()
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if '"tool_result"' in line:
+                    found |= {call for call in calls if f'"{call}"' in line}
+    except OSError:
+        return found
+    return found
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

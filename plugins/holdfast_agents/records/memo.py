@@ -5,9 +5,12 @@ Losing it loses nothing. The transcript is then read from its beginning, and jou
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from attrs import asdict, field, fields, frozen
@@ -15,6 +18,8 @@ from attrs import asdict, field, fields, frozen
 from holdfast.fs import durable, private
 from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
+from holdfast.text import untrusted
+from holdfast_agents.clientfiles import claude_folder, codex_folder, pi_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,3 +91,85 @@ def _read(path: str) -> Memo | None:
         return None
     whole = bool(told) and isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
     return memo if whole and all(isinstance(getattr(memo, n), str) for n in ("session", "transcript")) else None
+
+
+# the client's own recordings
+
+
+#: Limits for recordings that may belong to another project, in newest files and in rows at each file's start.
+_NEWEST, _FIRST = 50, 10
+#: Client -> its own folder, and the recordings below its folder ``sessions``, one per session with its working folder.
+_SESSIONS = {"codex": (codex_folder, ("*", "*", "*", "rollout-*.jsonl")), "pi": (pi_folder, ("*", "*.jsonl"))}
+
+
+def last(client: str, root: str) -> datetime | None:
+    """When the last change was made, in UTC. None when no recording can be attributed to the project."""
+    times = [_changed(path) for path in _recordings(client, root)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def is_of(client: str, path: str, root: str) -> bool:
+    """Whether ``path`` is a recording in the client's own folder of a session in ``root`` or below.
+
+    A stored path is read only when this holds, because it could name another project's conversation or any file.
+    """
+    real = os.path.realpath(path)
+    if client == "claude-code":
+        projects = os.path.join(os.path.realpath(claude_folder()), "projects", "")
+        if not real.startswith(projects):
+            return False
+        if _folders(real):
+            return _is_in(real, root)
+        return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
+    if client in _SESSIONS:
+        sessions = os.path.join(os.path.realpath(_SESSIONS[client][0]()), "sessions", "")
+        return real.startswith(sessions) and _is_in(real, root)
+    return False  # opencode's events contain their messages
+
+
+def _claude_name(root: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
+
+
+def _recordings(client: str, root: str) -> list[str]:
+    if client == "claude-code":
+        projects = os.path.join(glob.escape(claude_folder()), "projects")
+        name = _claude_name(root)
+        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder, or a similarly named project
+        inside = [path for path in sorted(below, key=_changed)[-_NEWEST:] if _is_in(path, root)]
+        return glob.glob(os.path.join(projects, name, "*.jsonl")) + inside
+    if client in _SESSIONS:
+        own, names = _SESSIONS[client]
+        newest = sorted(glob.glob(os.path.join(glob.escape(own()), "sessions", *names)), key=_changed)[-_NEWEST:]
+        return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
+    return []  # opencode keeps them all in one database
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_in(path: str, root: str) -> bool:
+    """Whether any of the session's first rows names a folder at or below ``root``."""
+    return any(_is_inside(cwd, root) for cwd in _folders(path))
+
+
+def _folders(path: str) -> list[str]:
+    """The working folders named in the session's first rows."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [file.readline(1_000_000) for _ in range(_FIRST)]
+        rows = [untrusted.from_json(line) for line in lines if line]
+    except (OSError, ValueError):
+        return []
+    places = [place for row in rows if isinstance(row, dict) for place in (row, row.get("payload"))]
+    named = [place.get("cwd") for place in places if isinstance(place, dict)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _is_inside(cwd: str, root: str) -> bool:
+    real, inside = os.path.realpath(cwd), os.path.realpath(root)
+    return real == inside or real.startswith(inside + os.sep)

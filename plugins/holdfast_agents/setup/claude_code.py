@@ -19,7 +19,7 @@ from typing import Any
 from attrs import evolve
 
 from holdfast_agents.clientfiles import claude_folder, read_or_empty, table
-from holdfast_agents.setup import program, wording
+from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks
 from holdfast_agents.setup.parts import Part, Values, Whole
 from holdfast_agents.setup.placing import Place
@@ -81,14 +81,15 @@ def _needed(where: Where) -> Needed:
             "the time limit before a compaction",
         ),
         "commands/memory-update.md": (_command(), "/memory-update"),
-        "skills/holdfast/SKILL.md": (Whole(body=wording.skill()), "the skill"),
-        "rules/holdfast.md": (Whole(body=wording.instructions()), "the protocol"),
+        "skills/holdfast/SKILL.md": (Whole(body=program.skill()), "the skill"),
+        "rules/holdfast.md": (Whole(body=program.instructions()), "the protocol"),
         f"{_GATE}/{MANIFEST}": (_manifest("holdfast-gate"), "a plugin that answers before later ones"),
         f"{_GATE}/hooks/hooks.json": (Values(members=_MODULES), "its module's name"),
         f"{_GATE}/{_MODULE}": (module(where.program), "its module"),
     }
     places = [where.place(part, what, base, *inside, *name.split("/")) for name, (part, what) in parts.items()]
-    by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {_started(where.program)}`."]
+    server = shlex.join([*where.program, "mcp"])
+    by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {server}`."]
     if inside:
         by_hand = [_TRUST, *([_SERVER_QUESTION] if where.server else []), _START_HERE]
         if where.server:
@@ -98,12 +99,12 @@ def _needed(where: Where) -> Needed:
 
 def guard(without: str) -> Whole:
     """The guard script. ``without`` is an imperative clause: how to work without holdfast."""
-    return Whole(body=program.filled(wording.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without)))
+    return Whole(body=program.filled(program.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without)))
 
 
 def module(words: tuple[str, ...], script: str = f"../../{SCRIPT}") -> Whole:
     """The module, which starts the program ``words``. ``script`` is the guard's path from the plugin's folder."""
-    text = program.filled(wording.data("claude-module.js"))
+    text = program.filled(program.data("claude-module.js"))
     return Whole(body=text.replace('["holdfast-memory"]', json.dumps(list(words))).replace("SCRIPT", script))
 
 
@@ -119,14 +120,14 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
     parts: dict[str, Part] = {
         MANIFEST: _manifest(PLUGIN),
         ".claude-plugin/marketplace.json": Values(members=market),
-        "README.md": Whole(body=wording.data("plugin-readme.md")),
+        "README.md": Whole(body=program.data("plugin-readme.md")),
         "hooks/hooks.json": evolve(
             hooks(NAME, words, EVENTS, guard=f'"${{CLAUDE_PLUGIN_ROOT}}"/{SCRIPT}'), members=_MODULES
         ),
         SCRIPT: guard("run `claude plugin uninstall holdfast`"),
         _MODULE: module(words, SCRIPT),
         "commands/memory-update.md": _command(),
-        "skills/holdfast/SKILL.md": Whole(body=wording.skill()),
+        "skills/holdfast/SKILL.md": Whole(body=program.skill()),
     }
     if server:
         parts[".mcp.json"] = _server(words)
@@ -164,11 +165,7 @@ def _manifest(name: str) -> Values:
 
 
 def _command() -> Whole:
-    return Whole(body=wording.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS))
-
-
-def _started(words: tuple[str, ...]) -> str:
-    return shlex.join([*words, "mcp"])
+    return Whole(body=program.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS))
 
 
 def _server(words: tuple[str, ...]) -> Values:

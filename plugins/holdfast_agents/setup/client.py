@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -73,8 +74,9 @@ class Client:
 
     def is_there(self, where: Where) -> bool:
         """Whether holdfast is installed there, even if only in part."""
-        places = self.needed(where).places[:2]
-        return any(one.part.is_in(read_or_empty(one.path).decode("utf-8", "replace")) for one in places)
+        ours = re.compile(rf"{program.MARK}|{program.PROTOCOL}|holdfast\S{{0,10}}\s+hook\s+{self.name}\b")
+        texts = (read_or_empty(one.path).decode("utf-8", "replace") for one in self.needed(where).places[:2])
+        return any(map(ours.search, texts))
 
 
 def not_found(who: str, what: str, client: str) -> Problem:

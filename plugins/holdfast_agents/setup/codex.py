@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from holdfast.text import untrusted
 from holdfast_agents.clientfiles import at, codex_folder, read_or_empty, table
-from holdfast_agents.setup import program, wording
+from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks, worktrees
-from holdfast_agents.setup.parts import MARK, Section, Whole, ours
+from holdfast_agents.setup.parts import Section, Whole, ours
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 NAME = "codex"
@@ -62,21 +62,22 @@ _TRUST = (
     "Until then, and after each change of the hooks, Codex silently skips them."
 )
 _SECTION = ("<!-- holdfast: begin -->", "<!-- holdfast: end -->")
-_TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again.", "# holdfast: end")
+_TABLE = (f"# holdfast: begin. {program.MARK}; `holdfast uninstall` takes it out again.", "# holdfast: end")
 
 
 def _needed(where: Where) -> Needed:
     base = where.root if where.in_project else codex_folder()
     inside = (".codex",) if where.in_project else ()
     skills = (base if where.in_project else os.path.expanduser("~"), ".agents", "skills")
-    update = wording.memory_update("the words after this name", name="memory-update")
+    update = program.memory_update("the words after this name", name="memory-update")
     words = where.program
+    begin, end = _SECTION
     gate = {"command": guarded(words), "timeout": 60, "commandWindows": program.command(_GUARDED_WINDOWS, words)}
     groups = hooks(NAME, words, {"PreCompact": gate, **EVENTS})
     places = [
         where.place(groups, f"{len(groups.groups)} hooks", base, *inside, "hooks.json"),
-        where.place(_instructions(), "the protocol", base, "AGENTS.md"),
-        where.place(Whole(body=wording.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
+        where.place(Section(begin=begin, end=end, body=program.protocol()), "the protocol", base, "AGENTS.md"),
+        where.place(Whole(body=program.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
         where.place(Whole(body=update), "$memory-update", *skills, "memory-update", "SKILL.md"),
     ]
     if where.server:
@@ -97,11 +98,6 @@ def _server(words: tuple[str, ...]) -> Section:
     body = f"[mcp_servers.holdfast]\ncommand = {command}\nargs = {args}"
     begin, end = _TABLE
     return Section(begin=begin, end=end, body=body, table=("mcp_servers", "holdfast"))
-
-
-def _instructions() -> Section:
-    begin, end = _SECTION
-    return Section(begin=begin, end=end, body=wording.protocol())
 
 
 def _problems(where: Where) -> Iterator[Problem]:

@@ -7,11 +7,11 @@ import os
 import shlex
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from attrs import evolve
 
-from holdfast_agents.setup import model as model_choice
 from holdfast_agents.setup import placing
 from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
@@ -22,10 +22,13 @@ from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
     from holdfast_agents.setup.client import Needed, Where
     from holdfast_agents.setup.placing import Done
+    from holdfast_app.config import Config
+    from holdfast_cli.command import Call
 
 #: The client and the scope.
 WHERE = (
@@ -71,7 +74,7 @@ WHERE = (
 def install(call: Call) -> Answer:
     """Put the hooks into a client's settings, and set the project up. Without a name, into those that the user picks
     from the ones on this machine."""
-    model_choice.read(call.args)
+    _read(call.args)
     if call.args.client is not None and not call.args.all:
         return _install(call)
     answers = []
@@ -116,7 +119,7 @@ def _install(call: Call) -> Answer:
     args = call.args
     if args.model == "":
         args.model = args.client
-    where = evolve(where_of(call), server=_can_serve())
+    where = evolve(where_in(call.root, args.scope), server=find_spec("mcp") is not None)
     as_plugin = args.plugin_dir is not None
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
@@ -124,13 +127,13 @@ def _install(call: Call) -> Answer:
     if args.print:
         return _printed(wanted, args.model)
     done = placing.put_in(wanted.places)
-    login = "" if as_plugin else model_choice.chosen(call, call.root)
-    model = model_choice.switch_on(call.root, login) if login else None
+    login = "" if as_plugin else chosen(call, call.root)
+    model = switch_on(call.root, login) if login else None
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
     by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
     if not as_plugin:
-        by_hand = [*_missing_program(where), *by_hand, *_next_steps(where)]
-        by_hand += [model_choice.step(args.client)] if not login and model_choice.lacks(call, call.root) else []
+        by_hand = [*_missing_program(where), *by_hand, *(() if where.in_project else (_OWN_MEMORY,)), _CHECK]
+        by_hand += [step(args.client)] if not login and lacks(call, call.root) else []
 
     name = CLIENTS[args.client].shown
 
@@ -142,7 +145,7 @@ def _install(call: Call) -> Answer:
         say_files(out, done, [(file, "made", "") for file in made])
         if model:
             setting = f"`{model['key']} = true` in {model['file']}"
-            sentence = f"{model_choice.LOGINS[login].shown} is the model in all your projects: {setting}."
+            sentence = f"{LOGINS[login].shown} is the model in all your projects: {setting}."
             out.note("ok", f"{sentence} It uses your login and its quota.")
         for message, step in notices:
             out.note("warn", f"{message} {step}")
@@ -165,7 +168,7 @@ def _install(call: Call) -> Answer:
 )
 def uninstall(call: Call) -> Answer:
     """Take holdfast's hooks out of the client's settings."""
-    where = where_of(call)
+    where = where_in(call.root, call.args.scope)
     done = placing.take_out(CLIENTS[call.args.client].needed(where).places)
 
     def show(out: Term) -> None:
@@ -180,11 +183,6 @@ def uninstall(call: Call) -> Answer:
             out.say("\n  The memory is still there. From now on this client drops context without a flush.")
 
     return Answer({**named(call, where), "files": as_tables(done), "by_hand": []}, show)
-
-
-def where_of(call: Call) -> Where:
-    """The place named by the arguments. Raises: ConfigError."""
-    return where_in(call.root, call.args.scope)
 
 
 def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -206,13 +204,6 @@ def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
 def named(call: Call, where: Where) -> dict[str, str]:
     """The client, scope and root as JSON data."""
     return {"client": call.args.client, "scope": where.scope, "root": where.root}
-
-
-def _can_serve() -> bool:
-    """Whether `holdfast mcp` can start. Clients report a server that cannot start as an error each time."""
-    from importlib.util import find_spec
-
-    return find_spec("mcp") is not None
 
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -247,12 +238,9 @@ def _left_alone(done: Sequence[Done]) -> list[str]:
     ]
 
 
-def _next_steps(where: Where) -> list[str]:
-    own_memory = "Each project where you start it gets its own memory. `holdfast init` there creates its settings."
-    check = "After the first turn, run `holdfast doctor` to see whether the hooks run."
-    return [check] if where.in_project else [own_memory, check]
-
-
+_OWN_MEMORY = "Each project where you start it gets its own memory. `holdfast init` there creates its settings."
+_CHECK = "After the first turn, run `holdfast doctor` to see whether the hooks run."
+#: A client reports a server that cannot start as an error each time.
 _NO_SERVER = (
     "The MCP server was left out because it cannot start here. Its tools are optional. To get them, run "
     f"`{extra('mcp')}`, then install again."
@@ -264,7 +252,7 @@ def _printed(wanted: Needed, model: str | None) -> Answer:
     if model is not None:
         from holdfast.config import settings
 
-        text = f"[plugins.{model_choice.LOGINS[model].plugin}]\nenabled = true\n"
+        text = f"[plugins.{LOGINS[model].plugin}]\nenabled = true\n"
         files.append((settings.user_file_shown(), "your own settings", text))
 
     def show(out: Term) -> None:
@@ -301,3 +289,93 @@ def _plugin(call: Call, where: Where) -> Needed:
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
     )
     return Needed(client=NAME, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)
+
+
+# the model
+
+
+class _Login(NamedTuple):
+    """A program with a login of its own, the plugin that runs it, and its name for people."""
+
+    program: str
+    plugin: str
+    shown: str
+
+
+LOGINS: Final = {
+    "claude-code": _Login("claude", "claude_cli", "Claude Code"),
+    "codex": _Login("codex", "codex_cli", "Codex"),
+    "opencode": _Login("opencode", "opencode_cli", "opencode"),
+    "gemini": _Login("gemini", "gemini_cli", "Gemini CLI"),
+}
+_QUESTION: Final = """\
+{shown} can write down the results of your sessions: facts, decisions and failed approaches. It uses its own login.
+  sent: your turns and the agent's, redacted, to the provider that has them already
+  calls: about one for each session and each 60,000 characters, at most {most} a day, and one or two for a dream
+Use it in all your projects? [Y/n{others}] """
+
+
+def _read(args: Namespace) -> None:
+    """Put the client's and the login's name in place: ``--model`` alone means the client's own, and it may come
+    before the client's name. Raises: UsageError."""
+    if args.client is None and args.model in CLIENTS:
+        args.client, args.model = args.model, ""
+    if args.client is not None and args.model == "":
+        args.model = args.client
+    if args.model and args.model not in LOGINS:
+        raise UsageError(
+            f"--model takes {', '.join(LOGINS)}, not {args.model!a}.",
+            next_step='For a model with a key, see docs/facts.md, "Extraction by a model".',
+        )
+
+
+def chosen(call: Call, root: str) -> str:
+    """The login to switch on, by ``--model``, or as the user answers on a terminal; otherwise empty."""
+    if call.args.model is not None:
+        return str(call.args.model)
+    login = LOGINS.get(call.args.client)
+    is_here = login is not None and shutil.which(login.program) is not None
+    return _asked(call.args.client, root) if is_here and can_ask() and not call.json and lacks(call, root) else ""
+
+
+def lacks(call: Call, root: str) -> bool:
+    """Whether no login is switched on, and the user did not decline one."""
+    from holdfast.config import resolved
+
+    config = resolved.load(root, lenient=True)
+    return not call.args.no_model and not any(config.plugin(one.plugin).enabled for one in LOGINS.values())
+
+
+def step(client: str) -> str:
+    """The manual step that switches a model on."""
+    name = client if client in LOGINS else "claude-code"
+    return (
+        "No model reads your conversations, so memory keeps only statements. "
+        f"`holdfast install {client} --model{'' if name == client else f' {name}'}` uses {LOGINS[name].shown}'s own "
+        "login for it."
+    )
+
+
+def switch_on(root: str, name: str) -> dict[str, str]:
+    """Enable a login in the user's own settings. Raises: like ``holdfast config --user``."""
+    from holdfast_app.settings import project
+
+    key = f"plugins.{LOGINS[name].plugin}.enabled"
+    return {"key": key, "file": home_short(project.change(root, key, True, user=True))}
+
+
+def _asked(client: str, root: str) -> str:
+    from holdfast.config import resolved
+
+    others = [name for name, one in LOGINS.items() if name != client and shutil.which(one.program)]
+    most = cast("Config", resolved.load(root, lenient=True)).extract.calls_a_day
+    more = f", or type another: {', '.join(others)}" if others else ""
+    question = _QUESTION.format(shown=LOGINS[client].shown, most=most, others=more)
+    answers = {"": client, "y": client, "yes": client, "n": "", "no": "", **{name: name for name in others}}
+    while True:
+        sys.stderr.write(question)
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        answer = line.strip().casefold()
+        if not line or answer in answers:
+            return answers[answer] if line else ""

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from holdfast_agents.clientfiles import at, folder, read_or_empty, table
-from holdfast_agents.setup import program, wording
+from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Needed, Problem, Where, not_found, worktrees
 from holdfast_agents.setup.parts import Values, Whole
 
@@ -22,8 +22,6 @@ from holdfast_agents.setup.parts import Values, Whole
 NAMES: Final = {"opencode": "opencode", "kilo": "Kilo"}
 #: Path to the setting that disables compaction.
 SWITCH: Final = ("agent", "compaction", "disable")
-#: In every settings file that holdfast has changed. Other entries, such as an MCP server, may be the user's own.
-PROTOCOL: Final = "holdfast-protocol.md"
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER = ("mcp", "holdfast")
 _WISHED = (
@@ -42,16 +40,19 @@ def _needed(name: str, where: Where) -> Needed:
     settings = Values(
         members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
         server=_SERVER,
-        listed={("instructions",): f".{name}/{PROTOCOL}" if where.in_project else os.path.join(base, PROTOCOL)},
-        schema="https://opencode.ai/config.json" if name == "opencode" else "",
+        listed={
+            ("instructions",): f".{name}/{program.PROTOCOL}"
+            if where.in_project
+            else os.path.join(base, program.PROTOCOL)
+        },
     )
-    update, body = Whole(body=wording.memory_update()), plugin(where.program, name, lifts=not wished)
+    update, body = Whole(body=program.memory_update()), plugin(where.program, name, lifts=not wished)
     places = (
         where.place(settings, "compaction off without the plugin", base, os.path.basename(file)),
         where.place(Whole(body=body), "the plugin", base, *inside, "plugins", "holdfast.js"),
         where.place(update, "/memory-update", base, *inside, "commands", "memory-update.md"),
-        where.place(Whole(body=wording.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
-        where.place(Whole(body=wording.instructions()), "the protocol", base, *inside, PROTOCOL),
+        where.place(Whole(body=program.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
+        where.place(Whole(body=program.instructions()), "the protocol", base, *inside, program.PROTOCOL),
     )
     restart = f"Restart {NAMES[name]} where it is running, because it loads plugins at its start."
     steps = (_WISHED if wished else "", restart, worktrees(name) if where.in_project else "")
@@ -65,7 +66,7 @@ def _folder(name: str) -> str:
 def plugin(words: tuple[str, ...], client: str = "opencode", *, lifts: bool = True) -> str:
     """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
     disable."""
-    text = program.filled(wording.data("process.js") + wording.data("pi.js" if client == "pi" else "holdfast.js"))
+    text = program.filled(program.data("process.js") + program.data("pi.js" if client == "pi" else "holdfast.js"))
     text = text.replace('["holdfast-memory"]', json.dumps(list(words))).replace('"opencode"', f'"{client}"', 1)
     return text if lifts else text.replace(_LIFTS, _LEAVES)
 
@@ -77,7 +78,7 @@ def _off_by_wish(settings: str, script: str) -> bool:
         return False
     if os.path.exists(script):
         return _LEAVES.encode() in read_or_empty(script)
-    return PROTOCOL.encode() not in read_or_empty(settings)
+    return program.PROTOCOL.encode() not in read_or_empty(settings)
 
 
 def _problems(name: str, where: Where) -> Iterator[Problem]:

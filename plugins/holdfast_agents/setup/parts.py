@@ -18,10 +18,9 @@ from holdfast.errors import ConfigError
 from holdfast.text import untrusted
 from holdfast_agents.clientfiles import at, hooks_of, is_ours
 from holdfast_agents.setup import jsontext
+from holdfast_agents.setup.program import MARK
 from holdfast_memory import DISTRIBUTION
 
-#: Marks files that holdfast owns. A file without it is left alone.
-MARK = "Made by `holdfast install`"
 #: A client's settings file without any settings.
 _BARE = "{}\n"
 _SCHEMA = "$schema"
@@ -42,10 +41,6 @@ class Part(ABC):
     def show(self) -> str:
         """The part as a user would add it manually."""
 
-    @abstractmethod
-    def is_in(self, text: str) -> bool:
-        """Whether the text has the part, even if an edited or an older one."""
-
     def foreign(self, text: str) -> bool:
         """Whether the file is not holdfast's, so that it is left alone."""
         return False
@@ -63,12 +58,9 @@ class Values(Part):
     listed: Mapping[tuple[str, ...], str] = {}
     #: The member with the MCP server, which may be the user's own.
     server: tuple[str, ...] = ()
-    #: Written only into a new file.
-    schema: str = ""
 
     def put(self, text: str, name: str) -> str:
-        if not text.strip():
-            text = jsontext.put(_BARE, (_SCHEMA,), self.schema, name) if self.schema else _BARE
+        text = text if text.strip() else _BARE
         settings = jsontext.read(text, name)
         for path, value in self.members.items():
             if at(settings, path) != value and self._may_change(settings, path):
@@ -97,9 +89,6 @@ class Values(Part):
         except ValueError:
             return ()
         return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
-
-    def is_in(self, text: str) -> bool:
-        return any(element in text for element in self.listed.values())
 
     def _may_change(self, settings: object, path: tuple[str, ...]) -> bool:
         value = at(settings, path)
@@ -143,12 +132,6 @@ class Hooks(Values):
 
     def show(self) -> str:
         return self.put("", "")
-
-    def is_in(self, text: str) -> bool:
-        try:
-            return bool(self._groups_with_ours(text, ""))
-        except ConfigError:
-            return "holdfast" in text  # settings that cannot be read
 
     def _groups_with_ours(self, text: str, name: str) -> dict[str, list[object]]:
         """Events with groups that contain a holdfast hook, and these groups."""
@@ -251,9 +234,6 @@ class Section(Part):
     def show(self) -> str:
         return f"{self.begin}\n{self.body.strip()}\n{self.end}\n"
 
-    def is_in(self, text: str) -> bool:
-        return self.begin in text
-
     def _place(self, text: str, name: str) -> tuple[int, int] | None:
         """Start and end of the section, with its line end. Raises: ConfigError for an incomplete section."""
         starts, ends = (
@@ -286,9 +266,6 @@ class Whole(Part):
 
     def show(self) -> str:
         return self.body
-
-    def is_in(self, text: str) -> bool:
-        return MARK in text
 
     def foreign(self, text: str) -> bool:
         return bool(text.strip()) and MARK not in text

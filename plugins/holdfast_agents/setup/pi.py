@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast_agents.clientfiles import pi_folder, read_or_empty
-from holdfast_agents.setup import program, wording
+from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Needed, Problem, Where, not_found, worktrees
 from holdfast_agents.setup.opencode import plugin
 from holdfast_agents.setup.parts import Whole
@@ -25,8 +25,8 @@ def _needed(where: Where) -> Needed:
     inside = (".pi",) if where.in_project else ()
     files = {
         ("extensions", "holdfast.js"): (plugin(where.program, NAME), "the extension"),
-        ("prompts", "memory-update.md"): (wording.memory_update(), "/memory-update"),
-        ("skills", "holdfast", "SKILL.md"): (wording.skill(), "the skill"),
+        ("prompts", "memory-update.md"): (program.memory_update(), "/memory-update"),
+        ("skills", "holdfast", "SKILL.md"): (program.skill(), "the skill"),
     }
     places = [where.place(Whole(body=body), what, base, *inside, *name) for name, (body, what) in files.items()]
     by_hand = (_TRUST, worktrees(NAME)) if where.in_project else ()

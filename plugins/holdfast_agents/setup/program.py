@@ -1,4 +1,5 @@
-"""The command in a client's settings that starts holdfast, on every system and for any path."""
+"""The command in a client's settings that starts holdfast, on every system and for any path, and the texts that
+instruct agents, in each client's form."""
 
 from __future__ import annotations
 
@@ -7,10 +8,15 @@ import re
 import shlex
 import shutil
 import sys
+from importlib.resources import files
 
 from holdfast.plugin import nested
 from holdfast_memory import DISTRIBUTION, REPAIR
 
+#: Marks files that holdfast owns. A file without it is left alone.
+MARK = "Made by `holdfast install`"
+#: In every settings file of opencode that holdfast has changed. An MCP server, say, may be the user's own.
+PROTOCOL = "holdfast-protocol.md"
 #: The command in settings shared through git, and where it is on PATH. Another project has a program ``holdfast``.
 PLAIN = (DISTRIBUTION,)
 #: The command that installs holdfast, for messages about a missing program.
@@ -18,6 +24,8 @@ INSTALL = f"pip install {DISTRIBUTION}"
 THIS = nested.THIS
 #: The commands that start this installation. Any other is another installation's, or was edited.
 KNOWN = (PLAIN, THIS)
+_COMMENT = f"<!-- {MARK}; `holdfast uninstall` takes it out again. -->"
+_DESCRIPTION = "Save what this session has learned to holdfast's memory now"
 _TEXTS = {"PROGRAM": DISTRIBUTION, "REPAIR": REPAIR, "INSTALL": INSTALL}
 
 
@@ -56,3 +64,30 @@ def command(template: str, program: tuple[str, ...], platform: str = sys.platfor
 def filled(text: str) -> str:
     """A guard's source with the commands in its messages."""
     return re.sub(r"@(\w+)@", lambda found: _TEXTS[found[1]], text)
+
+
+def data(name: str) -> str:
+    """A file of this package's ``data`` folder."""
+    return files("holdfast_agents").joinpath("data", name).read_text(encoding="utf-8")
+
+
+def protocol() -> str:
+    """LOAD at the start and UPDATE at the end, in a few lines for an agent's instructions."""
+    return data("protocol.md")
+
+
+def instructions() -> str:
+    """The protocol as a complete file."""
+    return f"{_COMMENT}\n\n{protocol()}"
+
+
+def skill() -> str:
+    """The skill, in a form that all three clients read."""
+    return data("skill.md")
+
+
+def memory_update(wish: str = "$ARGUMENTS", **front_matter: str) -> str:
+    """The command with a client's front matter. ``wish`` is the placeholder for the user's words."""
+    head = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in front_matter.items())
+    body = data("memory-update.md").replace("WISH", wish)
+    return f"---\ndescription: {_DESCRIPTION}\n{head}---\n{_COMMENT}\n\n{body}"

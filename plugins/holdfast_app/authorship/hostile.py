@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from holdfast.models import Payload, Turn
+    from holdfast.models import Message, Payload, Turn
 
 #: Prefix for a line that instructs an agent, with the tool or document that it came from.
 MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruction] "
@@ -44,11 +44,12 @@ _KEYS: Final = (
 )
 
 
-class _Form(NamedTuple):
-    """A form of instruction. Every match contains one or more ``hints``, which are much faster to search for."""
+class _Form:
+    """A form of instruction. Every match contains one or more of ``hints``, which are much faster to search for."""
 
-    hints: tuple[str, ...]
-    pattern: Lazy
+    def __init__(self, hints: str, pattern: str) -> None:
+        self.hints = hints.split(",")
+        self.pattern = Lazy(pattern, re.DOTALL)
 
     def may_be_in(self, plain: str) -> bool:
         return any(hint in plain for hint in self.hints)
@@ -57,93 +58,90 @@ class _Form(NamedTuple):
 _FORMS: Final = (
     # put the instructions aside
     _Form(
-        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "oubli", "olvid"),
-        Lazy(
-            r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
-            r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
-            r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
-            r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
-            r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
-            r"|\bignore(?:all)?(?:the|your)?(?:previous|prior|above|earlier)(?:instructions|prompts|rules)"
-            r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b"
-            r"|\b(?:ignor(?:a|e|ad|en|ez|are)|oublie[zs]?|olvid(?:a|e|ad|en))\b.{0,40}"
-            r"\b(?:instrucciones|instrucoes|instructions|istruzioni|consignes)\b",
-            re.DOTALL,
-        ),
+        "ignor,disregard,forget,override,bypass,vergiss,oubli,olvid",
+        r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
+        r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
+        r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
+        r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
+        r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
+        r"|\bignore(?:all)?(?:the|your)?(?:previous|prior|above|earlier)(?:instructions|prompts|rules)"
+        r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b"
+        r"|\b(?:ignor(?:a|e|ad|en|ez|are)|oublie[zs]?|olvid(?:a|e|ad|en))\b.{0,40}"
+        r"\b(?:instrucciones|instrucoes|instructions|istruzioni|consignes)\b",
     ),
     # let a key in
     _Form(
-        ("authorized_keys",),
-        Lazy(
-            r"\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b"
-            r"(?! your (?:own )?(?:public |ssh )*key).{0,160}authorized_keys"
-            r"|authorized_keys.{0,40}\b(?:append|write|add)\b",
-            re.DOTALL,
-        ),
+        "authorized_keys",
+        r"\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b"
+        r"(?! your (?:own )?(?:public |ssh )*key).{0,160}authorized_keys"
+        r"|authorized_keys.{0,40}\b(?:append|write|add)\b",
     ),
     # hand a secret out
     _Form(
-        ("key", "token", "secret", "passw", "credential", ".env", ".ssh", "id_rsa", "id_ed25519", ".aws", "environ"),
-        Lazy(
-            rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
-            rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
-            rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
-            r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)",
-            re.DOTALL,
-        ),
+        "key,token,secret,passw,credential,.env,.ssh,id_rsa,id_ed25519,.aws,environ",
+        rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
+        rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
+        rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
+        r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)",
     ),
     # run a script from the internet, always or as a duty
     _Form(
-        ("curl", "wget", "iwr"),
-        Lazy(
-            r"\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
-            r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
-            re.DOTALL,
-        ),
+        "curl,wget,iwr",
+        r"\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
+        r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
     ),
     # keep it from the user
     _Form(
-        ("tell", "inform", "mention", "notify", "alert"),
-        Lazy(
-            r"\b(?:do not|don['’]?t|never|without)\s+"
-            r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
-            re.DOTALL,
-        ),
+        "tell,inform,mention,notify,alert",
+        r"\b(?:do not|don['’]?t|never|without)\s+"
+        r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
     ),
     # take on another identity
     _Form(
-        ("you are now", "act as", "pretend", "roleplay"),
-        Lazy(
-            r"\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
-            r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b",
-            re.DOTALL,
-        ),
+        "you are now,act as,pretend,roleplay",
+        r"\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
+        r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b",
     ),
     # address the model
     _Form(
-        (
-            "inst",
-            "prompt",
-            "directive",
-            "important",
-            "attention",
-            "note",
-            "message",
-            "system",
-            "agent",
-            "assist",
-            "model",
-        ),
-        Lazy(
-            r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
-            r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
-            r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
-            r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
-            r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
-            r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
-            re.DOTALL,
-        ),
+        "inst,prompt,directive,important,attention,note,message,system,agent,assist,model",
+        r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
+        r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
+        r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
+        r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
+        r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
+        r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
     ),
+)
+#: Names of tools whose results strangers write: pages, searches, servers.
+_OUTSIDE: Final = Lazy(r"(?i)web|fetch|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord")
+_SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
+#: See :func:`directs`.
+_DIRECTS: Final = Lazy(
+    r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
+    r"|do not|don['’]?t|please|make sure|ensure|remember|from now on|going forward|henceforth|instead|whenever"
+    r"|(?:every|each) time|before any|no longer|optional|without (?:asking|review|confirm\w*|approval)|allow(?:s"
+    r"|ed)?|permit(?:s|ted)?|forbid\w*|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai"
+    r"|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+|overrid\w+"
+    r"|supersed\w+|disabl\w+|skip\w*|bypass\w*|suppress\w*|turn(?:s|ed)? off|hid(?:e|es|den)|ignor\w+|forget\w*"
+    r"|disregard\w*|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|exfiltrat\w+|e-?mail(?:s|ed)?|(?:post"
+    r"|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?|tokens?|passwords?|api keys?"
+    r"|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]|--[a-z]|\w\.(?:example|sh|io"
+    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy"
+    r"|preference|objective|important|memory|instructions?|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
+    r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
+    r"|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|give|grant|import|include"
+    r"|insert|install|list|load|mark|merge|move|open|output|paste|pay|perform|pick|pin|prefer|print|process"
+    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
+    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|set|share|show"
+    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|use|visit|write)\b"
+)
+#: A number, or a subject or a finite verb, as far as its form shows, among a statement's first five words. A sentence
+#: without counts as an order.
+_STATES: Final = Lazy(
+    r"^\W*(?:\d|(?:an?|the|th(?:is|at|ese|ose|ere|ey)|its?|we|i|s?he|our|my|no|not|some|each|in|on|at|for|as|by|from|to|of|with"
+    r"|when|where|if|while|after|before|since|because)\b)"
+    r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
 )
 #: The first of these forms in scripts whose letters :func:`_plain` changes.
 _OTHER_SCRIPTS: Final = Lazy(
@@ -159,6 +157,10 @@ _TARGETED: Final = 4_000
 _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
 #: Letters without a glyph.
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
+#: A character that prints nothing or looks like a Latin letter.
+_ODD: Final = Lazy(
+    "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u206f\u3164\ufe00-\uffff\U000e0100-\U000e01ef]"
+)
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"&#(x[0-9a-fA-F]{1,6}|[0-9]{1,7});")
 _SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,60}\w(?!\w)")
@@ -203,7 +205,9 @@ def source_of(text: str, turns: Iterable[Turn]) -> str:
     for message in reversed([m for turn in turns for m in turn.messages]):
         said = _squeezed(message.text)
         has_most = len(words & set(said.split())) >= _ALIKE * len(words)
-        if message.role == "tool" and (wanted in said or (has_most and instructs_anywhere(said))):
+        if message.role == "tool" and (
+            wanted in said or (has_most and (instructs_anywhere(said) or _is_sentence(words, _plain(message.text))))
+        ):
             name = _NO_NAME.sub(" ", message.tool).strip()[:60].strip()
             return f"a result of {name}" if name else "a tool result"
         if wanted in said and not found:
@@ -211,9 +215,57 @@ def source_of(text: str, turns: Iterable[Turn]) -> str:
     return found
 
 
-def may_stay(text: str, turns: Iterable[Turn]) -> bool:
-    """Whether ``text`` does not instruct an agent, or is in the user's own words."""
-    return not instructs(text) or by_user(text, turns)
+def _is_foreign(text: str, turns: Iterable[Turn]) -> bool:
+    """Whether ``text`` was a client's, or a sentence with most of its words a tool's, before it was the agent's. A
+    tool's counts where strangers write its results or ``text`` directs."""
+    wanted = _squeezed(text)
+    words = set(wanted.split())
+    keys = sorted(words, key=len)[-2:]
+    for message, plain in _heard(turns):
+        if all(key in plain for key in keys) and (
+            wanted in plain
+            or wanted in " ".join(plain.split())
+            or (message.role != "user" and _is_sentence(words, plain))
+        ):
+            tool = message.tool if message.role == "tool" else ""
+            return message.role != "assistant" and (not tool or bool(_OUTSIDE.search(tool)) or directs(text))
+    return False
+
+
+#: The messages last searched, and their texts in plain letters: a flush asks for many sentences of the same ones.
+_last: tuple[list[Message], list[str]] = ([], [])
+
+
+def _heard(turns: Iterable[Turn]) -> Iterable[tuple[Message, str]]:
+    global _last  # noqa: PLW0603
+    messages = [message for turn in turns for message in turn.messages]
+    if list(map(id, messages)) != list(map(id, _last[0])):
+        _last = messages, [_folded(m.text) for m in messages]
+    return zip(*_last, strict=True)
+
+
+def _folded(text: str) -> str:
+    return text.casefold() if text.isascii() or not _ODD.search(text) else _plain(text)
+
+
+def _is_sentence(words: set[str], plain: str) -> bool:
+    """Whether a sentence of ``plain`` has most of ``words``."""
+    least = _ALIKE * len(words)
+    if sum(word in plain for word in words) < least:
+        return False
+    return any(len(words.intersection(part.rstrip(" .!?").split())) >= least for part in _SENTENCE.split(plain))
+
+
+def may_stay(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
+    return not (is_marked(text) or instructs(text) or _is_foreign(text, turns)) or by_user(text, turns)
+
+
+def directs(text: str) -> bool:
+    """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
+    honest directions do too, so it counts only for a sentence that a tool returned."""
+    sentences = filter(None, _SENTENCE.split(_plain(text[:_TARGETED])))
+    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in sentences)
 
 
 def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
@@ -222,19 +274,24 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
     changes: dict[str, Any] = {}
     for name in ("objective", "next_step"):
         text = getattr(draft, name)
-        if text is not None and name not in draft.derived and not may_stay(text, turns):
+        if text is not None and name not in draft.derived and _orders(text, turns):
             changes[name] = None
     from holdfast.models.payload import OPTIONAL  # a session's start does without
 
     for name in (*LISTS, *OPTIONAL):
         strings = getattr(draft, name) or ()
-        kept = [text for text in strings if may_stay(text, turns)]
+        kept = [text for text in strings if not _orders(text, turns)]
         if len(kept) < len(strings):
             changes[name] = kept or None
     links = {text for text in draft.artifacts or () if "://" in text}
     if links and (only := links - _linked(links, turns)):
         changes["artifacts"] = [text for text in draft.artifacts or () if text not in only] or None
     return draft.evolve(**changes) if changes else draft
+
+
+def _orders(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether ``text`` instructs an agent and is not the user's. A flush marks strangers' sentences itself."""
+    return instructs(text) and not by_user(text, turns)
 
 
 def _linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:

@@ -1,7 +1,7 @@
-"""Find who said a sentence that instructs an agent (the user, or a tool, page or client that the agent read).
+"""Find who said a sentence (the user, or a tool, page or client that the agent read).
 
-Only the user's own words may become curated memory. This machine's journals are the evidence, because the agent may
-only repeat the text that took it over. Journals are read only when such a sentence appears.
+A sentence that instructs an agent becomes curated memory only in the user's own words, and one that a stranger wrote
+only in the agent's. This machine's journals are the evidence. They are read only when a sentence may direct an agent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
 _BYTES: Final = 32_000_000
-REASON: Final = "it instructs an agent and is not in the user's own words"
+REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
 
@@ -35,12 +35,15 @@ class Witness:
 
     def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
         self._services = services
-        self._said = tuple(said)
+        self._said_turns = [Turn(messages=tuple(said))]
         self._turns: list[Turn] | None = None
 
     def is_hostile(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent and is not in the user's own words."""
-        return (hostile.is_marked(text) or hostile.instructs_anywhere(text)) and not self.is_own(text)
+        """Whether ``text`` instructs an agent or is a stranger's sentence, and is not in the user's own words. The
+        journals are read only for one that may direct an agent."""
+        if hostile.is_marked(text) or hostile.instructs_anywhere(text):
+            return not self.is_own(text)
+        return not hostile.may_stay(text, self._all() if hostile.directs(text) else self._said_turns)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -48,9 +51,9 @@ class Witness:
         forms = (bare, bare.partition(": ")[2])
         return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
 
-    def is_read(self, text: str) -> bool:
-        """Whether a tool or the client returned ``text``, and the user did not say it."""
-        return not hostile.by_user(text, self._all()) and hostile.source_of(text, self._all()).startswith("a ")
+    def is_quoted(self, text: str) -> bool:
+        """Whether ``text`` instructs an agent, or is a stranger's sentence that this session read."""
+        return hostile.instructs_anywhere(text) or not hostile.may_stay(text, self._said_turns)
 
     def source_of(self, text: str) -> str:
         """See :func:`holdfast_app.authorship.hostile.source_of`; empty for the user's own words."""
@@ -58,7 +61,7 @@ class Witness:
 
     def _all(self) -> list[Turn]:
         if self._turns is None:
-            self._turns = [*_journalled(self._services), Turn(messages=self._said)]
+            self._turns = [*_journalled(self._services), *self._said_turns]
         return self._turns
 
 
@@ -128,12 +131,12 @@ class Authorship:
 
 
 def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
-    """Content that instructs an agent is marked with its source, where known. Such curated lines become facts of the
-    note, like stated rules that a tool returned and the user did not say."""
+    """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known. Such curated
+    lines and stated rules become facts of the note."""
     from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
-    withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_read(rule)]
+    withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_hostile(rule)]
     if withheld:
         payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
     if payload.curated is not None and not payload.curated.is_none:
@@ -147,8 +150,8 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         text: hostile.MARK.format(name=source) + text
         for text in contract.strings_of(payload)
         if text not in aside
-        and hostile.instructs_anywhere(text)
         and not hostile.is_marked(text)
+        and witness.is_quoted(text)
         and (source := witness.source_of(text))
     }
     if changed:

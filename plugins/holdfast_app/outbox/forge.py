@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 FLUSH_LIMIT_S: Final = 10.0
 
 
+#: The kind of an :class:`Activity` that says what is missing.
+INCOMPLETE: Final = "incomplete"
+
+
 class Post(NamedTuple):
     """A flush's content for one target."""
 
@@ -45,7 +49,8 @@ class Post(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """One event on a forge: ``kind`` is issue, pull, comment, review, release or repository; ``pointer`` is its URL;
+    """One event on a forge: ``kind`` is issue, pull, comment, review, checks, push, tag, release or repository, or
+    :data:`INCOMPLETE` for a sentence about what could not be read, shown first; ``pointer`` is its URL;
     ``text`` is one line; ``at`` is aware. ``waits`` is ``operator`` for an event that asks the operator for something,
     ``blocked`` for an event that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
 

@@ -15,7 +15,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
-from holdfast_app.outbox.forge import Forge
+from holdfast_app.outbox.forge import INCOMPLETE, Forge
 from holdfast_app.report import claims
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
 from holdfast_app.validation import unsupported
@@ -45,8 +45,8 @@ class Morning:
     def markdown(self, *, paths: bool = False) -> str:
         """The text; with ``paths`` each line has its pointer."""
         parts = [f"# Morning report: everything since {self.since:%Y-%m-%d %H:%M}"]
-        parts += [section(name, lines, paths=paths) for name, lines in self.sections.items()]
         parts += [f"_{remark}_" for remark in self.remarks]
+        parts += [section(name, lines, paths=paths) for name, lines in self.sections.items()]
         return "\n\n".join(parts) + "\n"
 
 
@@ -59,9 +59,9 @@ def morning(services: Services) -> Morning:
     remarks: list[str] = []
     forges = services.plugins.implementations_of(Forge)
     for forge in forges.values():
-        found, remark = _of(services, forge, since, now)
+        found, missing = _of(services, forge, since, now)
         happened += found
-        remarks += [remark] if remark else []
+        remarks += missing
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
     findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
@@ -88,17 +88,21 @@ def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line,
     )
 
 
-def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[tuple[Activity, Line]], str]:
-    """A forge's activity with its lines, and an error message when it could not be reached."""
+def _of(
+    services: Services, forge: Forge, since: datetime, now: datetime
+) -> tuple[list[tuple[Activity, Line]], list[str]]:
+    """A forge's activity with its lines, and sentences about what is missing."""
     try:
         activity = forge.activity(since, now)
         masked = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)
     except HoldfastError as error:
-        return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
+        return [], [f"{forge.title} could not be reached, so this report uses files alone: {error}"]
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
-        return [], f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."
-    lines = (Line(text=text, pointer=one.pointer) for text, one in zip(masked, activity, strict=True))
-    return list(zip(activity, lines, strict=True)), ""
+        return [], [f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."]
+    lines = [(one, Line(text=text, pointer=one.pointer)) for text, one in zip(masked, activity, strict=True)]
+    return [pair for pair in lines if pair[0].kind != INCOMPLETE], [
+        one.text for one in activity if one.kind == INCOMPLETE
+    ]
 
 
 def _line(one: Activity, now: datetime) -> str:

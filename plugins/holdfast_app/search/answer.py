@@ -29,6 +29,8 @@ _HOLDING: Final = 5
 _SHARE: Final = 0.5
 #: Shorter lines are parts of other sentences by chance.
 _SENTENCE: Final = 20
+#: Characters of a text that is more than a sentence.
+_LONG: Final = 600
 #: What differs between two places of a line: heading, list mark and label, the source a dream names.
 _FRAME: Final = Lazy(
     r"^- (?:Fact|Decision|Rule|Rejected|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] "
@@ -106,7 +108,9 @@ def asked(question: str) -> Asked:
 
 
 def bare(text: str) -> str:
-    """A sentence without marks and labels."""
+    """A sentence without marks and labels, which a long text has inside of it, if at all."""
+    if len(text) > _LONG:
+        return " ".join(text.split())
     return " ".join(_LABEL.sub("", _FRAME.sub(" ", text)).split())
 
 

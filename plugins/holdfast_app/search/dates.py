@@ -77,11 +77,6 @@ def local(at: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(at, UTC).astimezone(zone)
 
 
-def in_words(at: datetime) -> str:
-    """A moment's day as the index has it."""
-    return f"{at.year} {_MONTHS[at.month - 1]} {at.day} {_DAYS[at.weekday()]}"
-
-
 def moment(text: str, now: datetime) -> datetime:
     """The moment that ``3d`` (three days ago), ``2026-11-02`` or an ISO time names. Raises: ValueError."""
     span = _SPAN.fullmatch(text.strip())

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 #: Maximum characters of the part that matched, and of each line around it.
 _MATCH: Final = 240
 _AROUND: Final = 120
-#: Distance between the starts of two compared excerpts, in characters.
-_STEP: Final = 60
+#: Characters of the excerpt before the first word of the question, and places of its words looked at.
+_LEAD: Final = 60
+_PLACES: Final = 40
 
 
 class Place(NamedTuple):
@@ -189,7 +190,8 @@ def excerpt(text: str, question: str, previous: str = "", following: str = "") -
     line = _flat(text)
     begin, end = _best(line, question)
     match = ("… " if begin else "") + line[begin:end] + (" …" if end < len(line) else "")
-    return Excerpt(match, _end_of(line[:begin] or _flat(previous)), _beginning_of(line[end:] or _flat(following)))
+    before, after = line[:begin] or _flat(previous[-2 * _AROUND :]), line[end:] or _flat(following[: 2 * _AROUND])
+    return Excerpt(match, _end_of(before), _beginning_of(after))
 
 
 def _flat(text: str) -> str:
@@ -199,10 +201,14 @@ def _flat(text: str) -> str:
 def _best(line: str, question: str) -> tuple[int, int]:
     if len(line) <= _MATCH:
         return 0, len(line)
-    asked = words.stems(question)
-    starts = range(0, len(line) - _MATCH + _STEP, _STEP)
-    best = max(starts, key=lambda start: (len(asked & words.stems(line[start : start + _MATCH])), -start))
-    begin = line.rfind(" ", 0, best) + 1 if best else 0
+    places = [(match.start(), match[0].lower()) for match in words.pattern(question).finditer(line)]
+    most, best = 0, 0
+    for number, (start, _) in enumerate(places):
+        held = len({stem for at, stem in places[number : number + _PLACES] if at < start + _MATCH - _LEAD})
+        if held > most:
+            most, best = held, start
+    first = min(max(best - _LEAD, 0), len(line) - _MATCH)
+    begin = line.rfind(" ", 0, first) + 1 if first else 0
     part = line[begin : begin + _MATCH]
     return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
 

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
+from holdfast.text.lazy import Lazy
 from holdfast_app.progress import report
-from holdfast_app.search import dates, masking, records, words
+from holdfast_app.search import masking, records, words
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -42,9 +43,10 @@ CREATE TABLE source (
     UNIQUE (kind, name)
 );
 CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, clean INTEGER
+    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, speaker TEXT,
+    clean INTEGER
 );
-CREATE VIRTUAL TABLE text USING fts5(body, pairs, dated, {words.TOKENS});
+CREATE VIRTUAL TABLE text USING fts5(body, pairs, {words.TOKENS});
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
 """
@@ -52,6 +54,8 @@ _WAIT_S: Final = 60.0
 _ACTIVITY: Final = "Updating the search index"
 #: Entries added in one transaction.
 _STEP: Final = 500
+#: The name before what someone says, where several people talk in one session.
+_SPEAKER: Final = Lazy(r"([^\W\d_]{2,24}): ")
 
 
 class Index(NamedTuple):
@@ -223,16 +227,16 @@ def _add(db: sqlite3.Connection, memory: Holdfast, first: int, texts: list[recor
     if rules:
         masked = memory.services.gate.outgoing_all(masked, surface="journal")
     for number, (text, body) in enumerate(zip(texts, masked, strict=True), first):
-        dated = dates.in_words(dates.local(text.at, memory.config.tz)) if text.at else ""
+        speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         db.execute(
-            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, text.kind, text.place, text.at, text.role, len(body), asks, rules),
+            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, text.kind, text.place, text.at, text.role, len(body), asks, speaker and speaker[1].lower(), rules),
         )
         db.executemany(
-            "INSERT INTO text (rowid, body, pairs, dated) VALUES (?, ?, ?, ?)",
+            "INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)",
             (
-                (number << PASSAGE | part, passage, words.pairs(passage), dated)
+                (number << PASSAGE | part, passage, words.pairs(passage))
                 for part, passage in enumerate(words.passages(body, 1 << PASSAGE))
             ),
         )

@@ -1,6 +1,6 @@
-"""Rank the matches: an entry's best passage, its part of the question, its surroundings and its role.
+"""Rank the matches: an entry's best passage, its share of the question, its surroundings and its length.
 
-The weights are in weights.json, fitted by benchmarks/recall/fit.py.
+The weights are in weights.json. Those of turns are fitted by benchmarks/recall/fit.py.
 """
 
 from __future__ import annotations
@@ -9,23 +9,41 @@ import json
 import math
 import os
 import sqlite3
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from heapq import nlargest
 from itertools import islice
+from operator import mul
 from typing import Final, NamedTuple
 
 from holdfast_app.search import KINDS, dates, records, words
-from holdfast_app.search.index import PASSAGE, SOURCE
+from holdfast_app.search.index import PASSAGE, SOURCE, size
 
 #: Number of entries ranked for their words, and the neighbours of each on both sides.
 _CANDIDATES, _AROUND = 60, 2
 #: Number of entries ranked for their vectors.
 _NEAREST: Final = 50
-#: Features of a turn's surroundings. They do not count in a session with one speaker, where no turn answers another.
-_OF_TALKS: Final = ("before", "after", "around", "source", "near")
+
+
+class Features(NamedTuple):
+    """Each is between 0 and about 1. ``near``, ``answers``, ``around``, ``length`` and ``asks`` fade where answers are
+    much longer than the user's turns, because a long answer repeats the question. ``reply`` is the opposite."""
+
+    own: float  # BM25 of the best passage, relative to the best of all
+    words: float  # share of the question's words in that passage, the rare ones counting more
+    near: float  # the same, in the passages of the entry and of those next to it
+    answers: float  # BM25 of the turn before, when that asks something
+    around: float  # mean BM25 of the second before and the second after
+    reply: float  # BM25 of the answer to this user's turn
+    source: float  # best BM25 of the session or document
+    topic: float  # share of the question's words in the session's or document's matches
+    length: float  # logarithm of the length
+    asks: float  # is a question itself
+    passages: float  # logarithm of the number of passages, each of which could match by chance
+    speaker: float  # the question names this speaker: 1; another one: -1
+    dated: float  # from the days that the question names
 
 
 class Ranked(NamedTuple):
@@ -55,19 +73,43 @@ class Row(NamedTuple):
     at: float
     role: str
     length: int
-    asks: bool
+    asks: int
+    speaker: str
 
 
-class _Matches(NamedTuple):
-    """Of each matching entry the BM25 score, as a share of the best one's, and the words of the question in its best
-    passage as bits. ``weights`` are the words' shares of the question, the rare ones counting more."""
+class Matches:
+    """Of each matching entry the BM25 score of its best passage, as a share of the best one's, and the words of the
+    question in that passage, as bits."""
 
-    score: Mapping[int, float]
-    words: Mapping[int, int]
-    weights: list[float]
+    def __init__(self, db: sqlite3.Connection, asked: list[str], where: str, given: tuple[object, ...]) -> None:
+        condition = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
+        read = f"SELECT rowid, -bm25(text) FROM text WHERE text MATCH ? {condition}"  # noqa: S608
+        total = size(db)
+        scores: dict[int, float] = {}
+        bits: dict[int, int] = {}
+        weights = []
+        for number, word in enumerate(asked):
+            rows = db.execute(read, (words.quoted(word), *given)).fetchall()
+            weights.append(math.log((total + 1) / (len(rows) + 0.5)))
+            for passage, score in rows:
+                scores[passage] = scores.get(passage, 0.0) + score
+                bits[passage] = bits.get(passage, 0) | 1 << number
+        whole = sum(weights) or 1.0
+        self.asked = asked
+        self.score: dict[int, float] = {}
+        self.words: dict[int, int] = {}
+        self._weights = [one / whole for one in weights]
+        self._shares: dict[int, float] = {}
+        for passage in sorted(scores, key=scores.__getitem__):
+            self.score[passage >> PASSAGE], self.words[passage >> PASSAGE] = scores[passage], bits[passage]
+        top = max(self.score.values(), default=1.0)
+        self.score = {one: score / top for one, score in self.score.items()}
 
     def share(self, bits: int) -> float:
-        return sum(weight for n, weight in enumerate(self.weights) if bits >> n & 1)
+        """The share of the question that these words are, the rare ones counting more."""
+        if bits not in self._shares:
+            self._shares[bits] = sum(weight for n, weight in enumerate(self._weights) if bits >> n & 1)
+        return self._shares[bits]
 
 
 def rank(
@@ -86,60 +128,47 @@ def rank(
     ``now``; without it they do not count. ``similar`` is from vectors. Without ``by_words``, only ``similar`` finds
     candidates.
     """
-    matches = _matches(db, words.asked(question), where, given)
+    matches = Matches(db, words.asked(question), where, given)
     if not matches.score and (by_words or not similar.of):
         return []
-    best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
-    wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
-    rows = {
-        row[0]: Row(*row)
-        for row in db.execute(
-            "SELECT id, place, kind, at, role, length, asks FROM entry "  # noqa: S608 - conditions of ours
-            f"WHERE id IN ({','.join(map(str, wanted))}) {f'AND ({where})' if where else ''}",
-            given,
-        )
-    }
-    dated = _dated(question, rows, now) if now else set()
     found = []
-    for row, values in features(rows, matches, dated):
+    for row, values in candidates(db, question, matches, where, given, now, similar):
         weights, near = _weights()[row.kind], similar.of.get(row.id, 0.0)
         # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
         if row.kind == records.TURN or row.id in matches.score or near:
-            score = sum(weights.get(name, 0.0) * value for name, value in values.items()) + similar.weight * near
-            most = sum(weight for weight in weights.values() if weight > 0) + similar.weight
+            score = sum(map(mul, weights, values)) + similar.weight * near
+            most = sum(weight for weight in weights if weight > 0) + similar.weight
             found.append((-score / most, -row.at, row.place, row.id))
     return [Ranked(one, place, -worse) for worse, _, place, one in sorted(found)]
 
 
 @cache
-def _weights() -> dict[str, dict[str, float]]:
+def _weights() -> dict[str, Features]:
     """Of each kind the features' weights."""
     with open(os.path.join(os.path.dirname(__file__), "weights.json"), encoding="utf-8") as file:  # costs no import
         table = json.load(file)
-    return {kind: table.get(kind, table["line"]) for kind in KINDS}
+    none = dict.fromkeys(Features._fields, 0.0)
+    return {kind: Features(**{**none, **table.get(kind, table["line"])}) for kind in KINDS}
 
 
-def _matches(db: sqlite3.Connection, asked: list[str], where: str, given: tuple[object, ...]) -> _Matches:
-    condition = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
-    read = f"SELECT rowid, -bm25(text, 1.0, 1.0, 0.6) FROM text WHERE text MATCH ? {condition}"  # noqa: S608
-    (total,) = db.execute("SELECT count(*) FROM entry").fetchone()
-    scores: dict[int, float] = defaultdict(float)
-    bits: dict[int, int] = defaultdict(int)
-    weights = []
-    for number, word in enumerate(asked):
-        rows = db.execute(read, (words.quoted(word), *given)).fetchall()
-        weights.append(math.log((total + 1) / (len(rows) + 0.5)))
-        for passage, score in rows:
-            scores[passage] += score
-            bits[passage] |= 1 << number
-    best: dict[int, float] = {}
-    words_of: dict[int, int] = {}
-    for passage, score in scores.items():
-        one = passage >> PASSAGE
-        if score > best.get(one, 0.0):
-            best[one], words_of[one] = score, bits[passage]
-    top, whole = max(best.values(), default=1.0), sum(weights) or 1.0
-    return _Matches({one: score / top for one, score in best.items()}, words_of, [one / whole for one in weights])
+def candidates(
+    db: sqlite3.Connection,
+    question: str,
+    matches: Matches,
+    where: str = "",
+    given: tuple[object, ...] = (),
+    now: datetime | None = None,
+    similar: Similar = NOTHING_SIMILAR,
+) -> Iterator[tuple[Row, Features]]:
+    """The best matches and their neighbours, with their features."""
+    best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
+    wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
+    read = (
+        "SELECT id, place, kind, at, role, length, asks, speaker FROM entry "  # noqa: S608 - conditions of ours
+        f"WHERE id IN ({','.join(map(str, wanted))}) {f'AND ({where})' if where else ''}"
+    )
+    rows = {row[0]: Row(*row) for row in db.execute(read, given)}
+    return _features(rows, matches, _dated(question, rows, now) if now else set())
 
 
 def _dated(question: str, rows: Mapping[int, Row], now: datetime) -> set[int]:
@@ -147,42 +176,53 @@ def _dated(question: str, rows: Mapping[int, Row], now: datetime) -> set[int]:
     newest = max((row.at for row in rows.values()), default=0.0)
     spans = dates.spans(question, now, min(now, dates.local(newest, now.tzinfo)))
     within = [(span.start.timestamp(), span.end.timestamp()) for span in spans]
-    return {row.id for row in rows.values() if any(start <= row.at < end for start, end in within)}
+    return {row.id for row in rows.values() if any(start <= row.at < end for start, end in within)} if within else set()
 
 
-def features(rows: Mapping[int, Row], matches: _Matches, dated: set[int]) -> Iterator[tuple[Row, dict[str, float]]]:
-    """Each candidate with its features, between 0 and about 1."""
-    own, bits = matches.score.get, matches.words.get
+def _features(rows: Mapping[int, Row], matches: Matches, dated: set[int]) -> Iterator[tuple[Row, Features]]:
+    own, bits, share = matches.score.get, matches.words.get, matches.share
     best: dict[int, float] = {}
+    topic: dict[int, int] = {}
     for one, score in matches.score.items():
         best[one >> SOURCE] = max(score, best.get(one >> SOURCE, 0.0))
-    roles = defaultdict(set)
-    lengths = defaultdict(list)
-    for row in rows.values():
-        roles[row.id >> SOURCE].add(row.role)
-        lengths[row.role == "user"].append(row.length)
-    mean = {user: sum(found) / len(found) for user, found in lengths.items()}
-    lectures = min(1.0, max(0.0, math.log(mean.get(False, 1) / mean.get(True, mean.get(False, 1)) + 1e-9)))
-    oldest, newest = min(row.at for row in rows.values()), max(row.at for row in rows.values())
+        topic[one >> SOURCE] = topic.get(one >> SOURCE, 0) | matches.words[one]
+    roles = Counter(source for source, _ in {(one >> SOURCE, row.role) for one, row in rows.items()})
+    lectures = _lectures(rows)
+    named = {row.speaker for row in rows.values() if row.speaker in matches.asked}
     for one, row in rows.items():
-        previous = rows.get(one - 1)
-        values = {
-            "own": own(one, 0.0),
-            "words": matches.share(bits(one, 0)),
-            "length": math.log1p(row.length) / 7,
-            "asks": float(row.asks),
-            "dated": float(one in dated),
-            "user": lectures * (row.role == "user"),
-            "recent": (row.at - oldest) / (newest - oldest + 1),
-            "passages": math.log1p(row.length / 700),
-        }
-        if row.kind != records.TURN or len(roles[one >> SOURCE]) > 1:
-            values |= {
-                "answers": own(one - 1, 0.0) * (previous is not None and bool(previous.asks)),
-                "before": own(one - 1, 0.0),
-                "after": own(one + 1, 0.0),
-                "around": (own(one - 2, 0.0) + own(one + 2, 0.0)) / 2,
-                "source": best.get(one >> SOURCE, 0.0),
-                "near": matches.share(bits(one - 1, 0) | bits(one, 0) | bits(one + 1, 0)),
-            }
-        yield row, values
+        source, here, length = one >> SOURCE, own(one, 0.0), row.length
+        fading, near = 1.0, (0.0,) * 6
+        if row.kind == records.TURN:
+            fading = 1.0 - lectures
+        if row.kind != records.TURN or roles[source] > 1:
+            previous, following = own(one - 1, 0.0), own(one + 1, 0.0)
+            near = (
+                fading * share(bits(one - 1, 0) | bits(one, 0) | bits(one + 1, 0)),
+                fading * previous if previous and one - 1 in rows and rows[one - 1].asks else 0.0,
+                fading * (own(one - 2, 0.0) + own(one + 2, 0.0)) / 2,
+                lectures * following if row.role == "user" else 0.0,
+                best.get(source, 0.0),
+                share(topic.get(source, 0)),
+            )
+        yield (
+            row,
+            Features(
+                here,
+                share(bits(one, 0)),
+                *near,
+                fading * math.log1p(length) / 7,
+                fading * row.asks,
+                math.log1p(length / 700),
+                (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
+                1.0 if one in dated else 0.0,
+            ),
+        )
+
+
+def _lectures(rows: Mapping[int, Row]) -> float:
+    """How much longer than the user's turns the other turns are, from 0 to 1."""
+    user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
+    other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
+    if not user or not other:
+        return 0.0
+    return min(1.0, max(0.0, math.log(sum(other) * len(user) / (sum(user) * len(other)))))

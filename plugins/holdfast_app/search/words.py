@@ -107,6 +107,17 @@ def stems(text: str) -> set[str]:
     return {word.lower()[:STEM] for word in _words(text) if word.lower() not in STOP}.union(_wide(text))
 
 
+def pattern(question: str) -> re.Pattern[str]:
+    """Matches each of the question's :func:`stems` in content."""
+    found = []
+    for one in sorted(stems(question), key=len, reverse=True):
+        if one[0].isascii():
+            found.append(rf"\b{re.escape(one)}" if len(one) == STEM else rf"\b{re.escape(one)}\b")
+        else:
+            found.append(re.escape(one))
+    return re.compile("|".join(found) or "(?!)", re.IGNORECASE)
+
+
 def stem(word: str) -> str:
     """The first letters of a word, by which :func:`stems` has it."""
     return word[:STEM]

@@ -54,7 +54,7 @@ class WorkList:
         there = tuple(w for w in entries if w.is_open)
         if not everything:
             return there
-        ended = {w.session: w for w in self._ended({w.session for w in there})}
+        ended = {w.session: w for w in self._others({w.session for w in there}, with_open=handoff.is_full(there))}
         ended |= {w.session: w for w in entries if not w.is_open}
         return (*there, *sorted(self._masked(ended.values()), key=lambda w: w.at, reverse=True))
 
@@ -157,8 +157,8 @@ class WorkList:
 
     # ended work
 
-    def _ended(self, but: Iterable[str]) -> tuple[Work, ...]:
-        """Work that ended, according to the sessions' journals."""
+    def _others(self, but: Iterable[str], *, with_open: bool) -> tuple[Work, ...]:
+        """Work that ended, according to the sessions' journals; ``with_open`` also work that a full handoff lacks."""
         known = set(but)
         found = []
         for path in session_files(self._services.state):
@@ -167,7 +167,7 @@ class WorkList:
                 work = self._of_journal(session_id) if session_id and session_id not in known else None
             except HoldfastError:
                 continue  # a damaged journal is reported by `holdfast status`
-            if work is not None:
+            if work is not None and (with_open or not work.is_open):  # otherwise lost, as `doctor` reports
                 found.append(work)
         return tuple(found)
 
@@ -188,7 +188,7 @@ class WorkList:
         decided = work_log.of_flush(self._services.state, session_id, receipt.flush_id)
         if decided is not None and not decided.open:
             return handoff.closed(work, handoff.CLOSED, decided.because)
-        return work if not work.is_open else None  # open but missing from the handoff: lost, as `doctor` reports
+        return work
 
     def _masked(self, entries: Iterable[Work]) -> tuple[Work, ...]:
         """The masked entries."""

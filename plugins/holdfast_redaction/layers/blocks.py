@@ -117,8 +117,11 @@ def _columns(text: str, heads: list[int]) -> Iterator[Hit]:
                 break
             for index, strength in strengths:
                 start, end = cells[index]
-                if _is_value(line[start:end], strength, separator):
-                    yield Hit(at + start, at + end, "password" if strength == values.PASSWORD else "secret", COLUMN)
+                value, is_password = line[start:end], strength == values.PASSWORD
+                if prose.stands_out(value, strength) or (
+                    is_password and separator != "|" and value and values.can_be_secret(value, strength, quoted=False)
+                ):
+                    yield Hit(at + start, at + end, "password" if is_password else "secret", COLUMN)
             at = after
 
 
@@ -150,9 +153,3 @@ def _cells(line: str, separator: str) -> list[tuple[int, int]]:
         spans.append((left, left + len(inner)))
         start += len(part) + 1
     return spans
-
-
-def _is_value(value: str, strength: int, separator: str) -> bool:
-    if not value or not values.can_be_secret(value, strength, quoted=False):
-        return False
-    return prose.stands_out(value, strength) or (strength == values.PASSWORD and separator != "|")

@@ -77,12 +77,13 @@ def _look(
     flag = name.startswith("--")
     bare = name.lstrip("-.")
     noun = lower[start:end]
+    masked = text.endswith(values.MARK, 0, start)  # the rule's id in an earlier redaction
     if noun.endswith(prose.PHRASES):
         row = prose.phrase_behind(lower, end, noun)
-        if row and not _inside_mark(text, start):
+        if row and not masked:
             return _hit(row, bare, PASSWORD), row.end
     strength, told = _strength(text, lower, start, end, bare)
-    if not strength or _inside_mark(text, start) or _in_arn(text, start):
+    if not strength or masked or _in_arn(text, start):
         return None, end
     if flag and strength == WEAK:
         strength = STRONG
@@ -167,11 +168,6 @@ def _word_before(text: str, at: int) -> str:
     while at > first and (text[at - 1].isalnum() or text[at - 1] == "_"):
         at -= 1
     return text[at:end]
-
-
-def _inside_mark(text: str, at: int) -> bool:
-    """Whether the name is the rule id in an earlier redaction."""
-    return text.endswith(values.MARK, 0, at)
 
 
 def _in_arn(text: str, at: int) -> bool:

@@ -111,19 +111,15 @@ def _note(text: str, found: re.Match[str], rule: Rule, index: int, hits: list[Hi
         return 0
     if values.is_placeholder(secret[: values.JUDGED]):
         return 0
-    if rule.check and not _passes(secret, rule.check):
+    if rule.check == "random" and not values.is_random(secret):
+        return 0
+    strength = values.STRONG if rule.check == "secretlike" else values.PASSWORD
+    if rule.check not in ("", "random") and not values.can_be_secret(secret, strength, quoted=False):
         return 0
     if not rule.overrides and _inside_protected(text, start, end):
         return 0
     hits.append(Hit(start, end, rule.id, index))
     return end
-
-
-def _passes(secret: str, check: str) -> bool:
-    if check == "random":
-        return values.is_random(secret)
-    strength = values.STRONG if check == "secretlike" else values.PASSWORD
-    return values.can_be_secret(secret, strength, quoted=False)
 
 
 def _inside_protected(text: str, start: int, end: int) -> bool:

@@ -119,8 +119,6 @@ NUMBERS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("social security", "ssn"), "stdnum.us.ssn"),
     (("itin",), "stdnum.us.itin"),
 )
-#: Each name with its module.
-NAMES = tuple([(name, module) for names, module in NUMBERS for name in names])
 
 _NUMBER = Lazy(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", re.ASCII)
 #: Maximum distance of a number after its word, in characters.
@@ -131,7 +129,7 @@ def find_national(text: str, lower: str, hits: list[Hit]) -> None:
     """Add the numbers that follow a word naming them and have the check digits that ``python-stdnum`` knows."""
     if not _is_installed():
         return
-    for name, module in NAMES:
+    for name, module in ((name, module) for names, module in NUMBERS for name in names):
         size = len(name.rstrip())
         at = lower.find(name)
         while at >= 0:

@@ -26,6 +26,7 @@ _DISGUISE = Lazy(
     | (?<=[^\\%&:<\n]))""",
     re.VERBOSE,
 )
+_NAMED = {"amp": "&", "quot": '"'}
 _OPENING = Lazy(r"[:=][ \t]*\"?(?:\$\([ \t]*cat[ \t]*)?$")
 _LAST_WORD = Lazy(r"[A-Za-z0-9_+/.-]{6,400}$", re.ASCII)
 _FIRST_WORD = Lazy(r"[A-Za-z0-9_+/.-]+", re.ASCII)
@@ -101,19 +102,13 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
 def _sign(found: re.Match[str], kind: str | None) -> str:
     """What a disguise stands for; empty for an invisible character and a continued line."""
     value = found[kind] if kind else ""
-    if kind in ("hex", "url", "html"):
-        return chr(int(value, 16))
-    if kind == "number":
-        return chr(int(value))
-    if kind == "sign":
-        return value
-    if kind == "blank":
-        return "\t" if value == "t" else "\n"
-    if kind == "block":
-        return ": "
-    if kind == "name":
-        return "&" if value == "amp" else '"'
-    return chr(ord(found[0]) - 0xFEE0) if found[0] >= "\uff01" and found[0] != "\ufeff" else ""
+    if kind in ("hex", "url", "html", "number"):
+        return chr(int(value, 10 if kind == "number" else 16))
+    if not kind:
+        return chr(ord(found[0]) - 0xFEE0) if found[0] >= "\uff01" else ""
+    return {"sign": value, "blank": "\t" if value == "t" else "\n", "block": ": ", "name": _NAMED.get(value, "")}.get(
+        kind, ""
+    )
 
 
 def _word_before(text: str, at: int, end: int) -> str:

@@ -67,6 +67,7 @@ _BEFORE = Lazy(
     r"(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=|that's|als|comme|como)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
     r"(?:[\w-]{1,20}\s+){0,3}$"
 )
+_GIVES = (" is ", " for ", " as ", " was ", " = ", " that's ", " als ", " comme ", " como ")
 _PAIR = Lazy(
     r"(?:[^\n:=]{0,40}?)(?:[ \t]+(?:is|are|were|was|with|as|using|into)[ \t]+|[ \t]*[:=][ \t]*|[ \t]+)[\"'`(*]{0,2}"
     r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
@@ -157,7 +158,7 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
 def value_before(text: str, lower: str, start: int, strength: int, noun: str) -> Value | None:
     """The secret that a sentence puts before the noun at ``start``, or None: "use X as the token"."""
     window = max(0, start - 140)
-    if not _may_be_given_before(lower[window:start]):
+    if not any(word in lower[window:start] for word in _GIVES):  # a tenth of the expression's time
         return None
     line = text.rfind("\n", window, start) + 1
     before = _BEFORE.search(lower, max(window, line), start)
@@ -274,13 +275,6 @@ def stands_out(value: str, strength: int) -> bool:
 def is_public(text: str, value: Value) -> bool:
     """Whether the words before ``value`` call it an address, an id or a hash."""
     return bool(_PUBLIC.search(text, max(0, value.start - 40), value.start))
-
-
-def _may_be_given_before(before: str) -> bool:
-    """Whether _BEFORE can match. Five substring searches take a tenth of the expression's time."""
-    return any(
-        word in before for word in (" is ", " for ", " as ", " was ", " = ", " that's ", " als ", " comme ", " como ")
-    )
 
 
 def _rstrip(text: str, start: int, end: int) -> int:

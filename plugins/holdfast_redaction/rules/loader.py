@@ -186,14 +186,9 @@ def compile_safely(regex: object, where: str, probes: tuple[int, ...] = _PROBES)
     try:
         return re2.compile(regex)
     except re2.error as error:
-        raise ConfigError(
-            f"The regex of {where} cannot be used: {_reason(error)}.", next_step="Correct the rule."
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    argument = error.args[0] if error.args else error
-    return argument.decode("utf-8", "replace") if isinstance(argument, bytes) else str(argument)
+        reason = error.args[0] if error.args else error
+        reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
+        raise ConfigError(f"The regex of {where} cannot be used: {reason}.", next_step="Correct the rule.") from error
 
 
 def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[str]:

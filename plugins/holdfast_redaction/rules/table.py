@@ -38,12 +38,21 @@ def _read() -> Any:
 _WORD_MIN = 16
 
 
+#: The fields of ``patterns.Rule``, and what stands for an absent one.
+_FIELDS = (
+    ("id", ""), ("regex", ""), ("group", 0), ("entropy", 0.0), ("before", ""), ("before_max", 0), ("after", ""),
+    ("check", ""), ("overrides", False), ("min_word", 0),
+)  # fmt: skip
+
+
 def tables(source: str) -> tuple[Any, ...]:
     """The constants below, from the text of ``rules.toml``: one row per rule, and keywords by their place of search."""
     import tomllib
 
     rules = tomllib.loads(source)["rules"]
-    rows = tuple(_row(rule) for rule in rules)
+    for rule in rules:
+        rule["check"] = next((check for check in ("secretlike", "random", "check") if rule.get(check)), "")
+    rows = tuple([rule.get(name, absent) for name, absent in _FIELDS] for rule in rules)
     anywhere = tuple((index, int(row[-1])) for index, row in enumerate(rows) if row[-1])
     places: dict[str, dict[str, list[int]]] = {"words": {}, "text": {}, "lower": {}}
     for index, rule in enumerate(rules):
@@ -51,22 +60,6 @@ def tables(source: str) -> tuple[Any, ...]:
             places[place].setdefault(keyword, []).append(index)
     words, text, lower = (tuple((k, tuple(v)) for k, v in sorted(found.items())) for found in places.values())
     return rows, anywhere, words, text, lower
-
-
-def _row(rule: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
-    """The rule's values in the order of ``patterns.Rule``'s fields."""
-    return (
-        rule["id"],
-        rule["regex"],
-        rule.get("group", 0),
-        rule.get("entropy", 0.0),
-        rule.get("before", ""),
-        rule.get("before_max", 0),
-        rule.get("after", ""),
-        next((check for check in ("secretlike", "random", "check") if rule.get(check)), ""),
-        rule.get("overrides", False),
-        rule.get("min_word", 0),
-    )
 
 
 def _places(rule: dict[str, Any]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, PluginNotFound, Unavailable
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
-from holdfast_agents import preview
+from holdfast_agents import explain
 from holdfast_app.search import KINDS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _FENCES = (recall.OPEN, recall.CLOSE)
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     services = project.services
     try:
-        start, prompt = preview.start(project), project.memory.prompt()
+        start, prompt = explain.start(project), project.memory.prompt()
     except Unavailable as error:
         if not project.is_remote:
             raise

@@ -37,28 +37,6 @@ def unsafe(client: Client) -> bool:
     return read(str(client.state), client.session) is not None
 
 
-@pytest.mark.req("R083", "R087", "R166", "R167", "R184")
-@pytest.mark.parametrize("name", CLIENTS)
-def test_compaction__store_broken_then_repaired__is_blocked_with_what_to_do_and_then_allowed(
-    name: str, project: Path
-) -> None:
-    client = Client(project, name)
-    client.say("Fix the flaky login test", "The token expires after 60 s.")
-    client.break_store()
-
-    reason = blocked(client.compact(), client)
-    again = blocked(client.compact(), client)
-
-    assert "memory/" in reason
-    assert f"holdfast override --session {client.session}" in reason
-    assert unsafe(client)
-    assert again.split("next_step")[0] == reason
-    client.repair_store()
-    assert client.compact() == NOTHING
-    assert not unsafe(client)
-    assert client.notes().count("**Objective:** Fix the flaky login test") == 1
-
-
 @pytest.mark.req("R083")
 @pytest.mark.parametrize("name", CLIENTS)
 def test_compaction__asked_several_times__writes_one_block_and_allows_each_time(name: str, project: Path) -> None:

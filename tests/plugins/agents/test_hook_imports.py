@@ -23,7 +23,7 @@ HOT = """
     holdfast.text.lazy holdfast.text.plain
     holdfast.api
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
-    holdfast_agents.dialects.claude_code holdfast_agents.turns holdfast_agents.asking
+    holdfast_agents.turns holdfast_agents.asking
     holdfast_app.curated holdfast_app.curated.limits holdfast_app.dream holdfast_app.offline holdfast_app.workflow
     holdfast_redaction
     holdfast_redaction.layers holdfast_redaction.layers.assign holdfast_redaction.layers.plain

@@ -163,7 +163,7 @@ def test_summary__lost_what_was_flushed__the_brief_after_it_has_it(name: str, pr
         assert lost in back
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex"])
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode", "pi"])
 def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name: str, project: Path) -> None:
     client = Client(project, name)
     stated(client)

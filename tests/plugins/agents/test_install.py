@@ -444,17 +444,6 @@ def fake(folder: Path, script: str) -> str:
     return f"{tool.parent}:/usr/bin:/bin"
 
 
-@pytest.mark.req("R184")
-@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-def test_guard__claude_code_without_holdfast__blocks(command: Command, project: Path, tmp_path: Path) -> None:
-    command("install", "claude-code")
-    assert sh(guard(project, "claude-code"), project=project).returncode == 2
-    for script, code in (("exit 1", 2), ("kill -9 $$", 2), ("exit 0", 2), ("exit 10", 0)):
-        assert sh(guard(project, "claude-code"), fake(tmp_path, script), project=project).returncode == code
-    (project / ".claude/hooks/holdfast-guard.sh").unlink()
-    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 10"), project=project).returncode == 2
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 def test_guard__environment_was_made_anew__names_the_installation_that_is_still_here(
     command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -470,32 +459,6 @@ def test_guard__environment_was_made_anew__names_the_installation_that_is_still_
     assert done.returncode == 2
     assert f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr
     assert f"Install it with `{program.INSTALL}`" in sh(line).stderr
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-@pytest.mark.parametrize(
-    ("script", "told"),
-    [
-        (None, "the program 'holdfast-memory' is not installed here, or not on Claude Code's PATH"),
-        ("exit 1", "it ended with status 1"),
-        ("exit 0", "ended without an answer"),
-        ("sleep 30", "it gave no answer in 55 seconds"),
-        ("echo 'the disk is full' >&2; exit 2", "the disk is full"),
-    ],
-)
-def test_guard__claude_code_is_blocked__says_what_is_wrong_and_what_to_do(
-    command: Command, project: Path, tmp_path: Path, script: str | None, told: str
-) -> None:
-    command("install", "claude-code")
-    limit = project / ".claude/hooks/holdfast-guard.sh"
-    limit.write_text(limit.read_text().replace("KILL 55", "KILL 1"))
-    path = "/usr/bin:/bin" if script is None else fake(tmp_path, script)
-    done = sh(guard(project, "claude-code"), path, project=project)
-    assert done.returncode == 2
-    assert told in done.stderr
-    if script is None:
-        assert f"Install it with `{program.INSTALL}`" in done.stderr
-        assert "take holdfast's hooks out of .claude/settings.json" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
@@ -520,9 +483,7 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
     assert "gave no answer in 55 seconds" in told
 
 
-MISSING = {"continue": False, "stopReason": codex_files.MISSING}
 FAILED = {"continue": False, "stopReason": codex_files.FAILED}
-DAMAGED = {"continue": False, "stopReason": codex_files.DAMAGED}
 
 
 @pytest.mark.req("R184")
@@ -530,12 +491,6 @@ DAMAGED = {"continue": False, "stopReason": codex_files.DAMAGED}
 @pytest.mark.parametrize(
     ("script", "answer"),
     [
-        (None, MISSING),
-        ("exit 1", DAMAGED),
-        ("kill -9 $$", FAILED),
-        ("sleep 30", FAILED),
-        ("cat > /dev/null; exit 10", None),
-        ("cat > /dev/null; exit 0", FAILED),
         ("echo '{\"continue\": tr'; exit 10", None),
         ('echo \'warning: a remark\'; echo \'{"continue":false,"stopReason":"x"}\'', FAILED),
         (
@@ -544,12 +499,11 @@ DAMAGED = {"continue": False, "stopReason": codex_files.DAMAGED}
         ),
     ],
 )
-def test_guard__codex__every_failure_is_the_one_answer_that_blocks(
-    command: Command, project: Path, tmp_path: Path, script: str | None, answer: object
+def test_guard__codex__output_that_is_no_answer__is_dropped(
+    command: Command, project: Path, tmp_path: Path, script: str, answer: object
 ) -> None:
     command("install", "codex")
-    path = "/usr/bin:/bin" if script is None else fake(tmp_path, script)
-    done = sh(guard(project, "codex").replace("KILL 55", "KILL 1"), path)
+    done = sh(guard(project, "codex"), fake(tmp_path, script))
     assert done.returncode == 0
     assert (json.loads(done.stdout) if done.stdout else None) == answer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast_agents.setup import wording
+from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Where
 from holdfast_agents.setup.clients import CLIENTS
 from holdfast_cli import table
@@ -50,7 +50,7 @@ def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
 
 @pytest.mark.req("R188")
 def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
-    text = wording.protocol()
+    text = program.protocol()
     assert text.index("LOAD, at the start") < text.index("holdfast load") < text.index("UPDATE, at the end")
     for command in ("workflow start", "workflow end", "flush", "update"):
         assert f"holdfast {command}" in text

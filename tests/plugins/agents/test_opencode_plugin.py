@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from holdfast_agents.setup import opencode as opencode_files
-from holdfast_agents.setup import program
 
 NODE = shutil.which("node")
 pytestmark = [
@@ -89,10 +88,6 @@ def play(tmp_path: Path) -> Play:
             tool.write_text(f'#!/bin/sh\npayload=$(cat)\nprintf "%s\\n%s\\n" "$*" "$payload" >> "{log}"\n{script}\n')
             tool.chmod(0o755)
         source = opencode_files.plugin((str(tool),), lifts=lifts)
-        if script and "sleep 30" in script:
-            for long, short in (("compacting: 60_000", "compacting: 1_500"), ("25_000", "400"), ("12_000", "400")):
-                assert long in source
-                source = source.replace(long, short)
         plugin.write_text(source, encoding="utf-8")
         asked = {"plugin": str(plugin), "directory": str(folder), "steps": steps, "messages": MESSAGES, **more}
         assert NODE
@@ -115,27 +110,6 @@ def play(tmp_path: Path) -> Play:
 
 
 # the gate
-
-
-@pytest.mark.req("R184")
-@pytest.mark.parametrize(
-    ("script", "told"),
-    [
-        (None, f"is not installed here, or not on opencode's PATH. Install it with `{program.INSTALL}`"),
-        ("echo 'The disk is full.' >&2; exit 2", "The disk is full."),
-        ("exit 1", "ended with exit code 1"),
-        ("exit 0", "ended without an answer"),
-        ("kill -9 $$", "SIGKILL"),
-        ("sleep 30", "gave no answer in time"),
-    ],
-)
-def test_compacting__anything_but_a_clean_exit__throws_and_says_why(play: Play, script: str | None, told: str) -> None:
-    played = play(COMPACT, script=script)
-    assert told in played.error
-    assert played.results[-1]["output"] == {"context": []}
-    assert told in played.toasts[-1]["message"]
-    assert played.toasts[-1]["variant"] == "error"
-    assert played.results[-1]["ms"] < 10_000
 
 
 def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_that_goes_again(

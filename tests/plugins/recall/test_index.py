@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from tests.support.forget import holding
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
+from holdfast.models import Message
 from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE
@@ -54,6 +59,7 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Pat
 SEARCH = """
 import sys
 from holdfast import Holdfast
+from holdfast.models import Message
 with Holdfast.open(sys.argv[1]) as memory:
     for _ in range(int(sys.argv[2])):
         found = memory.search("apples topic7")
@@ -70,6 +76,40 @@ def test_index__several_processes_while_a_journal_is_written__all_find_it(memory
     assert [one.wait(timeout=120) for one in running] == [0, 0, 0]
     with Holdfast.open(project) as reading:
         assert {hit.place for hit in reading.search("plums", limit=100)} >= {f"p{number}" for number in range(40)}
+
+
+def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project: Path) -> None:
+    said = datetime(2026, 11, 20, tzinfo=UTC)
+    memory.session("long").extend(Message(role="user", text=f"plum {n}", id=f"l{n}", at=said) for n in range(6_000))
+    memory.close()
+    path = project / FILE
+    killed = subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"])
+    while killed.poll() is None and not (path.exists() and path.stat().st_size > 200_000):
+        time.sleep(0.001)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=60)
+    before = _entries(path)
+    running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"]) for _ in range(2)]
+    assert [one.wait(timeout=120) for one in running] == [0, 0]
+    assert 0 < before < _entries(path) == 6_030
+
+
+def _entries(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as db:
+        return int(db.execute("SELECT count(*) FROM entry").fetchone()[0])
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_search__nothing_can_be_written__works_from_the_journals(memory, project: Path, has_index: bool) -> None:
+    if has_index:
+        memory.search("apples")
+        memory.session("talk").add("user", "and then came the quinces", message_id="q")
+    memory.close()
+    before = (project / FILE).read_bytes() if has_index else None
+    script = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n" + SEARCH
+    ran = subprocess.run([sys.executable, "-c", script, str(project), "2"], check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert ((project / FILE).read_bytes() if has_index else None) == before
 
 
 def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memory, project: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,11 +30,6 @@ WORDS = "alpha beta gamma delta order value " * 80
 FILLERS = (LINES, WORDS, "abcdefghij" * 240)
 
 
-@pytest.fixture(scope="module")
-def scanner():
-    return Scanner()
-
-
 def in_chunks(scanner, text, size=CHUNK):
     *steps, hits = scanner.in_chunks(text, size)
     assert len(steps) >= len(text) // size
@@ -48,19 +42,6 @@ def whole(scanner, text):
 
 def places(hits):
     return [(hit.start, hit.end, hit.rule, hit.kind) for hit in hits]
-
-
-@pytest.mark.parametrize("filler", [LINES, WORDS], ids=["lines", "words"])
-@pytest.mark.parametrize("secret", SECRETS, ids=range(len(SECRETS)))
-def test_chunks__secret_at_every_offset_near_a_border__found_as_in_one_search(scanner, secret, filler):
-    border = 2 * CHUNK
-    reach = min(len(secret), 70)
-    offsets = {*range(border - reach - 3, border - reach + 12), *range(border - 12, border + 6), border - reach // 2}
-    offsets |= {border - len(secret), CHUNK - len(secret) // 2 + 700, border - len(secret) // 2}
-    for at in sorted(offsets):
-        at = max(0, at)
-        text = f"{filler[:at]} {secret} {filler[at : 5 * CHUNK]}"
-        assert in_chunks(scanner, text) == whole(scanner, text), at
 
 
 @settings(deadline=None, max_examples=60)

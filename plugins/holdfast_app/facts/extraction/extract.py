@@ -168,7 +168,7 @@ def _refused(candidate: FactCandidate, said: Sequence[Turn], rejected: Rejected)
     content = candidate.content
     if not isinstance(content, str):
         return None
-    if hostile.instructs(content) and not hostile.by_user(content, said):
+    if not hostile.may_stay(content, said):
         return AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
     since = rejected.at(content)
     if since is None:

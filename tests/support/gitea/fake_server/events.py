@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import shapes
@@ -14,7 +15,36 @@ def reviews(call: Call) -> Answer:
     issue = call.issue()
     if not issue.pull:
         raise call.missing()
-    return Answer(200, issue.reviews, {"X-Total-Count": str(len(issue.reviews))})
+    found = [{name: value for name, value in one.items() if name != "said"} for one in issue.reviews]
+    return Answer(200, found, {"X-Total-Count": str(len(found))})
+
+
+def review_comments(call: Call) -> Answer:
+    """A review's line comments, with their body alone."""
+    [found] = (one for one in call.issue().reviews if str(one["id"]) == call.params["id"])
+    return Answer(200, [{"body": body} for body in found.get("said", [])])  # type: ignore[attr-defined]
+
+
+def pull(call: Call) -> Answer:
+    """The newest commit of a pull request; 404 for an issue."""
+    issue = call.issue()
+    if not issue.pull:
+        raise call.missing()
+    return Answer(200, {"number": issue.number, "head": {"sha": f"{issue.number:040x}"}})
+
+
+def status(call: Call) -> Answer:
+    """The reported checks of a commit."""
+    issue = call.repo.issues.get(int(call.params["sha"], 16))
+    rows = issue.checks if issue else []
+    states = [str(row["status"]) for row in rows]
+    worst = next((one for one in ("failure", "error", "pending") if one in states), "success")
+    return Answer(200, {"state": worst, "statuses": rows, "total_count": len(rows)})
+
+
+def feeds(call: Call) -> Answer:
+    """Pushes and tags, newest first."""
+    return Answer(200, list(reversed(call.repo.feeds)))
 
 
 def releases(call: Call) -> Answer:
@@ -48,7 +78,7 @@ def happen(world: World, issue: Issue, kind: str, by: str, **more: Any) -> Comme
     return row
 
 
-def review(world: World, issue: Issue, by: str, state: str, body: str, lines: int) -> None:
+def review(world: World, issue: Issue, by: str, state: str, body: str, lines: int, said: Sequence[str]) -> None:
     """Review a pull request, which adds a timeline row and the review itself."""
     row = world.new_row(issue, world.user(by), body, "review")
     at = shapes.moment(row.created)
@@ -64,7 +94,8 @@ def review(world: World, issue: Issue, by: str, state: str, body: str, lines: in
             "stale": False,
             "official": True,
             "dismissed": False,
-            "comments_count": lines,
+            "comments_count": lines or len(said),
+            "said": list(said),
             "submitted_at": at,
             "updated_at": at,
             "html_url": f"{shapes.page_of(world, issue)}#issuecomment-{row.id}",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -159,10 +160,37 @@ class FakeServer:
         with self.world.lock:
             events.happen(self.world, self._issue(full_name, number), kind, by, **more)
 
-    def review(self, full_name: str, number: int, by: str, state: str, body: str = "", *, lines: int = 0) -> None:
-        """A review of a pull request; ``state`` is APPROVED, REQUEST_CHANGES or COMMENT."""
+    def review(
+        self,
+        full_name: str,
+        number: int,
+        by: str,
+        state: str,
+        body: str = "",
+        *,
+        lines: int = 0,
+        said: Sequence[str] = (),
+    ) -> None:
+        """A review of a pull request with ``lines`` or the ``said`` line comments; ``state`` is APPROVED,
+        REQUEST_CHANGES or COMMENT."""
         with self.world.lock:
-            events.review(self.world, self._issue(full_name, number), by, state, body, lines)
+            events.review(self.world, self._issue(full_name, number), by, state, body, lines, said)
+
+    def check(self, full_name: str, number: int, context: str, status: str) -> None:
+        """A check reports on the pull request's newest commit: success, failure, error or pending."""
+        with self.world.lock:
+            issue, at = self._issue(full_name, number), shapes.moment(self.world.now())
+            issue.checks.append({"context": context, "status": status, "created_at": at, "updated_at": at})
+            issue.updated = self.world.now()
+
+    def push(self, full_name: str, by: str, ref: str, *messages: str) -> None:
+        """A push to ``refs/heads/NAME`` or of ``refs/tags/NAME``."""
+        with self.world.lock:
+            kind = "push_tag" if ref.startswith("refs/tags/") else "commit_repo"
+            content = json.dumps({"Commits": [{"Message": one} for one in messages]})
+            user, at = shapes.user(self.world, self.world.user(by)), shapes.moment(self.world.now())
+            row = {"op_type": kind, "ref_name": ref, "content": content, "act_user": user, "created": at}
+            self.world.repo(full_name).feeds.append(row)
 
     def release(self, full_name: str, name: str, by: str) -> None:
         """Publish a release."""

@@ -46,6 +46,7 @@ def repository(call: Call) -> Answer:
     """A few of its fields."""
     one = call.repo
     found = {"id": one.id, "name": one.name, "full_name": one.full_name, "private": one.private, "internal": False}
+    found["default_branch"] = "main"
     return Answer(200, {**found, "owner": shapes.user(call.world, one.owner, email=True)})
 
 
@@ -80,6 +81,10 @@ ROUTES = (
     _route(_REPO, "repository", GET=repository),
     _route(_REPO + "/collaborators", "repository", GET=collaborators),
     _route(_REPO + "/pulls/{index}/reviews", "repository", GET=events.reviews),
+    _route(_REPO + "/pulls/{index}/reviews/{id}/comments", "repository", GET=events.review_comments),
+    _route(_REPO + "/pulls/{index}", "repository", GET=events.pull),
+    _route(_REPO + "/commits/{sha}/status", "repository", GET=events.status),
+    _route(_REPO + "/activities/feeds", "repository", GET=events.feeds),
     _route(_REPO + "/releases", "repository", GET=events.releases),
     _route(_REPO + "/issues", "issue", GET=issues.listing, POST=issues.create),
     _route(_REPO + "/issues/comments", "issue", GET=comments.in_repository),

@@ -89,6 +89,7 @@ class Issue:
     labels: list[Label] = field(default_factory=list)
     rows: list[Comment] = field(default_factory=list)
     reviews: list[dict[str, object]] = field(default_factory=list)
+    checks: list[dict[str, object]] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
 
     def comments(self) -> list[Comment]:
@@ -110,6 +111,7 @@ class Repository:
     issues: dict[int, Issue] = field(default_factory=dict)
     labels: list[Label] = field(default_factory=list)
     releases: list[dict[str, object]] = field(default_factory=list)
+    feeds: list[dict[str, object]] = field(default_factory=list)
     last_number: int = 0
 
     @property

@@ -1,0 +1,112 @@
+"""Each client's gate in its six states, from the files that ``holdfast install`` writes: allowed, broken, missing,
+hangs, repaired, restored. :mod:`tests.plugins.agents.test_real_clients` plays them with the real programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.plugins.agents.conftest import Said
+from tests.plugins.agents.hooking import Client, environment
+
+from holdfast_agents.setup import program
+
+NODE = shutil.which("node")
+OWN = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+#: Client, with the kind of the harness and the file that it plays, or the file with the command hooks.
+KINDS = {
+    "claude-code": ("claude-code", "", ".claude/settings.json"),
+    "claude-code module": ("claude-code", "module", ".claude/skills/holdfast-gate/hooks/compact.js"),
+    "codex": ("codex", "", ".codex/hooks.json"),
+    "opencode": ("opencode", "opencode", ".opencode/plugins/holdfast.js"),
+    "kilo": ("kilo", "opencode", ".kilo/plugins/holdfast.js"),
+    "pi": ("pi", "pi", ".pi/extensions/holdfast.js"),
+}
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+
+
+class Gate(NamedTuple):
+    """A client's gate in a project with one turn."""
+
+    client: Client
+    harness: str
+    file: Path
+
+    def ask(self, path: str = OWN) -> tuple[bool, str]:
+        """Whether a compaction is blocked, and the reason that the client shows."""
+        env = {**environment(), "PATH": path, "CLAUDE_PROJECT_DIR": str(self.client.project)}
+        words = [str(NODE), str(Path(__file__).with_name("gate_harness.mjs")), self.harness, str(self.file)]
+        payload = json.dumps(self.client.payload("PreCompact", trigger="manual"))
+        if not self.harness:
+            line = json.loads(self.file.read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
+            words = ["/bin/sh", "-c", line]
+        done = subprocess.run(
+            [*words, self.client.native], cwd=self.client.project, env=env, input=payload, capture_output=True,
+            text=True, timeout=60, check=False,
+        )  # fmt: skip
+        if self.client.name == "claude-code" and not self.harness:
+            return done.returncode == 2, done.stderr
+        told = json.loads(done.stdout or "{}")
+        return (told["blocked"], told["reason"]) if self.harness else (bool(told), told.get("stopReason", ""))
+
+
+@pytest.fixture(params=KINDS)
+def gate(request: pytest.FixtureRequest, command: Callable[..., Said], project: Path) -> Gate:
+    name, harness, file = KINDS[request.param]
+    if harness and NODE is None:
+        pytest.skip("needs node, to run the plugin as the client does")
+    assert command("install", name).code == 0
+    client = Client(project, name)
+    client.hook("UserPromptSubmit", prompt="Fix the login test", prompt_id="p1")
+    return Gate(client, harness, project / file)
+
+
+@pytest.mark.req("R083", "R087", "R166", "R167", "R184")
+def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(gate: Gate) -> None:
+    gate.client.break_store()
+    blocked, reason = gate.ask()
+    assert blocked
+    assert "A file is where the folder of '.holdfast/memory/" in reason
+    assert f"holdfast override --session {gate.client.session}" in reason
+    assert gate.ask() == (True, reason)
+    gate.client.repair_store()
+    assert gate.ask() == (False, "")
+    assert gate.client.notes().count("**Objective:** Fix the login test") == 1
+    assert "Where to resume" in gate.client.hook("SessionStart", source="compact").stdout
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (None, f"Install it with {program.INSTALL}"),
+        ("sleep 30", "gave no answer in"),
+        ("exit 0", "ended without"),
+        ("kill -9 $$", "holdfast-memory doctor"),
+        ("exit 1", "einstall it"),
+        ("exit 10", ""),
+    ],
+)
+def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(
+    gate: Gate, tmp_path: Path, script: str | None, told: str
+) -> None:
+    path = "/usr/bin:/bin"
+    if script is not None:
+        tool = tmp_path / "bin/holdfast-memory"
+        tool.parent.mkdir()
+        tool.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
+        tool.chmod(0o755)
+        path = f"{tool.parent}:{path}"
+    for file in (gate.file, gate.client.project / ".claude/hooks/holdfast-guard.sh"):
+        if file.exists():  # a hang ends sooner
+            text = file.read_text().replace("KILL 55", "KILL 1").replace("compacting: 60_000", "compacting: 1_500")
+            file.write_text(text)
+    blocked, reason = gate.ask(path)
+    assert blocked is (script != "exit 10")
+    assert told in reason.replace("`", "")
