@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.support import processes
 
 from holdfast import Holdfast, Payload
+from holdfast.config.serde import payload_from
 from holdfast.config.values import PluginConfig
 from holdfast.errors import BadValue, FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import durable
@@ -460,6 +461,7 @@ def test_rejected__as_text_or_what_and_why__is_in_note_handoff_and_brief(opened,
     assert "### What was given up\n\n- Rejected: Redis queue: loses jobs on restart\n" in note()
     assert opened().load().work[0].rejected == ("Redis queue: loses jobs on restart", "pandas: too slow")
     assert "- Given up: Redis queue: loses jobs on restart; pandas: too slow\n" in str(opened().load())
+    assert payload_from({"rejected": rejected}).rejected == ("Redis queue: loses jobs on restart", "pandas: too slow")
     with pytest.raises(BadValue, match=r"rejected\[0\]\.what"):
         payload(rejected=[{"why": "slow"}])
 

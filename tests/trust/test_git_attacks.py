@@ -196,6 +196,28 @@ def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None
     assert victim.outside() == before
 
 
+@pytest.mark.parametrize("way", ["commondir", "link", "file"])
+def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way: str, victim: Victim) -> None:
+    other = victim.home / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+
+    def build(project: Path) -> None:
+        if way == "commondir":
+            (project / ".git" / "commondir").write_text(f"{other}/.git\n")
+            return
+        shutil.rmtree(project / ".git")
+        if way == "link":
+            (project / ".git").symlink_to(other / ".git")
+        else:
+            (project / ".git").write_text(f"gitdir: {other}/.git\n")
+
+    victim.unpack(build)
+    before = victim.outside()
+    assert victim.run("init", "--git").code == 2
+    assert victim.outside() == before
+
+
 @pytest.mark.parametrize("place", [".claude", ".claude/settings.json", ".claude/hooks"])
 def test_install__in_a_folder_that_is_a_link__writes_nothing_outside(place: str, victim: Victim) -> None:
     target = victim.home / ".claude" / "hooks"

@@ -8,6 +8,7 @@ The settings of the user and the system are not read either, except where :func:
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from contextlib import suppress
@@ -102,11 +103,26 @@ def setting(root: str, key: str, *, timeout_s: float = 5.0) -> bool:
 
 def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> bool:
     """Set ``key`` in the repository's own file, which must be a regular file with one name. False when git cannot.
-    Raises: OSError for another kind of file."""
+    Raises: OSError for another kind of file, and where ``.git`` leads to another repository."""
+    if not _is_its_own(top(root)):
+        raise PermissionError(errno.EPERM, "It leads to another repository", os.path.join(top(root), ".git"))
     file = safeopen.open_fd(_settings_file(root), os.O_RDWR)
     os.close(file)
     _asked(root, (key, value), timeout_s)
     return setting(root, key)
+
+
+def _is_its_own(work_tree: str) -> bool:
+    """Whether ``.git`` is this work tree's: a folder in it, a linked work tree's that names it, or a submodule's."""
+    named = os.path.join(work_tree, ".git")
+    own, common = git_folders(work_tree)
+    if os.path.isdir(named):
+        return not os.path.islink(named) and own == common
+    if own != common:
+        back = os.path.realpath(os.path.join(own, _line(os.path.join(own, "gitdir"))))
+        return back == os.path.realpath(named) and os.path.dirname(own) == os.path.join(common, "worktrees")
+    above = (os.path.join(git_folders(one)[1], "modules", "") for one in repositories(os.path.dirname(work_tree)))
+    return any(map(own.startswith, above))
 
 
 def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:

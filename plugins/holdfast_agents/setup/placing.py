@@ -3,8 +3,10 @@ whole, and a backup of the original is kept next to it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 #: Suffix for backups made before holdfast first changes a file.
 BACKUP = ".holdfast-backup"
 _BOM = "\ufeff"
+#: How old a temporary file must be to be a killed installation's. One is written and renamed in an instant.
+_STALE_S = 60.0
 #: Occurs in everything that holdfast writes to a client's file.
 _OURS = "holdfast"
 
@@ -72,7 +76,9 @@ def put_in(places: Sequence[Place]) -> list[Done]:
 
     Raises: ConfigError when a file cannot take its part, with nothing written; Unavailable.
     """
-    return [_write(planned) for planned in [_putting(place) for place in places]]
+    done = [_write(planned) for planned in [_putting(place) for place in places]]
+    _sweep(places)
+    return done
 
 
 def take_out(places: Sequence[Place]) -> list[Done]:
@@ -80,7 +86,9 @@ def take_out(places: Sequence[Place]) -> list[Done]:
 
     Raises: ConfigError, with nothing written; Unavailable.
     """
-    return [_write(planned) for planned in [_taking(place) for place in places]]
+    plan = [_taking(place) for place in places]
+    _sweep(places)  # before the folders that have become empty are removed
+    return [_write(planned) for planned in plan]
 
 
 def read(path: str, shown: str) -> str | None:
@@ -185,6 +193,20 @@ def _write(done: Done) -> Done:
     if done.fate is Fate.RESTORED:
         durable.remove(backup)
     return done
+
+
+def _sweep(places: Sequence[Place]) -> None:
+    """Remove a killed installation's temporary files from the clients' folders. A younger one may belong to another
+    installation that is running now."""
+    now = time.time()
+    folders = {os.path.dirname(path) for place in places for path in (place.path, os.path.realpath(place.path))}
+    for folder in sorted(folders):
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                path = os.path.join(folder, name)
+                unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+                if unfinished and now - os.lstat(path).st_mtime > _STALE_S:
+                    os.unlink(path)
 
 
 def _mode(path: str) -> int:

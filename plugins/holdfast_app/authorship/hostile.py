@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -158,6 +157,10 @@ _TARGETED: Final = 4_000
 _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
 #: Letters without a glyph.
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
+#: A character that prints nothing or looks like a Latin letter.
+_ODD: Final = Lazy(
+    "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u206f\u3164\ufe00-\uffff\U000e0100-\U000e01ef]"
+)
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"&#(x[0-9a-fA-F]{1,6}|[0-9]{1,7});")
 _SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,60}\w(?!\w)")
@@ -218,20 +221,31 @@ def _is_foreign(text: str, turns: Iterable[Turn]) -> bool:
     wanted = _squeezed(text)
     words = set(wanted.split())
     keys = sorted(words, key=len)[-2:]
-    for message, plain in _heard(tuple(turns)):
+    for message, plain in _heard(turns):
         if all(key in plain for key in keys) and (
-            wanted in " ".join(plain.split()) or (message.role != "user" and _is_sentence(words, plain))
+            wanted in plain
+            or wanted in " ".join(plain.split())
+            or (message.role != "user" and _is_sentence(words, plain))
         ):
             tool = message.tool if message.role == "tool" else ""
             return message.role != "assistant" and (not tool or bool(_OUTSIDE.search(tool)) or directs(text))
     return False
 
 
-@lru_cache(1)
-def _heard(turns: tuple[Turn, ...]) -> list[tuple[Message, str]]:
-    """Each message with its text in plain letters, for one sentence after the other."""
+#: The messages last searched, and their texts in plain letters: a flush asks for many sentences of the same ones.
+_last: tuple[list[Message], list[str]] = ([], [])
+
+
+def _heard(turns: Iterable[Turn]) -> Iterable[tuple[Message, str]]:
+    global _last  # noqa: PLW0603
     messages = [message for turn in turns for message in turn.messages]
-    return [(m, m.text.casefold() if m.text.isascii() else _plain(m.text)) for m in messages]
+    if list(map(id, messages)) != list(map(id, _last[0])):
+        _last = messages, [_folded(m.text) for m in messages]
+    return zip(*_last, strict=True)
+
+
+def _folded(text: str) -> str:
+    return text.casefold() if text.isascii() or not _ODD.search(text) else _plain(text)
 
 
 def _is_sentence(words: set[str], plain: str) -> bool:
@@ -260,19 +274,24 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
     changes: dict[str, Any] = {}
     for name in ("objective", "next_step"):
         text = getattr(draft, name)
-        if text is not None and name not in draft.derived and not may_stay(text, turns):
+        if text is not None and name not in draft.derived and _orders(text, turns):
             changes[name] = None
     from holdfast.models.payload import OPTIONAL  # a session's start does without
 
     for name in (*LISTS, *OPTIONAL):
         strings = getattr(draft, name) or ()
-        kept = [text for text in strings if may_stay(text, turns)]
+        kept = [text for text in strings if not _orders(text, turns)]
         if len(kept) < len(strings):
             changes[name] = kept or None
     links = {text for text in draft.artifacts or () if "://" in text}
     if links and (only := links - _linked(links, turns)):
         changes["artifacts"] = [text for text in draft.artifacts or () if text not in only] or None
     return draft.evolve(**changes) if changes else draft
+
+
+def _orders(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether ``text`` instructs an agent and is not the user's. A flush marks strangers' sentences itself."""
+    return instructs(text) and not by_user(text, turns)
 
 
 def _linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -324,6 +326,52 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
     command("install", client)
     command("uninstall", client)
     assert [name for name in tree(project) if not name.endswith(".holdfast-backup")] == []
+
+
+# killed on the way
+
+DYING = """
+import sys
+from tests.support import dying
+from holdfast_cli import main
+from holdfast_agents.setup import placing
+dying.arm({n})
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.parametrize(
+    ("client", "killed", "after"),
+    [("claude-code", "install", "uninstall"), ("codex", "uninstall", "install"), ("opencode", "install", "install")],
+)
+def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
+    command: Command, project: Path, client: str, killed: str, after: str
+) -> None:
+    if killed == "uninstall":
+        write(project / FILES[client][1], "{}" if FILES[client][1].endswith("json") else "")
+        command("install", client)
+    left: set[str] = set()
+    for n in range(1, 40):
+        child = subprocess.run(
+            [sys.executable, "-c", DYING.format(n=n), killed, client],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+            check=False,
+            capture_output=True,
+        )
+        found = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
+        left.update(str(path.parent.relative_to(project)) for path in found)
+        if child.returncode >= 0 or len(left) > 1:
+            break
+    assert left, "no file was left behind by a kill"
+    running = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
+    assert command(after, client).code == 0
+    assert all(path.exists() for path in running), "it may be another installation's, under way"
+    for path in running:
+        os.utime(path, (time.time() - 61,) * 2)
+    assert command(after, client).code == 0
+    assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
 
 # how holdfast is started
