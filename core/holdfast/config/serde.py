@@ -1,11 +1,16 @@
-"""External data as values and back, with errors that name the file and every bad key."""
+"""External data as values and back, with errors that name the file and every bad key.
+
+The only user of cattrs, which is imported at the first value that is read, because that takes longer than starting
+Python, and agents' hooks read none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -14,6 +19,8 @@ from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
 
 if TYPE_CHECKING:
+    import cattrs
+
     from holdfast.config.values import Config
     from holdfast.models import Fact, Payload, Receipt
 
@@ -32,6 +39,7 @@ _KINDS: Mapping[type, str] = {
 }  # fmt: skip
 
 T = TypeVar("T")
+_Hook = Callable[[Any, Any], Any]
 
 
 def structure(
@@ -44,13 +52,15 @@ def structure(
 ) -> T:
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
     key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
-    lines: list[str] = []
-    made = _read(value, cls, "", lines)
-    if lines:
+    import cattrs
+
+    try:
+        return _converter().structure(value, cls)
+    except (cattrs.BaseValidationError, HoldfastError, ValueError, TypeError) as caught:
+        lines = list(_problems(caught, ""))
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
-        raise error(f"{what} is not valid: {shown}.", next_step=step)
-    return made  # type: ignore[no-any-return]
+        raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
 
 
 def unstructure(value: Any) -> Any:
@@ -74,7 +84,7 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError, for a secret in it without the value."""
     from holdfast.config.values import config_type
 
-    if not data:  # most projects
+    if not data:  # most projects; importing cattrs would slow each start
         return config_type()()
     plugins = data.get("plugins")
     tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
@@ -124,103 +134,115 @@ def fact_out(fact: Fact) -> dict[str, object]:
 # reading
 
 
-def _read(value: object, kind: Any, path: str, problems: list[str]) -> Any:
-    """``value`` as a ``kind``. Adds a line to ``problems`` for each mistake, with its path. Kinds are
-    those of the stored classes: plain values, times, choices, lists, tables and other such classes."""
-    origin, args = get_origin(kind), get_args(kind)
-    try:
-        if type(None) in args:
-            return None if value is None else _read(value, args[0], path, problems)
-        if origin in (list, tuple):
-            if not isinstance(value, list | tuple):
-                raise TypeError("expected a list")
-            return origin(_read(one, args[0], f"{path}[{n}]", problems) for n, one in enumerate(value))
-        if attrs.has(kind):
-            return _table(value, kind, path, problems)
-        if origin in (dict, Mapping):
-            return {key: _read(one, args[1], _at(path, key), problems) for key, one in _mapping(value).items()}
-        if origin is Literal:
-            if value not in args:
-                raise ValueError(f"must be one of {', '.join(args)}, not {value!r}")
-        elif kind in _KINDS:
-            same = isinstance(value, bool) is (kind is bool)
-            if not same or not isinstance(value, (int, float) if kind is float else kind):
-                raise TypeError(f"expected {_KINDS[kind]}, got {_kind_of(value)}")
-        elif kind is datetime:
-            return moment(value)  # type: ignore[arg-type]  # it raises TypeError
-        elif isinstance(kind, type) and issubclass(kind, Enum):
-            return kind(value)
-        elif kind not in (Any, object):
-            raise TypeError(f"values of type {kind} cannot be read")
-    except (HoldfastError, ValueError, TypeError) as error:
-        problems.append(_problem(error, path))
-    return value
+@cache
+def _converter() -> cattrs.Converter:
+    import cattrs
 
-
-def _table(value: Any, cls: Any, path: str, problems: list[str]) -> Any:
-    """A table as a ``cls``. A string is a value whose first field is ``text``. Raises: as the class."""
-    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
-    if isinstance(value, str) and fields[0].name == "text":
-        return cls(text=value)
-    found: dict[str, Any] = {}
-    unknown, before = dict(_mapping(value)), len(problems)
-    for one in fields:
-        if one.name in unknown:
-            found[one.name] = _field(unknown.pop(one.name), one, _at(path, one.name), problems)
-        elif one.default is attrs.NOTHING:
-            problems.append(f"{_at(path, one.name)}: missing")
-    rest = next((one.name for one in fields if REST in one.metadata), "")
-    if rest:
-        found[rest] = unknown
-    else:
-        for key in sorted(unknown):
-            near = nearest(key, [one.name for one in fields])
-            problems.append(f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else ""))
-    return cls(**found) if len(problems) == before else None
-
-
-def _field(value: object, field: attrs.Attribute[Any], path: str, problems: list[str]) -> Any:
-    is_choice = field.converter and isinstance(field.type, type) and issubclass(field.type, Enum)
-    if is_choice or "raw" in field.metadata:
-        return value  # the class converts it, and lists the choices if it cannot
-    before = len(problems)
-    made = _read(value, field.type, path, problems)
-    if ABOUT in field.metadata and len(problems) == before:
-        try:
-            field.metadata[ABOUT].check(made)
-        except (HoldfastError, ValueError, TypeError) as error:
-            problems.append(_problem(error, path))
+    made = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (str, bool, int, float):
+        made.register_structure_hook(kind, _exactly)
+    made.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+    made.register_structure_hook(datetime, lambda value, _: moment(value))
+    made.register_structure_hook_factory(_is_tuple, _tuple)
+    made.register_structure_hook_factory(attrs.has, _class)
     return made
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"expected a table, got {_kind_of(value)}")
+def _exactly(value: object, kind: Any) -> object:
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, float) if kind is float else kind):
+        raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
     return value
 
 
-def _kind_of(value: object) -> str:
-    return _KINDS.get(type(value), type(value).__name__)
+def _is_tuple(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return origin is tuple
 
 
-def _problem(error: Exception, path: str) -> str:
-    """A mistake's line, with its path."""
-    if isinstance(error, BadValue):
+def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
+    items: Any = list[get_args(kind)[0]]  # type: ignore[misc]
+    read = converter.get_structure_hook(items)
+
+    def hook(value: object, _: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise TypeError("expected a list")
+        return tuple(read(value, items))
+
+    return hook
+
+
+def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
+    """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
+    from cattrs.gen import make_dict_structure_fn
+
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    rest = next((one.name for one in fields if REST in one.metadata), "")
+    known = {one.name for one in fields} - {rest}
+    checked = {one.name: _checked(one, converter) for one in fields}
+    read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
+
+    def hook(value: Any, _: object) -> object:
+        if isinstance(value, str) and fields[0].name == "text":
+            return cls(text=value)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
+        if rest:
+            value = {key: one for key, one in value.items() if key in known} | {
+                rest: {key: one for key, one in value.items() if key not in known}
+            }
+        return read(value, cls)
+
+    return hook
+
+
+def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
+    """Read a field. Its type is resolved only for a value, because few tables of the settings are set."""
+    import cattrs
+
+    def hook(value: object, kind: Any) -> object:
+        if "raw" in field.metadata or (field.converter and isinstance(kind, type) and issubclass(kind, Enum)):
+            return value  # the class converts it, and lists the choices if it cannot
+        made: object = converter.structure(value, kind)
+        if ABOUT in field.metadata:
+            field.metadata[ABOUT].check(made)
+        return made
+
+    return cattrs.override(struct_hook=hook)
+
+
+def _problems(error: BaseException, path: str) -> Iterator[str]:
+    """One line per mistake, each with its path."""
+    from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        noted, rest = error.group_exceptions()
+        for one, note in noted:
+            key: str | int = getattr(note, "name", getattr(note, "index", ""))
+            yield from _problems(one, f"{path}[{key}]" if isinstance(key, int) else _at(path, key))
+        for one in rest:
+            yield from _problems(one, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [one.name for one in attrs.fields(error.cl) if one.init]
+        for key in sorted(error.extra_fields):
+            near = nearest(key, known)
+            yield f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else "")
+    elif isinstance(error, BadValue):
         problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
             problem += f" (use{error.next_step[3:].removesuffix('.')})"
-        return f"{path}: {problem}" if path and not error.field.startswith(path) else problem
-    if isinstance(error, HoldfastError):
-        return str(error).removesuffix(".")
-    text = str(error.args[0]) if error.args else type(error).__name__
-    return f"{path}: {text}" if path else text
+        yield f"{path}: {problem}" if path and not error.field.startswith(path) else problem
+    elif isinstance(error, HoldfastError):
+        yield str(error).removesuffix(".")
+    else:
+        text = str(error.args[0]) if error.args else type(error).__name__
+        if isinstance(error, KeyError):
+            yield f"{path or text}: missing"
+        else:
+            yield f"{path}: {text}" if path else text
 
 
 def _at(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-# times
 
 
 def stamp(moment: datetime) -> str:
