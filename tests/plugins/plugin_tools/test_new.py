@@ -87,7 +87,7 @@ def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path):
     project.mkdir()
     (project / "holdfast.toml").write_text('[plugins.jargon]\nwords = ["soon"]\n', encoding="utf-8")
     assert run("holdfast", "trust", "--yes", cwd=project, path=site).returncode == 0
-    assert "Count the listed words" in run("holdfast", "--help", cwd=project, path=site).stdout
+    assert "From holdfast-jargon" in run("holdfast", "--help", cwd=project, path=site).stdout
     assert "No listed word" in run("holdfast", "jargon", cwd=project, path=site).stdout
     assert "0 listed words in MEMORY.md" in run("holdfast", "doctor", cwd=project, path=site).stdout
     script = "import holdfast; print(holdfast.Holdfast.open().jargon())"
