@@ -62,6 +62,7 @@ def test_ci_run__set_up__is_read_from_the_readme(root: Path) -> None:
 ELSEWHERE = {
     "python -m pip install": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
+    "uv pip compile ": "needs the package index",
     "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
     "holdfast gitea invite": "needs a server; tests/backends/gitea/test_invitations.py runs it",

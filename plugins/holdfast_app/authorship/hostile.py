@@ -30,6 +30,8 @@ _MARKED: Final = Lazy(
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 #: What may precede a line's own text.
 _LEADS: Final = " \t-*>#0123456789."
+#: Fewest different words of a sentence that can be a stranger's.
+_FEWEST: Final = 3
 #: Minimum share of a sentence's words in an instructing message for that message to be its source.
 _ALIKE: Final = 0.8
 
@@ -220,6 +222,8 @@ def _is_foreign(text: str, turns: Iterable[Turn]) -> bool:
     tool's counts where strangers write its results or ``text`` directs."""
     wanted = _squeezed(text)
     words = set(wanted.split())
+    if len(words) < _FEWEST:  # a branch, a name, an answer in a word
+        return False
     keys = sorted(words, key=len)[-2:]
     for message, plain in _heard(turns):
         if all(key in plain for key in keys) and (

@@ -100,7 +100,8 @@ def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project, payload):
         fact = memory.facts.create(f"The deploy day is {secret}").fact
         memory.facts.remember("The deploy day is Tuesday")
         session = memory.session("s1")
-        session.add("user", said, tool=said)
+        session.add("user", said)
+        session.add("tool", said, tool=said)
         curated = {"memory": [said], "user": [said]}
         words = {"facts": [said], "decisions": [said], "next_step": said, "blockers": [said], "follow_ups": [said]}
         session.compact(0, payload(objective=said, curated=curated, **words))
