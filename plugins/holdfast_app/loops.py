@@ -1,4 +1,4 @@
-"""Python agent loops: a guard for the function that drops context, and a mirror for its message list.
+"""For Python agent loops, a guard for the function that drops context, and a mirror for its message list.
 
 :meth:`holdfast.Holdfast.guard` wraps any function that drops context, sync or async. An error before the call is
 raised unchanged, and nothing was dropped. ``session.mirror`` gets messages that the session lacks, and after a

@@ -1,4 +1,4 @@
-"""Checks of stored documents: each through ``on_validate``, whether related documents exist, and whether the content of
+"""Checks of stored documents, each through ``on_validate``, whether related documents exist, and whether the content of
 summaries appears in their sources.
 
 A summary is never the only place of a fact (R165) and never replaces the note it refers to (R177). A change

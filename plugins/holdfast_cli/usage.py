@@ -54,7 +54,7 @@ _AFTER_HELP = (
     "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
-#: The commands of the short help, which also lists those of other distributions.
+#: Commands of the short help; other distributions' are there, too.
 _FIRST = frozenset(
     ("demo", "init", "install", "doctor", "status", "load", "search", "show", "remember", "flush", "dream", "report")
 )

@@ -32,7 +32,8 @@ _DIGITS: Final = 12
 
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
-    """What holds now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound; Unavailable."""
+    """The hits that hold now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound;
+    Unavailable."""
     from holdfast_app.search.answer import in_short
     from holdfast_app.sessions.lookup import resolve
 

@@ -319,8 +319,8 @@ def _line(fact: Fact) -> str:
 
 @_tool("search", "Search the memory", schemas.SEARCH, read_only=True)
 def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    """Search all sessions: what holds now, then where it was said. Call it before you ask the user again. `open` reads
-    a hit."""
+    """Search all sessions: statements that hold now, then where it was said. Call it before you ask the user again.
+    `open` reads a hit."""
     return searching.search(memory, arguments)
 
 

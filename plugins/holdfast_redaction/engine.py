@@ -94,14 +94,14 @@ class Scanner:
     def _in_area(self, text: str, start: int, end: int, budget: Budget, heads: list[int]) -> list[Hit]:
         """The hits that begin in ``text[start:end]``, searched with the text around it. Adds the names that may head a
         column to ``heads``."""
-        first, behind = max(0, start - _BEFORE), _BEHIND
+        first, after = max(0, start - _BEFORE), _BEHIND
         while True:
-            last = min(len(text), end + behind)
+            last = min(len(text), end + after)
             found: list[int] = []
             hits = self._search(text[first:last], budget, found)
             if last == len(text) or all(hit.end < last - first for hit in hits if hit.start < end - first):
                 break
-            behind *= 8  # the last one goes on
+            after *= 8  # the last one goes on
         heads += [first + head for head in found]
         for hit in hits:
             hit.start, hit.end = hit.start + first, hit.end + first

@@ -2,8 +2,8 @@
 
 Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 2 for pushes and
 tags, 1 for each changed issue's timeline, and for each changed pull request 1 for the timeline, 1 for reviews, 1 for
-the line comments of each review that has some, and 2 for the state of its checks while it is open. At most
-:data:`MOST_DETAILED` issues. Without the scope ``read:repository`` an event says what is missing.
+each review with line comments, and 2 for its checks while it is open. At most
+:data:`MOST_DETAILED` issues. Without the scope ``read:repository`` an event says so.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operato
 
 
 def _checks(repo: Repo, issue: Issue, since: datetime, until: datetime) -> Iterator[Activity]:
-    """The state of the checks on the newest commit, when one reported in the window."""
+    """The newest commit's checks, when one reported in the window."""
     commit = text(repo.get(f"/pulls/{issue.number}").data, "head", "sha")
     found = models.table(repo.get(f"/commits/{commit}/status").data) if commit else {}
     rows = [models.table(row) for row in models.many(found.get("statuses") or [])]

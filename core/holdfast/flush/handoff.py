@@ -4,7 +4,7 @@ TOML between two ``+++`` lines, read without any model, and below it the same co
 work open in one project. Each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
 closed marker, which goes when the next session writes. Open work beyond the newest :data:`MAX_ENTRIES` is shortened,
 and the daily note that it names holds the rest. Beyond the newest :data:`MAX_OPEN` it is only in its session's journal
-and note, so the document and the time of a flush stay small. An entry with a rule of the user never goes, until a
+and note, so the document stays small and a flush quick. An entry with a rule of the user never goes, until a
 newer rule about the same thing replaces that rule, or a person removes it.
 """
 

@@ -1,9 +1,9 @@
 """Read a possibly hostile repository with git, which sees none of its settings.
 
 A repository's settings can name programs (pagers, filters, signature checkers, monitors, hooks). No list of such keys
-stays complete, so git runs on a *view* of the repository: a temporary folder with its references, logs and HEAD, the
+stays complete, so git runs on a *view* of the repository, a temporary folder with its references, logs and HEAD, the
 real objects and index, and settings written here. Of the repository's own settings only :data:`_KEPT` are taken over.
-The settings of the user and the system are not read either, except where :func:`own_setting` asks for one.
+User and system settings are not read either, except where :func:`own_setting` asks for one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def top(root: str) -> str:
 
 
 def git_folders(work_tree: str) -> tuple[str, str]:
-    """The work tree's own git folder and the one that it shares with other work trees, usually the same."""
+    """The work tree's own git folder and the folder that it shares with other work trees, usually the same."""
     own = os.path.realpath(os.path.join(work_tree, ".git"))
     if not os.path.isdir(own):
         own = os.path.realpath(os.path.join(work_tree, _line(own).removeprefix("gitdir:").strip()))
@@ -91,13 +91,13 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
 
 
 def own_setting(key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
-    """The values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``."""
+    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``."""
     words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
     return [value.decode("utf-8", "replace") for value in _asked("", words, timeout_s).split(b"\0") if value]
 
 
 def setting(root: str, key: str, *, timeout_s: float = 5.0) -> bool:
-    """Whether the repository's own file, or one of the user, has a value for ``key``. Nothing is run for it."""
+    """Whether the repository's own file, or a file of the user, has a value for ``key``. Nothing is run for it."""
     return bool(_asked(root, ("--get", key), timeout_s) or own_setting(key, timeout_s=timeout_s))
 
 
@@ -113,7 +113,8 @@ def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> boo
 
 
 def _is_its_own(work_tree: str) -> bool:
-    """Whether ``.git`` is this work tree's: a folder in it, a linked work tree's that names it, or a submodule's."""
+    """Whether ``.git`` is this work tree's, which is a folder in it, a linked work tree's that names it, or a
+    submodule's."""
     named = os.path.join(work_tree, ".git")
     own, common = git_folders(work_tree)
     if os.path.isdir(named):
@@ -223,7 +224,7 @@ def _line(path: str) -> str:
 
 
 def _may_read(work_tree: str, own: str) -> bool:
-    """Whether the repository is this user's, or one that the user's own ``safe.directory`` names, as in git."""
+    """Whether the repository is this user's, or is named by the user's own ``safe.directory``, as in git."""
     if not hasattr(os, "geteuid"):
         return True
     try:

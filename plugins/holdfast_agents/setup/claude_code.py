@@ -1,12 +1,11 @@
-"""Claude Code: hooks in settings.json, a plugin whose module is asked before others, and what instructs the agent.
+"""Claude Code: hooks in settings.json, a plugin with a module, and instructions for the agent.
 
 Source: observed with 2.1.332, 2.1.330 and 2.1.197. Before a compaction a small script runs holdfast with a time limit
 and turns every failure into exit 2, which blocks on every version. 2.1.197 ignores ``onFailure`` and modules. It is a
-file because Claude Code shows the whole command before each block's reason. Without its own time limit SessionEnd
-is killed after 1.4 s. A module of another plugin may answer ``session.compact``, and then PreCompact is not run, so the
-plugin has a module too. Of several modules the one loaded first is asked first: those of ``--plugin-dir``, of installed
-plugins, of the user's skills folder, then of the project's.
-"""
+file because Claude Code shows the whole command before each block's reason. Without its own time limit SessionEnd is
+killed after 1.4 s. A module of another plugin may answer ``session.compact``, and then PreCompact is not run, so the
+plugin has a module too. Modules answer in the order in which they are loaded, first those of ``--plugin-dir``, then of
+installed plugins, of the user's skills folder, then of the project's."""
 
 from __future__ import annotations
 

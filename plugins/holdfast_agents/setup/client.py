@@ -1,4 +1,4 @@
-"""What holdfast knows of a client: where its files are, what it can hold, and what goes into its settings."""
+"""A client's facts: its files, its limits and the content of its settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Client:
     """``shown`` is its name for people, ``program`` its executable, and ``folder`` its own folder. ``around`` are the
     cases in which its hooks cannot block, after ``elsewhere``, the starts that hooks in the user's settings guard.
     ``seen`` is the version whose real program was run. ``reads_parents``: it also reads the settings in the folders
-    above the one where it is started. ``needed`` and ``problems`` are its files, and what is wrong with them."""
+    above the one where it is started. ``needed`` and ``problems`` are its files and their faults."""
 
     name: str
     shown: str
@@ -95,7 +95,7 @@ def worktrees(client: str) -> str:
 
 def hooks(client: str, words: tuple[str, ...], events: Mapping[str, int | Mapping[str, Any]], **fill: str) -> Hooks:
     """Hooks in Claude Code's form, which start the program ``words``. An event has its time limit in seconds, or more
-    of its hook, whose texts may hold ``{program}`` and the names in ``fill``."""
+    of its hook, whose strings may hold ``{program}`` and the names in ``fill``."""
     groups = {}
     for event, given in events.items():
         hook = {"command": f"{{program}} hook {client}", **({"timeout": given} if isinstance(given, int) else given)}

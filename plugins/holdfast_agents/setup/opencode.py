@@ -1,4 +1,4 @@
-"""opencode and its fork Kilo: a plugin, settings that disable compaction without it, ``/memory-update`` and the MCP
+"""opencode and its fork Kilo have a plugin, settings that disable compaction without it, ``/memory-update`` and the MCP
 server.
 
 Source: observed with opencode 1.18.33 and Kilo 7.7.9. A plugin that fails to load is silently skipped, so the settings

@@ -1,6 +1,6 @@
 """Find who said a sentence (the user, or a tool, page or client that the agent read).
 
-A sentence that instructs an agent becomes curated memory only in the user's own words, and one that a stranger wrote
+A sentence that instructs an agent becomes curated memory only in the user's own words, and a stranger's sentence
 only in the agent's. This machine's journals are the evidence. They are read only when a sentence may direct an agent.
 """
 
@@ -40,7 +40,7 @@ class Witness:
 
     def is_hostile(self, text: str) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence, and is not in the user's own words. The
-        journals are read only for one that may direct an agent."""
+        journals are read only if it may direct an agent."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
         return not hostile.may_stay(text, self._all() if hostile.directs(text) else self._said_turns)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FLUSH_LIMIT_S: Final = 10.0
 
 
-#: The kind of an :class:`Activity` that says what is missing.
+#: An :class:`Activity`'s kind when something is missing.
 INCOMPLETE: Final = "incomplete"
 
 

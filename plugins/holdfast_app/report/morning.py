@@ -91,7 +91,7 @@ def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line,
 def _of(
     services: Services, forge: Forge, since: datetime, now: datetime
 ) -> tuple[list[tuple[Activity, Line]], list[str]]:
-    """A forge's activity with its lines, and sentences about what is missing."""
+    """A forge's activity with its lines, and sentences about missing parts."""
     try:
         activity = forge.activity(since, now)
         masked = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)

@@ -11,7 +11,7 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``embedders``, ``table``, ``vectors``, ``distil``: vectors, where a plugin is enabled
 - ``served``: hits from a backend whose server does the searching
 - ``spelling``: typing errors in a question that finds nothing
-- ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, first what holds now
+- ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, those that hold now first
 """
 
 #: The kinds of hits: a turn, a line of a note, a decision, a user's rule, a rejected approach, an open question, a line

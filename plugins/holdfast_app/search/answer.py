@@ -1,4 +1,4 @@
-"""From ranked entries to an answer: each sentence once, first what holds now, then where it was said.
+"""From ranked entries to an answer: each sentence once, those that hold now first, then where it was said.
 
 A question about rules, preferences, decisions, failures or open questions often shares no word with them, so they are
 found by kind.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Maximum characters of an answer, and of a hit's text.
 MOST: Final = 1_500
 _LINE: Final = 200
-_HOLDS, _SAID = "What holds now:", "Where it was said:"
+_HOLDS, _SAID = "Holds now:", "Where it was said:"
 _MORE: Final = "{count} more: add words, a kind or a day."
 #: Maximum number of hits that hold, unless the question asks for nothing but a kind.
 _HOLDING: Final = 5
@@ -29,7 +29,7 @@ _HOLDING: Final = 5
 _SHARE: Final = 0.5
 #: Shorter lines are parts of other sentences by chance.
 _SENTENCE: Final = 20
-#: Characters of a text that is more than a sentence.
+#: More characters are more than a sentence.
 _LONG: Final = 600
 #: What differs between two places of a line: heading, list mark and label, the source a dream names.
 _FRAME: Final = Lazy(
@@ -115,7 +115,7 @@ def bare(text: str) -> str:
 
 
 class _Group:
-    """The places of one sentence, with the hit that shows it."""
+    """A sentence's places, with the hit that shows it."""
 
     def __init__(self, hit: SearchHit, key: str, share: float, at: int) -> None:
         self.hit, self.key, self.share, self.at = hit, key, share, at
@@ -160,7 +160,7 @@ def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit
 
 
 def _repeats(new: _Group, old: _Group) -> bool:
-    """Whether two hits say the same sentence. A hit that has more words of the question is one of its own."""
+    """Whether two hits say the same sentence. A hit that has more words of the question is separate."""
     if new.key == old.key:
         return True
     if len(old.key) >= _SENTENCE and new.hit.kind == records.TURN and old.key in new.key:

@@ -80,9 +80,9 @@ class _Row(NamedTuple):
 
 
 class Hits(list[SearchHit]):
-    """Hits, best first: the first ones hold now, the others show where it was said.
+    """Hits, best first. Some hold now, the others show where it was said.
 
-    ``texts`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
+    ``entries`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
     damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
     searched, or when the question was too long. ``days`` are those that the question names, like ``16 to 22
     November``; the hits are from these days, or, if nothing is, ``outside`` of them.
@@ -92,7 +92,7 @@ class Hits(list[SearchHit]):
         self,
         found: Iterable[SearchHit] = (),
         *,
-        texts: int = 0,
+        entries: int = 0,
         unread: tuple[str, ...] = (),
         corrected: str = "",
         warning: str = "",
@@ -100,7 +100,7 @@ class Hits(list[SearchHit]):
         outside: bool = False,
     ) -> None:
         super().__init__(found)
-        self.texts, self.unread, self.corrected, self.warning = texts, unread, corrected, warning
+        self.entries, self.unread, self.corrected, self.warning = entries, unread, corrected, warning
         self.days, self.outside = days, outside
 
     @property
@@ -153,7 +153,7 @@ def excerpts(
 
 
 def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, _Row]) -> dict[int, str]:
-    """The entries' texts. Those that the index has from other rules are masked now."""
+    """The entries' words, masked now where the index has them from other rules."""
     bodies = index.bodies(db, rows)
     rules = masking.rules(memory)
     unmasked = [one for one, row in rows.items() if not rules or row.clean != rules]

@@ -1,7 +1,7 @@
 """The index, an SQLite file derived from the store and updated by each search.
 
 It remembers a stamp of each source and how far it has read a journal, so an unchanged source costs one comparison. A
-file with another version, or a file that SQLite cannot read, is rebuilt; a rebuild that is killed continues with the
+file with another version, or a file that SQLite cannot read, is rebuilt. A killed rebuild continues with the
 next search. Where nothing can be written, a search works on a copy in memory.
 
 An entry is a turn, a line or a fact. Its text is indexed as passages. An entry's id is its source's id and its number
@@ -199,12 +199,12 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str,
     """
     source_id, place, number = row
     is_whole, is_done = True, False
-    texts: Iterator[records.Text] | None = None
+    rows: Iterator[records.Text] | None = None
     while not is_done:
         step: list[records.Text] = []
         try:
-            texts = texts or records.read(memory, source, place)
-            step += islice(texts, _STEP)
+            rows = rows or records.read(memory, source, place)
+            step += islice(rows, _STEP)
         except Corrupt:
             is_whole = False
         is_done = len(step) < _STEP
@@ -220,13 +220,13 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str,
     return is_whole
 
 
-def _add(db: sqlite3.Connection, memory: Holdfast, first: int, texts: list[records.Text]) -> None:
+def _add(db: sqlite3.Connection, memory: Holdfast, first: int, added: list[records.Text]) -> None:
     """Add entries, masked as they may be shown now."""
     rules = masking.rules(memory)
-    masked = [text.body for text in texts]
+    masked = [text.body for text in added]
     if rules:
         masked = memory.services.gate.outgoing_all(masked, surface="journal")
-    for number, (text, body) in enumerate(zip(texts, masked, strict=True), first):
+    for number, (text, body) in enumerate(zip(added, masked, strict=True), first):
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         db.execute(

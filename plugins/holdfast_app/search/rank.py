@@ -1,4 +1,4 @@
-"""Rank the matches: an entry's best passage, its share of the question, its surroundings and its length.
+"""Rank the matches by an entry's best passage, its share of the question, its surroundings and its length.
 
 The weights are in weights.json. Those of turns are fitted by benchmarks/recall/fit.py.
 """
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from holdfast_app.search import KINDS, dates, records, words
 from holdfast_app.search.index import PASSAGE, SOURCE, size
 
-#: Number of entries ranked for their words, and the neighbours of each on both sides.
+#: Number of entries ranked for their words, and their neighbours on both sides.
 _CANDIDATES, _AROUND = 60, 2
 #: Number of entries ranked for their vectors.
 _NEAREST: Final = 50
@@ -33,7 +33,7 @@ class Features(NamedTuple):
 
     own: float  # BM25 of the best passage, relative to the best of all
     words: float  # share of the question's words in that passage, the rare ones counting more
-    near: float  # the same, in the passages of the entry and of those next to it
+    near: float  # the same, in the entry's passages and those next to it
     answers: float  # BM25 of the turn before, when that asks something
     around: float  # mean BM25 of the second before and the second after
     reply: float  # BM25 of the answer to this user's turn
@@ -106,7 +106,7 @@ class Matches:
         self.score = {one: score / top for one, score in self.score.items()}
 
     def share(self, bits: int) -> float:
-        """The share of the question that these words are, the rare ones counting more."""
+        """These words' share of the question, the rare ones counting more."""
         if bits not in self._shares:
             self._shares[bits] = sum(weight for n, weight in enumerate(self._weights) if bits >> n & 1)
         return self._shares[bits]

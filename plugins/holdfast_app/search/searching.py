@@ -66,7 +66,7 @@ def search(
             hits = ask.answer(asked, None, None)
         return Hits(
             hits,
-            texts=open_index.texts,
+            entries=open_index.texts,
             unread=open_index.unread,
             corrected=hits[0].corrected if hits else "",
             warning=" ".join(filter(None, (ask.warning, warning))),
@@ -138,7 +138,7 @@ class _Search:
         return [hit._replace(corrected=corrected) for hit in shown]
 
     def _of_kind(self, wanted: Asked, where: str, given: tuple[object, ...]) -> list[Ranked]:
-        """The entries of the kinds that the question asks for, those with its other words first."""
+        """Entries of the kinds in the question, those with its other words first."""
         if not (wanted.kinds or wanted.categories) or self._kinds:
             return []
         kind = ", ".join(f"'{one}'" for one in wanted.kinds)
@@ -152,7 +152,7 @@ class _Search:
         return found + [one for one in self._newest(both, given) if one.id not in known]
 
     def _newest(self, where: str, given: tuple[object, ...]) -> list[Ranked]:
-        """The newest entries: what a user said and decided."""
+        """The newest words and decisions of the user."""
         rows = self._db.execute(
             f"SELECT id, place FROM entry WHERE {where} AND (kind NOT IN (?, ?, ?) OR role = 'user') "  # noqa: S608
             "ORDER BY kind = ?, at DESC, id LIMIT ?",
@@ -216,8 +216,8 @@ def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime 
 
 
 def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -> Hits:
-    """The hits of all projects, each with its folder, first what holds now. A project with settings that this user does
-    not trust, or that cannot be read, is named in the warning."""
+    """The hits of all projects, each with its folder, those that hold now first. A project with settings that this user
+    does not trust, or that cannot be read, is named in the warning."""
     own = os.path.realpath(memory.services.root)
     answers: dict[str, Hits] = {own: memory.search(question, limit=limit, **options)}
     left = []
@@ -236,7 +236,7 @@ def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -
     warning = f"Not searched: {', '.join(left)}." if left else ""
     return Hits(
         sorted(found, key=lambda hit: (not hit.holds, -hit.score))[:limit],
-        texts=sum(hits.texts for hits in answers.values()),
+        entries=sum(hits.entries for hits in answers.values()),
         unread=tuple(f"{root}: {name}" for root, hits in answers.items() for name in hits.unread),
         corrected=first.corrected if found and not any(hits and not hits.corrected for hits in inside.values()) else "",
         warning=" ".join(filter(None, (first.warning, warning))),

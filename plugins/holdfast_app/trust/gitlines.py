@@ -173,7 +173,7 @@ def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[by
 
 
 def put_tracked_aside(root: str, state: str) -> list[str]:
-    """Put aside the files of the private folder ``state`` that a repository around it tracks, because a pull can bring
+    """Put aside files in the private folder ``state`` that a repository around it tracks, because a pull can bring
     them; returns their names in it, sorted.
 
     The folder ignores itself, so git tracks such a file only after a forced add. The indexes are read again when one

@@ -61,7 +61,7 @@ def _name(root: str) -> str:
 
 
 def projects() -> list[str]:
-    """The folders of this user's existing projects on this machine, sorted. Raises: Unavailable."""
+    """Folders of this user's existing projects on this machine, sorted. Raises: Unavailable."""
     folder = userdir.path(_FOLDER)
     found = []
     for name in private.names(folder):

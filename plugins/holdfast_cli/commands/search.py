@@ -52,7 +52,7 @@ _KEYS: Final = (
     progress=True,
 )
 def search(call: Call) -> Answer:
-    """The hits: what holds now, then where it was said."""
+    """The hits that hold now, then where it was said."""
     from holdfast_app.sessions.lookup import resolve
 
     memory, args = call.memory, call.args
@@ -70,7 +70,7 @@ def search(call: Call) -> Answer:
     else:
         found = memory.search(question, session=resolve(memory, args.session) if args.session else "", **options)
     table = {key: getattr(found, key) for key in ("unread", "corrected", "warning", "days", "outside")}
-    table |= {"hits": [as_table(hit) for hit in found], "searched": found.texts}
+    table |= {"hits": [as_table(hit) for hit in found], "searched": found.entries}
     kept = memory.config.retention.of_turns
     if args.short:
         from holdfast_app.search.answer import in_short
@@ -100,7 +100,7 @@ def _moment(name: str, text: str | None, now: datetime) -> datetime | None:
 def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> None:
     from holdfast_app.search import words
 
-    searched, err = count(found.texts, "record"), Term(sys.stderr)
+    searched, err = count(found.entries, "record"), Term(sys.stderr)
     if found.corrected:
         out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
     if found.heading:
@@ -109,11 +109,11 @@ def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> No
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for n, hit in enumerate(found):
         if found[0].holds and (n == 0 or hit.holds != found[n - 1].holds):
-            out.say(out.bold("What holds now" if hit.holds else "Where it was said"))
+            out.say(out.bold("Holds now" if hit.holds else "Where it was said"))
         _show_hit(out, hit, stems, now)
     if found:
         out.say(out.dim(f"{count(len(found), 'hit')} in {searched}, best first. {kept}"))
-    elif found.texts or found.unread:
+    elif found.entries or found.unread:
         out.say(f"Nothing found in {searched}. {kept}")
     else:
         out.say("Nothing is stored yet, so nothing was searched.")

@@ -1,6 +1,6 @@
 """Secrets of several lines: private keys in PEM and OpenPGP armour, and columns under a secret's name.
 
-A key is found whole, also without its first or last line. A table is one of Markdown, or of cells between commas,
+A key is found whole, also without its first or last line. A table is in Markdown, or has cells between commas,
 semicolons or tabs.
 """
 
@@ -45,7 +45,7 @@ _MAX_LINE = 2_000
 
 
 def find(text: str, heads: list[int]) -> list[Hit]:
-    """All private keys, and the columns under a name at one of ``heads``."""
+    """All private keys, and the columns under a name in ``heads``."""
     return [*(_keys(text) if "-----" in text else ()), *_columns(text, heads)]
 
 

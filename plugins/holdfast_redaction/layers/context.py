@@ -11,7 +11,7 @@ RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_CHARACTERS = frozenset(_NAME)
 _MAX_NAME = 80
-#: What follows the name of a table's column.
+#: Ends of a table's column name.
 _CELL_ENDS = ("", ",", ";", "\t", "|", "\n", "\r")
 #: A longer unquoted value that is not a secret is skipped up to this length.
 _LONG = 64
@@ -40,16 +40,16 @@ def find(text: str, lower: str, budget: Budget, words: str, heads: list[int]) ->
             continue
         at = lower.find(hint)
         while at >= 0:
-            first, behind = _name_around(text, at, at + len(hint))
+            first, after = _name_around(text, at, at + len(hint))
             if first not in seen:
                 seen.add(first)
-                if text[behind : behind + 3].lstrip(" \"'*")[:1] in _CELL_ENDS:
+                if text[after : after + 3].lstrip(" \"'*")[:1] in _CELL_ENDS:
                     heads.append(first)
-                hit, through = _look(text, lower, first, behind, cells)
+                hit, through = _look(text, lower, first, after, cells)
                 if hit:
                     hits.append(hit)
-                behind = max(behind, through)
-            at = lower.find(hint, max(behind, at + 1))
+                after = max(after, through)
+            at = lower.find(hint, max(after, at + 1))
         budget.check(hint)
     return hits
 
@@ -96,16 +96,16 @@ def _look(
     if (is_word and (strength > FAINT or noun in _TWO_WORDS)) or strength >= STRONG:
         if noun in ("pass", "pw"):
             strength = PASSWORD
-        behind = start + len(name)
+        after = start + len(name)
         # Judged above, or masked: then nothing else is given here.
         given = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
         if noun in _CREDENTIALS:
-            value = prose.pair_near(text, lower, behind)
+            value = prose.pair_near(text, lower, after)
         else:
-            value = None if given else prose.value_behind(text, lower, behind, strength, noun)
+            value = None if given else prose.value_behind(text, lower, after, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
         if value is None and not given and (strength >= STRONG or noun in _TELLING):
-            value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength, cells)
+            value = prose.value_near(text, start, after, PASSWORD if noun in _CREDENTIALS else strength, cells)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content) and not prose.is_public(text, value):
             return _hit(value, bare, strength), value.end

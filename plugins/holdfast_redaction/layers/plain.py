@@ -100,7 +100,7 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
 
 
 def _sign(found: re.Match[str], kind: str | None) -> str:
-    """What a disguise stands for; empty for an invisible character and a continued line."""
+    """The character in a disguise; empty for an invisible character and a continued line."""
     value = found[kind] if kind else ""
     if kind in ("hex", "url", "html", "number"):
         return chr(int(value, 10 if kind == "number" else 16))
@@ -112,14 +112,14 @@ def _sign(found: re.Match[str], kind: str | None) -> str:
 
 
 def _word_before(text: str, at: int, end: int) -> str:
-    """The word that the line before the line end at ``end`` closes with, behind ``at`` and without quotes."""
+    """The last word of the line that ends at ``end``, after ``at`` and without quotes."""
     tail = text[max(at, end - _LONGEST) : end].rstrip(" \t\r\"'`+\\")
     found = _LAST_WORD.search(tail, max(0, len(tail) - 400))
     return found[0] if found and not found[0].endswith(("-", ".", "/")) else ""
 
 
 def _goes_on(word: str, text: str, at: int) -> bool:
-    """Whether ``word`` and the one at ``at`` may be halves of a token: both mixed, and one of them random."""
+    """Whether ``word`` and the word at ``at`` may be halves of a token. Both are mixed, and one is random."""
     found = _FIRST_WORD.match(text, at)
     rest = found[0] if found else ""
     if values.is_protected(word) or not (_is_mixed(word) and _is_mixed(rest)):

@@ -57,7 +57,7 @@ _BELOW = Lazy(
     r"[^\n?:]{0,60}[?:]\**[ \t\r]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t*]*(?:(?:[A-Z][a-z]{0,11}|user|human|me):\**[ \t]*)?[\"'`]?"
     r"([^\s\"'`]{4,200})[\"'`]{0,3}[.]?[ \t]*(?:\n|$)"
 )
-#: Before a value: it is public, or the id or hash of something.
+#: Before a public value, an id or a hash.
 _PUBLIC = Lazy(
     r"(?i)\b(?:mint(?:ed)?|address|contract|doc(?:ument)?s?|sheet|hash|digest|checksum|fingerprint|blob|commit|ids?|tx)\b"
     r"[^\n\w]{0,3}(?:\w{1,12}[^\n\w]{1,3}){0,2}$"

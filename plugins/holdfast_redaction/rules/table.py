@@ -38,7 +38,7 @@ def _read() -> Any:
 _WORD_MIN = 16
 
 
-#: The fields of ``patterns.Rule``, and what stands for an absent one.
+#: The fields of ``patterns.Rule`` with their defaults.
 _FIELDS = (
     ("id", ""), ("regex", ""), ("group", 0), ("entropy", 0.0), ("before", ""), ("before_max", 0), ("after", ""),
     ("check", ""), ("overrides", False), ("min_word", 0),

@@ -68,7 +68,7 @@ def test_search__short__grouped_and_at_most_1500_characters(search, opened):
         for number in range(40):
             memory.session("long").add("user", f"The heron {number} is {'very ' * 60}busy")
     said = search("--short", "the", "heron")
-    assert "What holds now:\n- [fact knowledge 2026-11-21 14:30] name='' place='fact_" in said
+    assert "Holds now:\n- [fact knowledge 2026-11-21 14:30] name='' place='fact_" in said
     assert "Where it was said:\n- [turn user" in said
     assert "more: add words, a kind or a day." in said
     assert len(said.strip()) <= 1_500
