@@ -161,7 +161,7 @@ _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,2
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
 #: A character that prints nothing or looks like a Latin letter.
 _ODD: Final = Lazy(
-    "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u206f\u3164\ufe00-\uffff\U000e0100-\U000e01ef]"
+    "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\uffff\U000e0100-\U000e01ef]"
 )
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"&#(x[0-9a-fA-F]{1,6}|[0-9]{1,7});")
