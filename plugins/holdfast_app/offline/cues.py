@@ -127,6 +127,7 @@ _FORMS: Final = (
         rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too)\b{_BECAUSE}",
         rf"{_SUBJECT}(?:was|were) (?:dropped|removed|abandoned)\b{_BECAUSE}",
         r".*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
+        r".{2,60} (?:is|was|turned out to be) a dead[ -]end\b",
     ),
     (
         RULE,

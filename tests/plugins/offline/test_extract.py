@@ -129,6 +129,7 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
         ("Let's go with SQLite", "decisions", "Let's go with SQLite"),
         ("We tried Celery but it lost jobs.", "rejected", "We tried Celery but it lost jobs"),
         ("Rejected: pandas, too slow", "rejected", "pandas, too slow"),
+        ("That was a dead end: celery lost mails.", "rejected", "That was a dead end: celery lost mails"),
     ],
 )
 def test_extract__words_of_the_user__are_kept_whole(text: str, field: str, kept: str | tuple[str, ...] | None) -> None:
