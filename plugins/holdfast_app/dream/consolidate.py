@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast_app.dream.notes import Note
 
 #: Labels of the lines in a note that hold lasting statements.
-LABELS: Final = ("Rule", "Decision", "Fact")
+LABELS: Final = ("Rule", "Decision", "Rejected", "Fact")
 #: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
 MOST_STATEMENTS: Final = 2_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.

@@ -31,7 +31,7 @@ _MOST: Final = 2
 _LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (0.35, 0.3)}
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact", "Rejected"])
-_LASTING: Final = frozenset(["Decision", "Fact", "Rule"])
+_LASTING: Final = frozenset(["Decision", "Fact", "Rejected", "Rule"])
 #: Findings that do not come from comparing a line with the sources.
 _OTHER: Final = frozenset(["grounding/length"])
 

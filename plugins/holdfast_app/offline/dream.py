@@ -22,7 +22,7 @@ from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.facts.relation import Known, Relation
 
 #: Label of a note's lines -> the heading for new items.
-HEADINGS: Final = {"Rule": "Rules", "Decision": "Decisions", "Fact": "Facts"}
+HEADINGS: Final = {"Rule": "Rules", "Decision": "Decisions", "Rejected": "Given up", "Fact": "Facts"}
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 

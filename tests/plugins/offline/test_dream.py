@@ -112,3 +112,14 @@ def test_dream__decision_turned_round__replaces_the_older_one() -> None:
     said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
     draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))
     assert draft.memory == "# Memory\n\n## Decisions\n\n- never use a unique index on (a, b)\n"
+
+
+def test_dream__approach_that_the_user_gave_up__is_in_the_next_brief(project: Path) -> None:
+    with Holdfast.open(project) as memory:
+        session = memory.session("s")
+        session.add("user", "That was a dead end: celery lost mails on restarts. Take something else.")
+        session.add("assistant", "I take the outbox table instead.")
+        session.end()
+        assert memory.deep_dream().status is Status.DONE
+        assert "celery lost mails on restarts" in memory.store.read("MEMORY.md").text.partition("## Given up")[2]
+        assert "celery lost mails on restarts" in str(memory.load())

@@ -20,7 +20,7 @@ _WORD: Final = re.compile(rf"(?=([{_WIDE}]{{1,2}}))[{_WIDE}]|(?:(?![{_WIDE}_])\w
 _STEM: Final = 5
 #: A word in more blocks says nothing about which of them is meant.
 _FREQUENT: Final = 2_000
-_LABELS: Final = ("Fact: ", "Decision: ", "Rule: ")
+_LABELS: Final = ("Fact: ", "Decision: ", "Rejected: ", "Rule: ")
 #: Around each sentence of :attr:`Sources.flow`; between blocks.
 _BORDER: Final = "\0"
 _BREAK: Final = "\1"
