@@ -64,7 +64,7 @@ def test_flush_and_load__after_connecting__at_most_three_and_two_round_trips(mem
         own.facts.create("One more")
         assert (after_plain - before, after_whole - after_plain) <= (3, 3)
         assert after_load - after_whole <= 2
-        assert proxy.counted() - after_load == 1
+        assert proxy.counted() - after_load <= 1  # 0 when the counter takes it for the rest of the load
     assert len(plain.written) == 2
     assert [written.name.partition("/")[0] for written in whole.written] == [
         "memory", "memory", "continuity", "MEMORY.md", "USER.md"
