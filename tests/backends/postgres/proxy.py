@@ -6,11 +6,13 @@ import contextlib
 import select
 import socket
 import threading
-import time
 from collections.abc import Callable
 
 #: Seconds in which the rest of a request arrives.
 _REST_S = 0.01
+#: The client's message Flush, which has no answer, and how an answer ends: ReadyForQuery.
+_FLUSH = b"H\0\0\0\4"
+_READY = tuple(b"Z\0\0\0\5" + state for state in (b"I", b"T", b"E"))
 
 
 class Proxy:
@@ -39,11 +41,6 @@ class Proxy:
             thread.join(5)
         for one in (self._listener, *self._ends):
             one.close()
-
-    def counted(self) -> int:
-        """:attr:`trips`, once the end of the last answer has passed, which a client may not wait for."""
-        time.sleep(5 * _REST_S)
-        return self.trips
 
     def cut_at(self, message: int, *, answers: bool) -> None:
         """Close both ends before the message with this number, from 0, of the next call or of its answer. No
@@ -82,9 +79,12 @@ class Proxy:
     def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
         try:
             while data := source.recv(65536):
-                self.trips += not answers and not self._asking
-                # On a busy machine the server answers the first part of a request before the rest of it is read.
-                self._asking = not answers or bool(select.select([target], [], [], _REST_S)[0])
+                if answers:
+                    # On a busy machine the server answers the first part of a request before the rest of it is read.
+                    self._asking = not data.endswith(_READY) and bool(select.select([target], [], [], _REST_S)[0])
+                elif data != _FLUSH:  # on a busy machine it comes after the answer
+                    self.trips += not self._asking
+                    self._asking = True
                 if answers and self.mute:
                     continue
                 if answers == self._side and self._messages >= 0:
