@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holdfast.errors import HoldfastError
 from holdfast.models import Payload
@@ -41,14 +41,8 @@ def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
         try:
             taken = _take(memory, past, dry_run=dry_run)
         except HoldfastError as error:
-            taken = Taken(
-                client=past.client,
-                session=past.id or past.path,
-                at=_day(past),
-                messages=0,
-                outcome="failed",
-                why=error.message,
-            )
+            told = {"client": past.client, "session": past.id or past.path, "at": f"{past.at:%Y-%m-%d}"}
+            taken = Taken(**told, messages=0, outcome="failed", why=error.message)
         if taken is not None:
             yield taken
 
@@ -61,7 +55,8 @@ def _take(memory: Holdfast, past: Past, *, dry_run: bool) -> Taken | None:
     end = transcript.messages[-1].at
     with type(memory).open(memory.services.root, clock=lambda: end) as then:
         session = then.session(transcript.session_id)
-        followed = session.journal.exists() and not session.ended
+        failed = session.unsafe is not None  # an earlier import can have failed after the messages were journalled
+        followed = session.journal.exists() and not session.ended and not failed
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
         new = 0 if followed else sum(message.id not in known for message in transcript.kept)
         taken = Taken(
@@ -69,16 +64,9 @@ def _take(memory: Holdfast, past: Past, *, dry_run: bool) -> Taken | None:
             session=session.id,
             at=f"{end:%Y-%m-%d}",
             messages=new,
-            outcome="new" if new else "known",
+            outcome="new" if new or failed else "known",
         )
-        if dry_run or not new:
+        if dry_run or taken.outcome == "known":
             return taken
         receipt = then.import_transcript(transcript).end(Payload(work_open=False, curated="none"))
-        written = [one.name for one in receipt.written] if receipt is not None else []
-        return Taken(
-            client=past.client, session=session.id, at=taken.at, messages=new, outcome="imported", written=written
-        )
-
-
-def _day(past: Past) -> str:
-    return f"{past.at:%Y-%m-%d}"
+        return evolve(taken, outcome="imported", written=[one.name for one in receipt.written] if receipt else ())

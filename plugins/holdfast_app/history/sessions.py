@@ -15,6 +15,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from glob import iglob
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import ConfigError
@@ -123,4 +124,4 @@ def _from_database(past: Past) -> Transcript:
 
 
 def _opened(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{os.path.abspath(path)}?mode=ro", uri=True)
+    return sqlite3.connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True)

@@ -125,6 +125,17 @@ def test_import_history__session_that_hooks_follow__is_left_to_them(run: Run, pr
     assert (outcomes["codex-1"], outcomes["claude-1"]) == ("known", "imported")
 
 
+def test_import_history__a_session_failed__is_imported_by_the_next_run(run: Run, project: Path, home: Path) -> None:
+    notes = project / ".holdfast" / "memory"
+    notes.parent.mkdir()
+    notes.touch()
+    failed = run("import", "--history", "--json")
+    assert (failed.code, {one["outcome"] for one in failed.json["sessions"]}) == (1, {"failed"})
+    notes.unlink()
+    assert {one["outcome"] for one in run("import", "--history", "--json").json["sessions"]} == {"imported"}
+    assert {one["outcome"] for one in run("import", "--history", "--json").json["sessions"]} == {"known"}
+
+
 def test_audit__compaction_in_a_recorded_session__counts_what_came_again(run: Run, home: Path, project: Path) -> None:
     found = run("audit", "--days", "9000", "--json").json
     assert found["compactions"] == 3
