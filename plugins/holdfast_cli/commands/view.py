@@ -9,7 +9,7 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError, Refused
+from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import in_one_line
 from holdfast_app.view.origins import NOTES_SEARCHED, find
@@ -253,7 +253,7 @@ def audit(call: Call) -> Answer:
             session = transcript.session_id
             by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
     rows = [row for row in by_place.values() if row[2].at >= since]
-    admitted = [_admitted(call, one.text) for _, _, one in rows]
+    masked = call.memory.services.gate.outgoing_all([one.text for _, _, one in rows], surface=Surface.DAILY)
     clients = Counter(past.client for past in sessions)
     data = {
         "days": call.args.days,
@@ -263,7 +263,7 @@ def audit(call: Call) -> Answer:
         "repeated": [
             {"kind": one.kind, "text": text, "at": one.at, "tokens": one.tokens, "client": past.client,
              "session": session, "folder": past.folder}
-            for (past, session, one), text in zip(rows, admitted, strict=True)
+            for (past, session, one), text in zip(rows, masked, strict=True)
         ],
     }  # fmt: skip
 
@@ -282,7 +282,7 @@ def audit(call: Call) -> Answer:
             table.append((title, f"{len(some):,}", f"{sum(one.tokens for one in some):,}"))
         out.say(out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)))
         out.say()
-        newest = sorted(zip(rows, admitted, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
+        newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
         out.say(out.table([
             (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
             for (past, session, one), text in newest
@@ -290,10 +290,3 @@ def audit(call: Call) -> Answer:
         out.say(f"\n  {out.dim('next:')} holdfast install")
 
     return Answer(data, show)
-
-
-def _admitted(call: Call, text: str) -> str:
-    try:
-        return call.memory.services.gate.admit(text, surface=Surface.DAILY)
-    except Refused:
-        return "(a validator refuses to show this)"
