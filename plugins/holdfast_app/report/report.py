@@ -6,7 +6,7 @@ regenerated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -60,13 +60,16 @@ class Report:
         return "\n\n".join(parts) + "\n"
 
 
+def placed(lines: Sequence[Line], *, paths: bool) -> Iterator[tuple[str, str]]:
+    """Each line's text and shown pointer. Without ``paths`` the last of several lines from one place has it for all."""
+    for line, following in zip(lines, (*lines[1:], None), strict=True):
+        is_last = following is None or following.pointer != line.pointer
+        yield line.text, line.pointer if paths or is_last else ""
+
+
 def section(name: str, lines: Sequence[Line], *, paths: bool) -> str:
-    """A section's Markdown. Without ``paths`` the last of several lines from one place has the pointer for all."""
-    ends = [line.pointer for line in lines[1:]] + [""]
-    shown = (
-        f"- {line.text}" + (f"  ({line.pointer})" if line.pointer and (paths or line.pointer != end) else "")
-        for line, end in zip(lines, ends, strict=True)
-    )
+    """A section's Markdown, see :func:`placed`."""
+    shown = (f"- {text}" + (f"  ({pointer})" if pointer else "") for text, pointer in placed(lines, paths=paths))
     return f"## {name}\n\n" + "\n".join(shown)
 
 

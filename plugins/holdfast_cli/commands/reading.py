@@ -208,14 +208,15 @@ def _show_report(
     if not out.is_tty:
         out.exact(text)
         return
+    from holdfast_app.report.report import placed
+
     out.say(out.bold(text.split("\n", 1)[0].lstrip("# ")))
     for section, lines in sections.items():
         out.say(f"\n{out.style(section, 'bold', 'cyan')}")
-        for at, line in enumerate(lines):
-            out.note("dot", line.text, indent="  ")
-            last_of_source = paths or at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
-            if line.pointer and last_of_source:
-                out.say(f"    {out.dim(out.clip(line.pointer, out.width - 4))}")
+        for line, pointer in placed(lines, paths=paths):
+            out.note("dot", line, indent="  ")
+            if pointer:
+                out.say(f"    {out.dim(out.clip(pointer, out.width - 4))}")
         if not lines:
             out.say(f"  {out.dim('nothing')}")
     for remark in remarks:
