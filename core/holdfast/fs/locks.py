@@ -150,19 +150,19 @@ class Line(Lock):
                 os.unlink(ticket)
 
     def _before(self, mine: str) -> int:
-        """The number of tickets before ``mine``. The nearest is removed if its process is dead."""
+        """The number of tickets before ``mine``. The nearest ones are removed while their processes are dead."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name < mine)
         except FileNotFoundError:
             return 0
-        if names:
+        while names:
             nearest = os.path.join(self._folder, names[-1])
             try:
                 with Lock(nearest, 0.0):
                     os.unlink(nearest)
-                return self._before(mine)
             except Unavailable:
-                pass  # it lives
+                break  # it lives
+            names.pop()
         return len(names)
 
 
