@@ -88,9 +88,11 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
                 yield Activity("release", repo.name, text(row, "html_url"), name, at, text(row, "author", "login"))
         yield from _pushes(repo, since, until)
     except (Absent, Closed) as error:
-        what = "Reviews, checks, releases, tags and pushes"
-        why = f"{what} of {repo.name} are missing, because the token lacks `read:repository`."
-        yield Activity(INCOMPLETE, repo.name, repo.url, why if isinstance(error, Closed) else f"{why[:-1]}?", until)
+        why = (
+            "because the token lacks `read:repository`" if isinstance(error, Closed) else "because the server has none"
+        )
+        what = f"Reviews, checks, releases, tags and pushes of {repo.name} are missing, {why}."
+        yield Activity(INCOMPLETE, repo.name, repo.url, what, until)
 
 
 def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
