@@ -118,21 +118,19 @@ def rank(
     *,
     where: str = "",
     given: tuple[object, ...] = (),
-    now: datetime | None = None,
     similar: Similar = NOTHING_SIMILAR,
     by_words: bool = True,
 ) -> list[Ranked]:
     """Possible answers, best first; of equals the newest, then by place.
 
-    ``where`` is a condition on the table ``entry`` with the values ``given``. Days in the question are seen from
-    ``now``; without it they do not count. ``similar`` is from vectors. Without ``by_words``, only ``similar`` finds
-    candidates.
+    ``where`` is a condition on the table ``entry`` with the values ``given``. ``similar`` is from vectors. Without
+    ``by_words``, only ``similar`` finds candidates.
     """
     matches = Matches(db, words.asked(question), where, given)
     if not matches.score and (by_words or not similar.of):
         return []
     found = []
-    for row, values in candidates(db, question, matches, where, given, now, similar):
+    for row, values in candidates(db, question, matches, where, given, similar=similar):
         weights, near = _weights()[row.kind], similar.of.get(row.id, 0.0)
         # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
         if row.kind == records.TURN or row.id in matches.score or near:
@@ -160,7 +158,8 @@ def candidates(
     now: datetime | None = None,
     similar: Similar = NOTHING_SIMILAR,
 ) -> Iterator[tuple[Row, Features]]:
-    """The best matches and their neighbours, with their features."""
+    """The best matches and their neighbours, with their features. Days in the question are seen from ``now``; without
+    it, as in a search, which narrows by them, they do not count."""
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
     read = (
