@@ -5,10 +5,10 @@ a manual and for an automatic compaction alike. Source: observed with 2.1.332, w
 empty summary, then SessionStart, and the transcript gets its boundary after both.
 
 A compaction is tied to a receipt by session and journal position. While the messages that PreCompact flushed wait to be
-dropped, a compaction is that which asked, unless the client made no summary and a new turn has begun. After they were
-dropped, another report is of the same compaction until a turn begins. Otherwise a compaction is past the gate when it
-dropped messages that no receipt covers, or when the client made no summary. It waits for a flush in progress, and
-covers its messages. An operator's override covers everything.
+dropped, a report is about the compaction that asked, unless the client made no summary and a new turn has begun. After
+they were dropped, another report is about the same compaction until a turn begins. Otherwise a compaction is past the
+gate when it dropped messages that no receipt covers, or when the client made no summary. It waits for a flush in
+progress, and covers its messages. An operator's override covers everything.
 """
 
 from __future__ import annotations

@@ -14,15 +14,13 @@ from holdfast.flush import notes
 from holdfast.text.plain import same_key
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
-from holdfast_app.dream.memorytext import Item
+from holdfast_app.dream.memorytext import LASTING, Item
 from holdfast_app.facts.rejected import key_of
 from holdfast_app.facts.relation import Known
 
 if TYPE_CHECKING:
     from holdfast_app.dream.notes import Note
 
-#: Labels of the lines in a note that hold lasting statements.
-LABELS: Final = ("Rule", "Decision", "Rejected", "Fact")
 #: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
 MOST_STATEMENTS: Final = 2_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.
@@ -44,7 +42,7 @@ def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
     count = 0
     for day, name, text in read_notes:
         for block, at in notes.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
-            for said in block.items(*LABELS):
+            for said in block.items(*LASTING):
                 found.append(Statement(said, at, name))
                 count += 1
     return list(found), count - len(found)

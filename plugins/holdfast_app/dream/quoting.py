@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.grounding.blocks import blocks, strip_marks
 from holdfast_app.dream.grounding.sources import words
-from holdfast_app.dream.memorytext import Item
+from holdfast_app.dream.memorytext import LASTING, Item
 from holdfast_app.facts.relation import Known
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ _MOST: Final = 2
 #: Minimum share of a draft line's words that a first and a further source line must have. An invention may be about
 #: nothing in the sources.
 _LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (0.35, 0.3)}
-#: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
+#: Labels of lines in a daily note that are never quoted, because they are open work and circumstances, or read like
+#: advice without their heading.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact", "Rejected"])
-_LASTING: Final = frozenset(["Decision", "Fact", "Rejected", "Rule"])
 #: Findings that do not come from comparing a line with the sources.
 _OTHER: Final = frozenset(["grounding/length"])
 
@@ -97,7 +97,7 @@ def _statements(text: str) -> dict[int, str]:
     for number, kind, _, body in blocks(text):
         said = " ".join(strip_marks(body).split())
         label, _, rest = said.partition(": ")
-        said = rest if label in _LASTING else said
+        said = rest if label in LASTING else said
         says = kind in ("item", "paragraph") and (len(said.split()) > 1 or not said.isascii())
         is_state = kind == "paragraph" and ":**" in said  # as in a daily note: "**Objective:** Add a retry"
         is_label = said.startswith("**") and (is_state or said.endswith("**"))

@@ -395,7 +395,7 @@ def updated(new: str, known: Sequence[str]) -> list[str]:
     one could be meant.
 
     ``new`` says that something changed ("now", "from now on", "moved") and has a value of the same kind as the older
-    one (an amount, a date, a name). Of several such statements it replaces that with most words in common. A time zone
+    one (an amount, a date, a name). Of several such statements it replaces the closest in words. A time zone
     or system of units needs no such word, because there is one at a time.
 
         The budget cap is $800 total            From now on keep the budget under five hundred dollars

@@ -21,9 +21,6 @@ from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.facts.relation import Known, Relation
 
-#: Label of a note's lines -> the heading for new items.
-HEADINGS: Final = {"Rule": "Rules", "Decision": "Decisions", "Rejected": "Given up", "Fact": "Facts"}
-
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -72,7 +69,7 @@ def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Ite
     for _, text in notes_read:
         for block, at in notes.in_order(text, last, reached):
             last = at
-            for label, heading in HEADINGS.items():
+            for label, heading in memorytext.LASTING.items():
                 for said in block.items(label):
                     for item in memorytext.read(f"- {said}").items:  # in the form in which it will be read back
                         yield at, Item(text=item.text, heading=heading)

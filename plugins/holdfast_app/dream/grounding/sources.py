@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from holdfast.text.plain import lines, same_key
 from holdfast_app.dream.grounding.blocks import blocks, sentences, strip_marks
 from holdfast_app.dream.grounding.literals import plain
+from holdfast_app.dream.memorytext import LASTING
 
 _WIDE: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 #: A word's beginning, which most of its forms share, or a pair of characters in a script without blanks.
@@ -20,7 +21,6 @@ _WORD: Final = re.compile(rf"(?=([{_WIDE}]{{1,2}}))[{_WIDE}]|(?:(?![{_WIDE}_])\w
 _STEM: Final = 5
 #: A word in more blocks says nothing about which of them is meant.
 _FREQUENT: Final = 2_000
-_LABELS: Final = ("Fact: ", "Decision: ", "Rejected: ", "Rule: ")
 #: Around each sentence of :attr:`Sources.flow`; between blocks.
 _BORDER: Final = "\0"
 _BREAK: Final = "\1"
@@ -120,8 +120,8 @@ def read(documents: tuple[tuple[str, str], ...]) -> Sources:
 def statement(text: str) -> str:
     """A line or block without its mark and a daily note's label."""
     body = strip_marks(text)
-    label = next((label for label in _LABELS if body.startswith(label)), "")
-    return body[len(label) :]
+    label, _, rest = body.partition(": ")
+    return rest if label in LASTING else body
 
 
 def words(text: str) -> set[str]:
