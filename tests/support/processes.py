@@ -51,10 +51,11 @@ def run(
         client = stack.enter_context(socket.socket(socket.AF_UNIX))
         client.connect(_server())
         socket.send_fds(client, [b"?"], [file.fileno() for file in files])
-        pid = int(client.recv(20))
         client.settimeout(timeout)
+        answers = stack.enter_context(client.makefile())  # a quick command's two numbers can come together
+        pid = int(answers.readline())
         try:
-            code = int(client.recv(20))
+            code = int(answers.readline())
         except TimeoutError:
             os.kill(pid, signal.SIGKILL)
             raise subprocess.TimeoutExpired(words, timeout) from None
@@ -103,7 +104,7 @@ def _serve(address: str) -> tuple[list[str], str, dict[str, str]]:
                 os.close(key.fd)
                 pid, client = key.data
                 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                client.sendall(str(code).encode())
+                client.sendall(f"{code}\n".encode())
                 client.close()
                 continue
             client, _ = listener.accept()
@@ -122,7 +123,7 @@ def _serve(address: str) -> tuple[list[str], str, dict[str, str]]:
                 return asked[0], asked[1], asked[2]
             for file in files:
                 os.close(file)
-            client.sendall(str(pid).encode())
+            client.sendall(f"{pid}\n".encode())
             waiting.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, client))
 
 
