@@ -199,14 +199,14 @@ _MOST = 5
 _FIRST = (
     ("holdfast demo", "see the promise kept, in a few seconds"),
     ("holdfast init", "set up this project"),
-    ("holdfast --help", "all commands"),
+    ("holdfast --help", "the commands"),
 )
 _DAILY = (
     ("holdfast explain", "what your agent reads at its next start, and why"),
     ("holdfast timeline", "flushes, blocked compactions and dreams, day by day"),
     ("holdfast why WORDS", "where a line of memory comes from"),
     ("holdfast flush", "make a session durable before context goes"),
-    ("holdfast --help", "all commands"),
+    ("holdfast --help", "the commands"),
 )
 
 
