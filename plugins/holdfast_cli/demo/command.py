@@ -136,7 +136,7 @@ class _Stage:
     def resumed(self) -> bool:
         """Print the restart point as a new agent receives it, without the documents after it. True when it has one."""
         self.title("3. Resumed")
-        self.step("A new process, with an empty context, reads the files alone:")
+        self.step("A new process, with an empty context, reads only the files:")
         brief = self.another_process("load", "--max-chars", "9000")
         rules, title, rest = brief.partition("# Where to resume")
         lines = [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]
