@@ -55,7 +55,7 @@ def _take(memory: Holdfast, past: Past, *, dry_run: bool) -> Taken | None:
     end = transcript.messages[-1].at
     with type(memory).open(memory.services.root, clock=lambda: end) as then:
         session = then.session(transcript.session_id)
-        failed = session.unsafe is not None  # an earlier import can have failed after the messages were journalled
+        failed = session.unsafe  # an earlier import can have failed after the messages were journalled
         followed = session.journal.exists() and not session.ended and not failed
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
         new = 0 if followed else sum(message.id not in known for message in transcript.kept)
