@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,45 @@ def test_git_settings_of_an_archive__run_no_program(settings: str, victim: Victi
     for words in (["log", "--raw"], ["blame", ".holdfast/MEMORY.md"], ["status"], ["log", "-1", "--format=%G?"]):
         assert gitrun.run(str(victim.project), *words, timeout_s=20)
     assert not canary.exists(), canary.read_text()
+
+
+OBJECT = f"objects/ab/{'c' * 38}"
+
+
+@pytest.mark.parametrize("name", ["refs/heads/x", OBJECT, "objects/info/alternates", "index", "logs/x"])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_pipe_in_an_archive_s_git__is_not_waited_for(name: str, is_link: bool, victim: Victim) -> None:
+    def build(project: Path) -> None:
+        (project / "a").write_text("a")
+        commit(project)
+        path = project / ".git" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(project / "pipe" if is_link else path)
+        if is_link:
+            path.symlink_to(project / "pipe")
+
+    victim.unpack(build)
+    began = time.monotonic()
+    assert gitrun.run(str(victim.project), "log", "-g", "--all", timeout_s=60) is None
+    assert time.monotonic() - began < 30
+
+
+def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim: Victim) -> None:
+    def build(project: Path) -> None:
+        memory = project / ".holdfast"
+        memory.mkdir()
+        for name in ("MEMORY.md", "USER.md", "facts.jsonl"):
+            (memory / name).write_text(f"# Memory\n\n{EVIL}")
+        commit(project)
+        os.mkfifo(project / ".gitattributes")
+
+    victim.unpack(build)
+    began = time.monotonic()
+    for _ in range(5):
+        assert gitrun.run(str(victim.project), "blame", ".holdfast/MEMORY.md", timeout_s=5) is None
+    assert time.monotonic() - began < 10
+    assert EVIL.strip() not in victim.run("load").out
 
 
 def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None:

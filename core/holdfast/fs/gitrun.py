@@ -11,13 +11,15 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from contextlib import suppress
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from holdfast.fs import safeopen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _VIEW: Final = (
     "[core]\nbare = false\nautocrlf = input\nfsmonitor = false\nuntrackedCache = false\n"
@@ -37,6 +39,11 @@ _USUAL: Final = (
 _POINTER: Final = 4096  # bytes of a file that names a folder
 _SETTINGS: Final = 1 << 20
 _INDEX: Final = 256 << 20
+#: A repository where a call took so long is left alone for a while, because every further call may wait too.
+_TOO_LONG_S: Final = 5.0
+_REST_S: Final = 60.0
+#: When each such work tree may be asked again.
+_resting: dict[str, float] = {}
 
 
 def repositories(path: str) -> list[str]:
@@ -65,8 +72,9 @@ def git_folders(work_tree: str) -> tuple[str, str]:
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
-    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, and in a
-    repository of another user that ``safe.directory`` does not name."""
+    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, for a minute
+    after that, where git would wait for a pipe, and in a repository of another user that ``safe.directory`` does not
+    name."""
     work_tree = top(root)
     program = _program(work_tree)
     if not work_tree or not program:
@@ -74,7 +82,10 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     import tempfile  # here, because agents' hooks import modules that use this one
 
     own, common = git_folders(work_tree)
-    if not _may_read(work_tree, own):
+    if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own):
+        return None
+    opened = [*(os.path.join(own, name) for name in ("index", "logs")), os.path.join(common, "objects")]
+    if _would_wait([*opened, *(os.path.join(common, name) for name in _LINKED)]):
         return None
     with tempfile.TemporaryDirectory(prefix="holdfast-git-") as view, suppress(OSError):
         _make_view(view, own, common)
@@ -200,6 +211,23 @@ def _make_view(view: str, own: str, common: str) -> None:
             _link(source, os.path.join(view, name))
 
 
+def _would_wait(paths: Iterable[str]) -> bool:
+    """Whether one of ``paths``, or a file below it, is a pipe or a device, which git would read from without end."""
+    waiting, seen = list(paths), set[tuple[int, int]]()
+    while waiting:
+        with suppress(OSError):
+            path = waiting.pop()
+            found = os.stat(path)
+            if not S_ISDIR(found.st_mode):
+                if not S_ISREG(found.st_mode):
+                    return True
+            elif (found.st_dev, found.st_ino) not in seen:  # a link may lead to a folder above
+                seen.add((found.st_dev, found.st_ino))
+                with os.scandir(path) as entries:
+                    waiting += [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
+    return False
+
+
 def _link(source: str, target: str) -> None:
     try:
         os.symlink(source, target)
@@ -254,6 +282,8 @@ def _started(
             cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit,
         )  # fmt: skip
     except subprocess.SubprocessError:
+        if limit >= _TOO_LONG_S:
+            _resting[places.get("GIT_WORK_TREE", "")] = time.monotonic() + _REST_S
         return None
     return done.stdout if done.returncode == 0 else None
 
