@@ -18,10 +18,13 @@ from holdfast.storage import (
     no_document,
     sha256,
 )
+from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
 
+#: A document with so many bytes is not read, because reading it would make every command slow.
+_MOST_BYTES = 4 * MAX_DOCUMENT_CHARS
 _INTENT = ""  # no document has this name
 _REPAIR = (
     "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
@@ -40,7 +43,7 @@ class Documents:
     def read(self, name: str) -> Document | None:
         path = self._place.document(name)
         while True:
-            body = read_bytes(path, name)
+            body = read_bytes(path, name, most=_MOST_BYTES)
             if body is None:
                 return None
             pending = intents.pending(self._place.intent)

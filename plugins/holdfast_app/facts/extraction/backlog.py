@@ -20,7 +20,7 @@ from holdfast.models import turns_of
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app import background
-from holdfast_app.authorship import hostile
+from holdfast_app.authorship import hostile, strangers
 from holdfast_app.facts.extraction import extract, extracted
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.extracted import Extracted
@@ -137,7 +137,7 @@ def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) 
 
 
 def _source(line: str, turns: Sequence[Turn]) -> str:
-    return "" if hostile.by_user(line, turns) else hostile.source_of(line, turns)
+    return "" if hostile.by_user(line, turns) else strangers.source_of(line, turns)
 
 
 def work_off(
