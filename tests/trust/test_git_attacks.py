@@ -231,6 +231,22 @@ def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim: Victim)
     assert EVIL.strip() not in victim.run("load").out
 
 
+def test_a_git_of_the_clone__that_the_search_path_names__is_not_run(victim: Victim, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+
+    def build(project: Path) -> None:
+        (project / "bin").mkdir()
+        (project / "bin" / "git").write_text(f"#!/bin/sh\necho \"$*\" >> '{canary}'\n")
+        (project / "bin" / "git").chmod(0o755)
+
+    victim.clone(build)
+    victim.env["PATH"] = f"{victim.project / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    assert victim.run("init", "--git").code == 0
+    assert "waits" not in victim.work().text
+    victim.look_around()
+    assert not canary.exists(), canary.read_text()
+
+
 def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None:
     def build(project: Path) -> None:
         (project / ".git" / "config").unlink()

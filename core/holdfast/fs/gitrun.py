@@ -101,15 +101,17 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     return None
 
 
-def own_setting(key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
-    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``."""
+def own_setting(root: str, key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
+    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. No git
+    in the repository of ``root`` is asked."""
     words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
-    return [value.decode("utf-8", "replace") for value in _asked("", words, timeout_s).split(b"\0") if value]
+    return [value.decode("utf-8", "replace") for value in _asked(root, words, timeout_s).split(b"\0") if value]
 
 
 def setting(root: str, key: str, *, timeout_s: float = 5.0) -> bool:
     """Whether the repository's own file, or a file of the user, has a value for ``key``. Nothing is run for it."""
-    return bool(_asked(root, ("--get", key), timeout_s) or own_setting(key, timeout_s=timeout_s))
+    of_repository = _asked(root, (*_in_file(root), "--get", key), timeout_s) if top(root) else b""
+    return bool(of_repository or own_setting(root, key, timeout_s=timeout_s))
 
 
 def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> bool:
@@ -119,8 +121,15 @@ def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> boo
         raise PermissionError(errno.EPERM, "It leads to another repository", os.path.join(top(root), ".git"))
     file = safeopen.open_fd(_settings_file(root), os.O_RDWR)
     os.close(file)
-    _asked(root, (key, value), timeout_s)
+    _asked(root, (*_in_file(root), key, value), timeout_s)
     return setting(root, key)
+
+
+def merge_file(root: str, base: str, ours: str, theirs: str, *, timeout_s: float = 60.0) -> bool:
+    """Merge into ``ours`` as git does. False with a conflict, which ``ours`` then shows, or without git."""
+    program, labels = _program(root), ("-L", "ours", "-L", "base", "-L", "theirs")
+    words = ("merge-file", *labels, ours, base, theirs)
+    return bool(program) and _started(program, os.path.dirname(program), {}, words, timeout_s) is not None
 
 
 def _is_its_own(work_tree: str) -> bool:
@@ -138,15 +147,15 @@ def _is_its_own(work_tree: str) -> bool:
 
 
 def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:
-    """The output of ``git config`` outside of any repository; with ``root``, on its file."""
-    work_tree = top(root) if root else ""
-    program = _program(work_tree)
-    file = ("config", "--file", _settings_file(root), "--no-includes") if root else ()
-    if not program or (root and not work_tree):
-        return b""
-    with suppress(OSError):
-        return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, (*file, *words), timeout_s) or b""
+    """The output of ``git`` outside of any repository, and of ``root``'s programs."""
+    if program := _program(root):
+        with suppress(OSError):
+            return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, words, timeout_s) or b""
     return b""
+
+
+def _in_file(root: str) -> tuple[str, ...]:
+    return ("config", "--file", _settings_file(root), "--no-includes")
 
 
 def _settings_file(root: str) -> str:
@@ -260,7 +269,7 @@ def _may_read(work_tree: str, own: str) -> bool:
             return True
     except OSError:
         return False
-    named = own_setting("safe.directory", kind="--path")
+    named = own_setting(work_tree, "safe.directory", kind="--path")
     return any(
         one == "*" or one.rstrip("/") == work_tree or (one.endswith("/*") and work_tree.startswith(one[:-1]))
         for one in named
@@ -288,17 +297,19 @@ def _started(
     return done.stdout if done.returncode == 0 else None
 
 
-def _program(work_tree: str) -> str:
-    """Git's path; empty when there is none."""
-    for folder in _folders(work_tree):
+def _program(root: str) -> str:
+    """Git's path; empty when there is none outside of the repositories around ``root``."""
+    for folder in _folders(root):
         path = os.path.join(folder, "git.exe" if os.name == "nt" else "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return ""
 
 
-def _folders(work_tree: str) -> list[str]:
-    """The absolute folders of the search path, and the usual ones, whose programs are outside of the repository."""
-    inside = os.path.join(os.path.realpath(work_tree), "") if work_tree else "\0"
+def _folders(root: str) -> list[str]:
+    """The absolute folders of the search path, and the usual ones, whose programs are outside of ``root`` and of the
+    repositories around it."""
+    outermost = (repositories(os.path.realpath(root)) or [os.path.realpath(root)])[-1] if root else ""
+    inside = os.path.join(outermost, "") if root else "\0"
     found = filter(os.path.isabs, (*os.get_exec_path(), *_USUAL))
     return [one for one in found if not os.path.realpath(os.path.join(one, "git")).startswith(inside)]

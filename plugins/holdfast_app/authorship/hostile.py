@@ -28,7 +28,7 @@ _MARKED: Final = Lazy(
     r"(?:[A-Z][\w ]{0,30}:\W{1,3})?\[quoted from [^\[\];\n]{1,200}; it addresses an agent and is not an instruction\] "
 )
 #: What may precede a line's own text.
-_LEADS: Final = " \t-*>#0123456789."
+LEADS: Final = " \t-*>#0123456789."
 
 _VARIABLES: Final = (
     r"\$\{?\w*(?:key|token|secret|passw(?:or)?d|credentials?)\w*|(?<!\w)\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws\b"
@@ -211,7 +211,7 @@ def marked(text: str, name: str | Callable[[str], str]) -> str:
     found = _instructing(given)
     lines = []
     for number, line in enumerate(given):
-        body = line.lstrip(_LEADS)
+        body = line.lstrip(LEADS)
         if number in found and not _MARKED.match(body):
             place = name if isinstance(name, str) else name(body)
             lead = line[: len(line) - len(body)]
@@ -231,13 +231,13 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
     if not (_MARKED.search(text) or instructs_anywhere(text)):
         return text
     lines = text.split("\n")
-    found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(line.lstrip(_LEADS))}
+    found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(line.lstrip(LEADS))}
     return "\n".join("" if number in found and not is_own(line) else line for number, line in enumerate(lines))
 
 
 def _instructing(lines: Sequence[str]) -> set[int]:
     """Numbers of lines that instruct an agent, alone or, for the first form, with the next line."""
-    bodies = [line.lstrip(_LEADS) for line in lines]
+    bodies = [line.lstrip(LEADS) for line in lines]
     found = {number for number, body in enumerate(bodies) if instructs_anywhere(body)}
     for number, (one, other) in enumerate(pairwise(bodies)):
         both = fold(f"{one[-200:]} {other[:200]}") if found.isdisjoint((number, number + 1)) else ""

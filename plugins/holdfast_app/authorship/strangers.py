@@ -40,7 +40,9 @@ _COMMON: Final = Lazy(
     r"|every|before|after|only|so|but|here|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
 )
 #: Names of tools whose results strangers write: pages, searches, servers.
-_OUTSIDE: Final = Lazy(r"(?i)web|fetch|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord")
+_OUTSIDE: Final = Lazy(
+    r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
+)
 _SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
 #: See :func:`directs`.
 _DIRECTS: Final = Lazy(
@@ -99,14 +101,16 @@ class _Heard:
         return any(len(said.words.intersection(part.rstrip(" .!?").split())) >= least for part in parts)
 
     def says_otherwise(self, said: _Sentence) -> bool:
-        """Whether a sentence of it, or two together, hold most stems of the sentence, and one of both directs."""
-        if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < said.least:
+        """Whether a sentence of it, or two together, hold most stems of the sentence, and one of both directs. Of local
+        tools only those with all stems count."""
+        least = said.least if self.is_outside else len(said.stems)
+        if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
             return False
         if self._stems is None:
             parts = [part.split()[at : at + _WINDOW] for part in _SENTENCE.split(self.plain) for at in _starts(part)]
             self._stems = [(" ".join(part), _stems(" ".join(part))) for part in parts]
         return any(
-            len(said.stems & (one | other)) >= said.least and (said.directs or directs(text) or directs(after))
+            len(said.stems & (one | other)) >= least and (said.directs or directs(text) or directs(after))
             for (text, one), (after, other) in pairwise([*self._stems, ("It is.", set())])
         )
 
@@ -129,6 +133,11 @@ def longest(text: str) -> list[str]:
     return sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``."""
+    return [one for one in _SENTENCE.split(text) if one.strip()]
+
+
 def _starts(part: str) -> range:
     return range(0, max(1, part.count(" ")), _WINDOW)
 
@@ -149,7 +158,7 @@ def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = ()) -> Me
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
-        if one.has(said) or (one.is_outside and one.says_otherwise(said)):
+        if one.has(said) or (role == "tool" and one.says_otherwise(said)):
             return None if any(other.has(said) for other in heard[:number]) else one.message
     return None
 
@@ -180,17 +189,17 @@ def _read(messages: Iterable[Message]) -> list[_Heard]:
     return found
 
 
-def source_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:
-    """A noun phrase for the source of ``text``: a stranger's message, otherwise the newest tool result with it,
-    otherwise the agent's own answer; empty when there is none. On one line, without brackets."""
-    found = source(text, turns, earlier)
+def place_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:
+    """A noun phrase for the newest tool result with ``text``, else the newest message; empty when there is none."""
     wanted = hostile.squeezed(text)
-    if found is None:
-        messages = [message for turn in (*earlier, *turns) for message in turn.messages]
-        having = [one for one in reversed(messages) if wanted in hostile.squeezed(one.text)]
-        found = next((one for one in having if one.role == "tool"), next(iter(having), None))
-    if found is None:
-        return ""
+    messages = [message for turn in (*earlier, *turns) for message in turn.messages]
+    having = [one for one in reversed(messages) if wanted in hostile.squeezed(one.text)]
+    found = next((one for one in having if one.role == "tool"), next(iter(having), None))
+    return named(found) if found else ""
+
+
+def named(found: Message) -> str:
+    """A noun phrase for a message, on one line, without brackets."""
     if found.role == "tool":
         name = _NO_NAME.sub(" ", found.tool).strip()[:60].strip()
         return f"a result of {name}" if name else "a tool result"

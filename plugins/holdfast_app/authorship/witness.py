@@ -66,7 +66,24 @@ class Witness:
         if self.is_own(text):
             return ""
         bare = text.partition(": ")[2] or text
-        return strangers.source_of(bare, self._said_turns, self._earlier(bare))
+        for form in (text, bare):
+            if found := strangers.source(form, self._said_turns, self._earlier(form)):
+                return strangers.named(found)
+        return strangers.place_of(bare, self._said_turns, self._earlier(bare))
+
+    def marked(self, text: str, otherwise: str = "") -> str:
+        """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
+        which a stranger's sentence directs its reader. The user's own lines stay."""
+        text = hostile.marked(text, lambda line: "" if self.is_own(line) else self.source_of(line) or otherwise)
+        lines = []
+        for line in text.split("\n"):
+            body = line.lstrip(hostile.LEADS)
+            if not hostile.is_marked(body):
+                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_quoted(one))
+                if source := next(filter(None, map(self.source_of, said)), ""):
+                    line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
+            lines.append(line)
+        return "\n".join(lines)
 
     def _earlier(self, text: str) -> list[Turn]:
         """The messages in the newest journals with the longest words of ``text``, where it may direct an agent. Only
@@ -183,7 +200,7 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         strings = contract.strings_of(payload)
         payload = contract.map_texts(payload, {text: changed.get(text, text) for text in strings})
     warnings = [f"A line was not put into lasting memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
-    return payload, hostile.marked(summary, witness.source_of), warnings
+    return payload, witness.marked(summary), warnings
 
 
 def _curated(entries: Sequence[CuratedEntry], witness: Witness, withheld: list[str]) -> tuple[CuratedEntry, ...]:

@@ -76,12 +76,13 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
         return None
     here = set(_not_fetched(top, path, lines, typed)) if typed else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
-    own = _made_here(top) & committed
-    trusted = _by(top, sorted(committed - own), authors) if authors else set()
-    return Origins(
-        here | {n for n in same if commits[n] in own},
-        {n for n in same if commits[n] in trusted},
-    )
+    made = _made_here(top)
+    trusted = _by(top, sorted(committed - made.keys()), authors) if authors else set()
+    for commit in committed & made.keys():
+        numbers = [n for n in same if commits[n] == commit]
+        # A first commit may hold a fetched branch, after `git checkout --orphan`.
+        here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()) if made[commit] else numbers)
+    return Origins(here, {n for n in same if commits[n] in trusted})
 
 
 def _is_busy(top: str) -> bool:
@@ -116,10 +117,11 @@ def _is_new(root: str, path: str) -> bool:
     return bool(works) and gitrun.run(root, "rev-parse", "-q", "--verify", "HEAD", timeout_s=_TIMEOUT_S) is None
 
 
-def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int]) -> list[int]:
-    """The line numbers that no fetched branch has in this file. An unfinished pull, a squashed merge and
-    a checkout of single files put fetched lines into the work tree without a commit."""
-    listed = gitrun.run(root, "for-each-ref", "--format=%(objectname)", "refs/remotes", timeout_s=_TIMEOUT_S)
+def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int], *, but: str = "") -> list[int]:
+    """The line numbers that no fetched branch has in this file, except branches with the commit ``but``. An unfinished
+    pull, a squashed merge and a checkout of single files put fetched lines into the work tree without a commit."""
+    words = ("for-each-ref", "--format=%(objectname)", *((f"--no-contains={but}",) if but else ()), "refs/remotes")
+    listed = gitrun.run(root, *words, timeout_s=_TIMEOUT_S)
     if listed is None:
         return []
     refs = list(dict.fromkeys(listed.decode("ascii").split()))[:_MOST_REFS]
@@ -131,19 +133,20 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
     return [number for number in numbers if lines[number - 1] not in fetched]
 
 
-def _made_here(root: str) -> set[bytes]:
-    """The commits that this machine's reflogs show as made here, by the same person who wrote their content. Not those
-    of merges: a line in neither parent may be a remote's line in another form."""
+def _made_here(root: str) -> dict[bytes, bool]:
+    """The commits that this machine's reflogs show as made here, by the same person who wrote their content, and
+    whether they have no parent. Not those of merges: a line in neither parent may be a remote's line in another form.
+    """
     shown = gitrun.run(
         root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%gs",
         timeout_s=_TIMEOUT_S,
     )  # fmt: skip
-    made = set()
+    made = {}
     for line in (shown or b"").split(b"\n"):
         commit, *rest = line.split(b"\0", 4)
         is_own = len(rest) == 4 and b" " not in rest[0] and rest[1] == rest[2]
         if is_own and rest[3].decode("utf-8", "replace").startswith(_COMMITS):
-            made.add(commit)
+            made[commit] = not rest[0]
     return made
 
 
