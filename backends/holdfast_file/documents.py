@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from itertools import islice
 
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable
@@ -25,6 +26,7 @@ from holdfast_file.place import Place, is_shared, read_bytes
 
 #: A document with so many bytes is not read, because reading it would make every command slow.
 _MOST_BYTES = 4 * MAX_DOCUMENT_CHARS
+_MOST_DOCUMENTS = 10_000  # four a day for seven years
 _INTENT = ""  # no document has this name
 _REPAIR = (
     "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
@@ -111,7 +113,13 @@ class Documents:
             except Refused:
                 return []
         found = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
-        return sorted(name for name in found if name.startswith(prefix))
+        names = sorted(name for name in islice(found, _MOST_DOCUMENTS + 1) if name.startswith(prefix))
+        if next(found, None) is not None:
+            raise Corrupt(
+                f"{folder or os.path.basename(self._place.folder)!r} holds more than {_MOST_DOCUMENTS:,} documents.",
+                next_step="Move the oldest ones to another place.",
+            )
+        return names
 
     def settle(self) -> None:
         """Finish or undo an interrupted append, and clear its intent."""
