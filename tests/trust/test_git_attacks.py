@@ -388,6 +388,35 @@ def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim: Victim
     assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
 
 
+def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_not_repeat(victim: Victim) -> None:
+    victim.clone(lambda project: None)
+    assert victim.run("init").code == 0
+    victim.run("add", "user", "mine", "--session", "s1")
+
+    def build(project: Path) -> None:
+        state = project / ".holdfast" / "state"
+        state.mkdir(parents=True)
+        for name, text in {".gitignore": "!*\n", "owner": "x", "facts.log.jsonl": "x\n"}.items():
+            (state / name).write_text(text)
+
+    victim.pull(build)
+    assert victim.run("status").code == 1
+    assert victim.run("add", "user", "later", "--session", "s2").code == 0
+    assert victim.run("remember", "The port is 8443").code == 0
+    assert "git rm -r --cached .holdfast/state" in " ".join(victim.run("status").text.split())
+    aside = list(victim.project.glob(".holdfast/state.foreign-*"))
+    assert victim.run("flush", "--session", "s2", "--curated", "none", "--decision", "x", "--next-step", "y").code == 0
+    assert list(victim.project.glob(".holdfast/state.foreign-*")) == aside
+    git(victim.project, "add", "-A")
+    staged = git(victim.project, "diff", "--cached", "--name-only").split()
+    assert [name for name in staged if "sessions" in name or name.endswith(".key")] == []
+    git(victim.project, "rm", "-rq", "--cached", ".holdfast/state")
+    git(victim.project, "commit", "-qm", "Untrack")
+    assert "git rm" not in victim.run("status").text
+    git(victim.project, "add", "-A")
+    assert ".holdfast/state/" not in git(victim.project, "status", "--porcelain", "-uall")
+
+
 @pytest.mark.parametrize("version", ["2", "3", "4", "split"])
 def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version: str, victim: Victim) -> None:
     victim.clone(lambda project: [(project / f"file{n}").write_text("x") for n in range(40)])

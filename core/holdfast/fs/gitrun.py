@@ -162,8 +162,11 @@ def _settings_file(root: str) -> str:
     return os.path.join(git_folders(top(root))[1], "config")
 
 
-def tracked(work_tree: str) -> Iterator[str]:
-    """The tracked names, read from the index without git. Raises: OSError, ValueError for a damaged index."""
+def tracked(work_tree: str) -> Iterator[tuple[str, str]]:
+    """The tracked names with their objects, read from the index without git.
+
+    Raises: OSError, ValueError for a damaged index.
+    """
     own, common = git_folders(work_tree)
     if not os.path.isdir(own):
         return
@@ -172,13 +175,13 @@ def tracked(work_tree: str) -> Iterator[str]:
         if name == "index" or name.startswith(_SHARED_INDEX):
             data = safeopen.read(os.path.join(own, name), _INDEX, private=False)
             try:
-                yield from map(os.fsdecode, _names(data, size))
+                yield from ((os.fsdecode(entry), found) for entry, found in _names(data, size))
             except IndexError as error:
                 raise ValueError("the index ends early") from error
 
 
-def _names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
-    """The names in an index of version 2, 3 or 4."""
+def _names(data: bytes, hash_bytes: int) -> Iterator[tuple[bytes, str]]:
+    """The names, with their objects in hexadecimal, in an index of version 2, 3 or 4."""
     version = int.from_bytes(data[4:8], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("this is not an index of git")
@@ -197,8 +200,9 @@ def _names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
             name = b""
         end = data.index(b"\0", at)
         name += data[at:end]
+        found = data[entry + 40 : flags].hex()
         entry = end + 1 if version == 4 else entry + ((end - entry) // 8 + 1) * 8
-        yield name
+        yield name, found
 
 
 def _make_view(view: str, own: str, common: str) -> None:
