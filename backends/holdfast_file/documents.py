@@ -113,7 +113,7 @@ class Documents:
             except Refused:
                 return []
         found = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
-        names = sorted(name for name in islice(found, _MOST_DOCUMENTS + 1) if name.startswith(prefix))
+        names = sorted(name for name in islice(found, _MOST_DOCUMENTS) if name.startswith(prefix))
         if next(found, None) is not None:
             raise Corrupt(
                 f"{folder or os.path.basename(self._place.folder)!r} holds more than {_MOST_DOCUMENTS:,} documents.",
