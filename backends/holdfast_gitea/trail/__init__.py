@@ -14,8 +14,7 @@ A flush costs three requests per target. Comments that the server cannot take no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.api import hookimpl
@@ -46,7 +45,6 @@ class GiteaTrail(Forge):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         given = context.settings
-        self._root = context.root
         if unknown := sorted(set(given) - _KEYS):
             raise _bad(f"{unknown[0]} is not known", f"Use one of: {', '.join(sorted(_KEYS))}.")
         self._server = _text(given, "server").rstrip("/")
@@ -185,24 +183,22 @@ class GiteaTrail(Forge):
         last = marker.line(id=self.item_id(receipt.flush_id, str(target)), kind="trail", flush=receipt.flush_id)
         return f"{told}\n\n{by} {story}".rstrip() + f"\n\n{last}"
 
-    @contextmanager
-    def _gitea(self) -> Iterator[Gitea]:
-        """A client for the block: between two flushes no connection is held. The next steps of its errors name the
-        plugin's settings. Raises: ConfigError without a token."""
+    def _gitea(self) -> Gitea:
+        """A client: between two flushes no connection is held. Raises: ConfigError without a token."""
         from holdfast_gitea.wire.client import Gitea
-        from holdfast_gitea.wire.faults import Closed
-        from holdfast_gitea.wire.transport import check_server, find_token
+        from holdfast_gitea.wire.faults import GITEA
+        from holdfast_keys.transport import find_token
 
-        check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
-        token = find_token(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
-        with Gitea(
-            self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
-        ) as gitea:
-            try:
-                yield gitea
-            except Closed as error:
-                error.next_step = error.next_step.replace("`[storage]`", "`[plugins.gitea_trail]`")
-                raise
+        service, insecure = GITEA._replace(table="plugins.gitea_trail"), self._insecure_http
+        token = find_token(service=service, server=self._server, root=self._root, insecure_http=insecure)
+        return Gitea(
+            self._server,
+            token,
+            service=service,
+            timeout_s=self._timeout_s,
+            patience_s=PATIENCE_S,
+            insecure_http=insecure,
+        )
 
 
 def _text(given: Mapping[str, object], key: str) -> str:

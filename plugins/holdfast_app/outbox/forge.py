@@ -1,21 +1,11 @@
-"""The forge plugin interface (an issue tracker where people work), in addition to its hooks.
+"""The forge plugin interface (a place where people work), in addition to its hooks.
 
 A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
 :meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast_app.outbox.outbox`) until
 :meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
-calls :meth:`Forge.activity`. A plugin that is complete except for the server::
-
-    class Tracker(Forge):
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            return self.publish([Post(m.target, m.summary) for m in payload.state_mutations or ()], receipt)
-
-        def send(self, item):
-            comment = self.server.comment_of(item.id) or self.server.add_comment(item.target, item.body, item.id)
-            return Evidence(target=item.target, pointer=comment.url, published=item.body, read_back=comment.body)
-
-        def activity(self, since, until):
-            return [Activity("comment", c.target, c.url, c.body, c.at) for c in self.server.comments(since, until)]
+calls :meth:`Forge.activity` and :meth:`Forge.states`. :meth:`Forge.connect` is a connection to a server.
+``holdfast plugin new NAME --kind forge`` writes a complete plugin, whose tests are the class
+:class:`holdfast.testing.ForgeContract`.
 
 Every process that opens a project imports this, so it imports neither attrs nor a network library.
 """
@@ -32,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.models import Evidence, Receipt
     from holdfast.plugin.discovery import PluginContext
     from holdfast_app.outbox.outbox import Item as Item  # noqa: PLC0414  # forges import it from here
+    from holdfast_keys.transport import Transport
 
 #: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
 FLUSH_LIMIT_S: Final = 10.0
@@ -83,18 +74,27 @@ class Forge(ABC):
 
     #: What people call it.
     title: ClassVar[str] = "the forge"
+    #: Whether it takes posts. A forge that only reads has no :meth:`send`.
+    publishes: ClassVar[bool] = True
 
     def __init__(self, context: PluginContext) -> None:
         self.name = context.name
-        self._state = context.state
+        self._root, self._state = context.root, context.state
 
-    @abstractmethod
+    @property
+    def is_on(self) -> bool:
+        """Whether there is something to read in this project."""
+        return True
+
     def send(self, item: Item) -> Evidence:
         """Publish ``item`` once. An item that is already there, found by its id, is only read back.
 
         Raises: Unavailable when nothing can be published there now (the others wait, too); any other HoldfastError
         when this item needs a person.
         """
+        from holdfast.errors import Unsupported
+
+        raise Unsupported(f"{self.title} takes no posts.", next_step="Drop the item with `holdfast outbox drop`.")
 
     @abstractmethod
     def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
@@ -104,6 +104,22 @@ class Forge(ABC):
         """Values that were true at any time from ``since`` on, for each :class:`Ask` that this forge can answer for
         sure. The morning report compares them with claims. By default nothing is known. Raises: HoldfastError."""
         return {}
+
+    def connect(
+        self, server: str, *, path: str = "", timeout_s: float = 5.0, patience_s: float = 3.0, **service: str
+    ) -> Transport:
+        """A connection, as a context, to ``server``, which the setting ``server`` of this plugin names: with its token
+        from the environment or the keyring (``holdfast auth set NAME``), without redirects, over HTTPS or to this
+        machine, with retries. ``path`` begins all paths; ``service`` are further fields of
+        :class:`holdfast_keys.faults.Service`. Raises: ConfigError; KeyringUnusable; PluginLoadFailed.
+        """
+        from holdfast_keys.faults import Service
+        from holdfast_keys.transport import Transport, find_token
+
+        fields = {"title": self.title, "key": self.name, "table": f"plugins.{self.name}", "path": path, **service}
+        kind = Service(**fields)
+        token = find_token(service=kind, server=server, root=self._root)
+        return Transport(server, token, service=kind, timeout_s=timeout_s, patience_s=patience_s)
 
     def check(self) -> str:
         """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.
