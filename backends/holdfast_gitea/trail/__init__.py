@@ -14,7 +14,7 @@ A flush costs three requests per target. Comments that the server cannot take no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.api import hookimpl
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
-    from holdfast_app.outbox.forge import Item
+    from holdfast_app.outbox.forge import Ask, Item
     from holdfast_gitea.trail.references import Target
     from holdfast_gitea.wire.client import Gitea
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 5.0
 PATIENCE_S: Final = 3.0
 _KEYS: Final = frozenset({"server", "repository", "repositories", "operator", "timeout_s", "insecure_http"})
-#: Maximum targets to read when checking claims.
-MOST_CLAIMS: Final = 20
 
 
 class GiteaTrail(Forge):
@@ -143,20 +141,13 @@ class GiteaTrail(Forge):
                 raise failed[0]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
 
-    def states(self, targets: Sequence[str]) -> dict[str, str]:
-        """The state of at most 20 issues and pull requests, one request for each. See :meth:`Forge.states`."""
-        named = {text: target for text in targets if (target := self._target(text)) is not None}
-        asked = dict.fromkeys(named.values())
-        known: dict[Target, str] = {}
+    def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
+        """See :meth:`Forge.facts` and :mod:`holdfast_gitea.trail.facts`."""
+        from holdfast_gitea.trail import facts
+
+        works = {ask.target: target for ask in asks if (target := self._target(ask.target)) is not None}
         with self._gitea() as gitea:
-            for target in list(asked)[:MOST_CLAIMS]:
-                try:
-                    issue = gitea.repo(target.repository).issue(target.number)
-                except StorageError:
-                    continue
-                if issue is not None:
-                    known[target] = "merged" if issue.merged else issue.state
-        return {text: known[target] for text, target in named.items() if target in known}
+            return facts.of(gitea, self._repositories, asks, works, since)
 
     def check(self) -> str:
         """The server's version, when it answers and shows the repositories to this token. Raises: HoldfastError."""

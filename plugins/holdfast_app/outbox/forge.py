@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from holdfast.models import Evidence, Receipt
@@ -55,6 +55,20 @@ class Activity(NamedTuple):
     own: bool = False
 
 
+class Ask(NamedTuple):
+    """What a claim in the notes is about, for :meth:`Forge.facts`.
+
+    ``about`` and ``target`` -> the values. For work (``#12``, ``owner/repo#12``, its URL) ``state`` -> open, closed,
+    merged, or absent where the number does not exist; ``merged by``, ``approved by``, ``changes by``, ``reviewed by``,
+    ``assigned to`` -> logins, none when it is nobody; ``labels`` -> names. ``checks`` of work, of a branch, or of an
+    empty target (any of these) -> success, failure, pending. For a name ``release``, ``tag``, ``branch``, ``commit``,
+    ``user`` -> present or absent.
+    """
+
+    about: str
+    target: str
+
+
 class Forge(ABC):
     """A forge that a plugin publishes to. ``name`` is the plugin's."""
 
@@ -86,14 +100,9 @@ class Forge(ABC):
     def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
 
-    def states(self, targets: Sequence[str]) -> Mapping[str, str]:
-        """The present state of each target that this forge knows. The morning report compares it with claims.
-
-        A target is written as in a note (``#7``, ``owner/repo#7``, an address) or like ``commit:1a2b3c4``,
-        ``tag:v1.2``, ``release:v1.2``, ``branch:fix-login``. A state is open, closed, merged, present, or missing when
-        this forge is sure that it does not exist. An unmerged branch is open. By default nothing is known.
-        Raises: HoldfastError.
-        """
+    def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
+        """Values that were true at any time from ``since`` on, for each :class:`Ask` that this forge can answer for
+        sure. The morning report compares them with claims. By default nothing is known. Raises: HoldfastError."""
         return {}
 
     def connect(

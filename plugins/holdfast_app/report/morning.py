@@ -65,7 +65,10 @@ def morning(services: Services) -> Morning:
         remarks += missing
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
-    findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
+    findings = (
+        *_findings(services, files, [line for _, line in happened]),
+        *claims.findings(forges.values(), files, since),
+    )
     sections = {**files.sections, FORGE: _listed(files, happened), FINDINGS: findings}
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
