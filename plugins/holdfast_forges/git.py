@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from types import ModuleType
 from typing import ClassVar, Final
 
 from holdfast.errors import Unavailable
@@ -36,7 +35,7 @@ class LocalGit(Forge):
 
     @property
     def is_on(self) -> bool:
-        return bool(_gitrun().top(self._root))
+        return bool(_top(self._root))
 
     def activity(self, since: datetime, until: datetime) -> list[Activity]:
         """Commits and merges on local branches, and tags. See :meth:`Forge.activity`."""
@@ -90,7 +89,7 @@ class LocalGit(Forge):
         branches: dict[str, list[Activity]] = {}
         read = 0
         window = [f"--since={since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", self._default(), "--branches"]
-        if _gitrun().top(self._root) != self._root:  # a folder of a repository, or a project in one of dotfiles
+        if _top(self._root) != self._root:  # a folder of a repository, or a project in one of dotfiles
             window += ["--", "."]
         for row in self._rows("log", form, "--source", f"-{_MOST_READ}", *window):
             short, at, author, parents, source, subject = row
@@ -143,7 +142,7 @@ class LocalGit(Forge):
 
     def _is_empty(self) -> bool:
         """Whether there is no commit yet. Raises: Unavailable."""
-        if _gitrun().run(self._root, "rev-parse", "-q", "--verify", "HEAD", timeout_s=TIMEOUT_S) is not None:
+        if _git(self._root, "rev-parse", "-q", "--verify", "HEAD") is not None:
             return False
         self._run("rev-parse", "--git-dir")
         return True
@@ -156,7 +155,7 @@ class LocalGit(Forge):
 
     def _run(self, *words: str) -> str:
         """A command's output. Raises: Unavailable."""
-        answer = _gitrun().run(self._root, *words, timeout_s=TIMEOUT_S)
+        answer = _git(self._root, *words)
         if answer is None:
             raise Unavailable(
                 "git cannot read this repository, or took too long.",
@@ -165,11 +164,16 @@ class LocalGit(Forge):
         return answer.decode("utf-8", "replace")
 
 
-def _gitrun() -> ModuleType:
-    """The module that runs git, which an agent's hook does without."""
+def _git(root: str, *words: str) -> bytes | None:
+    from holdfast.fs import gitrun  # an agent's hook does without
+
+    return gitrun.run(root, *words, timeout_s=TIMEOUT_S)
+
+
+def _top(root: str) -> str:
     from holdfast.fs import gitrun
 
-    return gitrun
+    return gitrun.top(root)
 
 
 def _moment(seconds: str) -> datetime:
