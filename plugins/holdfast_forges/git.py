@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import ClassVar, Final
 
 from holdfast.errors import Unavailable
-from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge
+from holdfast_app.outbox.forge import INCOMPLETE, Activity, Ask, Forge
 
 #: Time limit for one command, in seconds.
 TIMEOUT_S: Final = 5.0
@@ -44,44 +44,37 @@ class LocalGit(Forge):
         found = [*self._commits(since, until), *self._fast_forwards(since, until), *self._tags(since, until)]
         return sorted(found, key=lambda one: (one.at, one.pointer))
 
-    def states(self, targets: Sequence[str]) -> dict[str, str]:
-        """The states of commits, tags and branches. See :meth:`Forge.states`. In a shallow clone nothing is missing."""
-        split = {target: target.partition(":") for target in targets}
-        asked = {t: (kind, name) for t, (kind, _, name) in split.items() if kind in ("commit", "tag", "branch")}
+    def facts(self, asks: Sequence[Ask], since: datetime) -> dict[Ask, tuple[str, ...]]:
+        """Whether commits, tags and branches exist. See :meth:`Forge.facts`. In a shallow clone nothing is absent. A
+        branch whose work is surely not in the default branch is ``unmerged``."""
+        asked = [ask for ask in asks if ask.about in ("commit", "tag", "branch")][:_MOST_CLAIMS]
         if not asked or self._is_empty():
             return {}
         is_whole = self._run("rev-parse", "--is-shallow-repository").strip() == "false"
         refs = set(self._run("for-each-ref", "--format=%(refname)").split())
-        default, found = self._default(), {}
-        for target, (kind, name) in list(asked.items())[:_MOST_CLAIMS]:
-            state = self._state_of(kind, name, refs, default)
-            if state and (is_whole or state != "missing"):
-                found[target] = state
-        return found
+        found = {ask: self._state_of(ask.about, ask.target, refs) for ask in asked}
+        return {ask: (state,) for ask, state in found.items() if state and (is_whole or state != "absent")}
 
     def check(self) -> str:
         return "there are no commits yet" if self._is_empty() else "commits, merges and tags are read"
 
-    def _state_of(self, kind: str, name: str, refs: set[str], default: str) -> str:
-        """A target's state; empty when it is unknown."""
+    def _state_of(self, kind: str, name: str, refs: set[str]) -> str:
+        """A state; empty when it is unknown."""
         if kind == "commit":
             is_hash = 7 <= len(name) <= 64 and not set(name.lower()) - set("0123456789abcdef")
-            return ("present" if self._run("rev-parse", f"--disambiguate={name}") else "missing") if is_hash else ""
+            return ("present" if self._run("rev-parse", f"--disambiguate={name}") else "absent") if is_hash else ""
         if kind == "tag":
-            return "present" if f"refs/tags/{name}" in refs else "missing"
-        branch = f"refs/heads/{name}"
+            return "present" if f"refs/tags/{name}" in refs else "absent"
+        branch, default = f"refs/heads/{name}", self._default()
         if branch not in refs:
             is_remote = any(ref.startswith("refs/remotes/") and ref.endswith(f"/{name}") for ref in refs)
-            return "" if is_remote else "missing"
-        if branch in self._run("for-each-ref", f"--merged={default}", "--format=%(refname)", "refs/heads").split():
-            return "merged"
-        changed = self._run("diff", "--name-only", "-z", f"{default}...{branch}", "--").split("\0")
-        # A squashed merge leaves the branch unmerged, but then the default branch has changed one of these files.
-        files = list(filter(None, changed))
+            return "" if is_remote else "absent"
+        # A squashed merge leaves the branch apart, but then the default branch has changed one of its files since.
+        files = [*filter(None, self._run("diff", "--name-only", "-z", f"{default}...{branch}", "--").split("\0"))]
         if not files or len(files) > _MOST_FILES:
-            return ""
+            return "present"
         words = ("--literal-pathspecs", "log", "-1", "--format=%h", f"{branch}..{default}", "--", *files)
-        return "" if self._run(*words) else "open"
+        return "present" if self._run(*words) else "unmerged"
 
     def _commits(self, since: datetime, until: datetime) -> Iterator[Activity]:
         """Merges one by one, and of each branch's other commits some one by one, or one line for all."""

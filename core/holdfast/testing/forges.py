@@ -12,7 +12,6 @@ import pytest
 from holdfast.errors import HoldfastError, Unsupported
 from holdfast.models import Evidence, Receipt
 
-STATES = {"open", "closed", "merged", "present", "missing"}
 _ALWAYS = datetime(2001, 1, 1, tzinfo=UTC)
 
 
@@ -21,14 +20,19 @@ class _Post(NamedTuple):
     body: str
 
 
+class _Ask(NamedTuple):
+    about: str
+    target: str
+
+
 class ForgeContract:
     """Tests of a forge (``holdfast_app.outbox.forge.Forge``). Override :attr:`target`, :meth:`happens`, :meth:`posted`,
     :meth:`down` and :attr:`known`, and give the fixture ``forge``; what is not overridden is skipped."""
 
     #: Work that takes posts, as in a payload; empty for a forge that only reads.
     target: ClassVar[str] = ""
-    #: Targets with their states. A target without a state is one that the forge must leave out.
-    known: ClassVar[Mapping[str, str]] = {}
+    #: What a claim asks (``about`` and ``target``) and a value of the answer, empty for what the forge must leave out.
+    known: ClassVar[Mapping[tuple[str, str], str]] = {}
     #: The token, which no error may show.
     token: ClassVar[str] = ""
 
@@ -82,16 +86,18 @@ class ForgeContract:
 
     # claims
 
-    def test_g4_states__known_targets__as_they_are_and_nothing_else(self, forge: Any) -> None:
+    def test_g4_facts__known_targets__have_their_value_and_others_are_left_out(self, forge: Any) -> None:
         if not self.known:
             pytest.skip("the suite was told no targets")
-        stated = {target: state for target, state in self.known.items() if state}
-        assert set(stated.values()) <= STATES
-        foreign = ["not a target", "commit:xyz", "#", "https://elsewhere.example/o/r/issues/1", "\n"]
-        assert dict(forge.states([*self.known, *foreign])) == stated
+        asks = [_Ask(*one) for one in self.known]
+        foreign = [_Ask(about, "\n") for about in ("state", "commit", "unheard of")]
+        foreign += [_Ask("state", "not a target"), _Ask("state", "https://elsewhere.example/o/r/issues/1")]
+        found = forge.facts([*asks, *foreign], _ALWAYS)
+        assert {ask: value for ask, value in self.known.items() if value and value not in found.get(ask, ())} == {}
+        assert [ask for ask in found if not self.known.get(ask)] == []
 
-    def test_g5_states__nothing_asked__nothing_known(self, forge: Any) -> None:
-        assert dict(forge.states([])) == {}
+    def test_g5_facts__nothing_asked__nothing_known(self, forge: Any) -> None:
+        assert dict(forge.facts([], _ALWAYS)) == {}
 
     # posts
 

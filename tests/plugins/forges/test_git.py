@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 import pytest
 from tests.support.git import git
 
+from holdfast import Holdfast, Payload
 from holdfast.api import PluginContext
 from holdfast.testing import ForgeContract
+from holdfast_app.outbox.forge import Ask
 from holdfast_cli import main
 from holdfast_forges.git import LocalGit
 
@@ -44,17 +46,17 @@ def on_the_forge(capsys: pytest.CaptureFixture[str], section: str = "on_the_forg
 
 
 class TestContract(ForgeContract):
-    states: ClassVar = {
-        "commit:{one}": "present", "commit:abcdef0123": "missing", "commit:abc": "", "tag:v1": "present",
-        "tag:v2": "missing", "branch:done": "merged", "branch:apart": "open", "branch:gone": "missing",
-        "branch:squashed": "", "release:v1": "", "#7": "", "branch:main": "merged",
+    facts: ClassVar = {
+        "commit {one}": "present", "commit abcdef0123": "absent", "commit abc": "", "tag v1": "present",
+        "tag v2": "absent", "branch done": "present", "branch apart": "unmerged", "branch gone": "absent",
+        "branch squashed": "present", "release v1": "", "state #7": "", "branch main": "present",
     }  # fmt: skip
 
     @pytest.fixture
     def forge(self, repo: Path) -> LocalGit:
         self.repo = repo
         short = commit(repo, "Begin", hours=2)
-        self.known = {key.format(one=short): state for key, state in self.states.items()}
+        self.known = {tuple(key.format(one=short).split()): value for key, value in self.facts.items()}
         git(repo, "tag", "v1")
         for name, file in (("done", "b.txt"), ("apart", "c.txt"), ("squashed", "d.txt")):
             git(repo, "switch", "-q", "-c", name, "main")
@@ -126,9 +128,46 @@ def test_morning__a_folder_of_a_larger_repository__tells_of_that_folder_alone(
     assert not any("Of another" in line for line in told)
 
 
-def test_states__shallow_clone__knows_no_missing_commit(repo: Path, tmp_path: Path) -> None:
+def test_facts__shallow_clone__knows_no_missing_commit(repo: Path, tmp_path: Path) -> None:
     old = commit(repo, "Begin")
     commit(repo, "Go on")
     git(repo, "clone", "-q", "--depth", "1", f"file://{repo}", "clone")
     forge: Any = LocalGit(PluginContext("git", {}, str(repo / "clone"), str(tmp_path / "state")))
-    assert forge.states([f"commit:{old}", "commit:abcdef0123", "tag:v9"]) == {}
+    asks = [Ask("commit", old), Ask("commit", "abcdef0123"), Ask("tag", "v9")]
+    assert forge.facts(asks, datetime.now(UTC)) == {}
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        ("Tagged v9.9 after the tests", "v9.9 is tagged, but on git it is absent"),
+        ("Tagged v1.0", ""),
+        ("Committed abcdef0 with the repair", "abcdef0 is committed, but on git it is absent"),
+        ("Deleted the branch fix-login", "fix-login is deleted, but on git it is unmerged"),
+        ("Deleted the branch gone", ""),
+        ("Merged branch fix-login", "fix-login is merged, but on git it is unmerged"),
+        ("Merged fix-login into main, at last", "fix-login is merged, but on git it is unmerged"),
+        ("Merged branch squashed", ""),
+        ("Will merge branch fix-login", ""),
+        ("The branch fix-login will be merged", ""),
+    ],
+)
+def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(
+    repo: Path, capsys: pytest.CaptureFixture[str], claim: str, says: str
+) -> None:
+    commit(repo, "Begin", hours=2)
+    git(repo, "tag", "v1.0")
+    for name, file in (("fix-login", "b.txt"), ("squashed", "c.txt")):
+        git(repo, "switch", "-q", "-c", name, "main")
+        commit(repo, f"Work on {name}", file)
+    git(repo, "switch", "-q", "main")
+    git(repo, "merge", "-q", "--squash", "squashed")
+    git(repo, "commit", "-qm", "Squash it")
+    stated = {"objective": "Repair the login", "decisions": [claim], "next_step": "none", "curated": "none"}
+    rest = {key: [] for key in ("facts", "blockers", "artifacts", "follow_ups", "state_mutations")}
+    with Holdfast.open(repo) as memory:
+        session = memory.session("s")
+        session.add("user", "hello")
+        session.flush(Payload(**stated, **rest, work_open=False))
+    [told] = on_the_forge(capsys, "what_does_not_fit_together")
+    assert told.startswith(f"The notes say that {says}" if says else "nothing")
