@@ -15,6 +15,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
+from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Forge
 from holdfast_app.report import claims
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
@@ -57,14 +58,17 @@ def morning(services: Services) -> Morning:
     files = report(services, days=2)
     happened: list[tuple[Activity, Line]] = []
     remarks: list[str] = []
-    forges = services.plugins.implementations_of(Forge)
+    forges = forges_of(services)
     for forge in forges.values():
         found, missing = _of(services, forge, since, now)
         happened += found
         remarks += missing
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
-    findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
+    findings = (
+        *_findings(services, files, [line for _, line in happened]),
+        *claims.findings(forges.values(), files, since),
+    )
     sections = {**files.sections, FORGE: _listed(files, happened), FINDINGS: findings}
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
