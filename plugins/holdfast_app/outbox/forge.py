@@ -3,7 +3,7 @@
 A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
 :meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast_app.outbox.outbox`) until
 :meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
-calls :meth:`Forge.activity` and :meth:`Forge.states`. :meth:`Forge.connect` is a connection to a server.
+calls :meth:`Forge.activity` and :meth:`Forge.facts`. :meth:`Forge.connect` is a connection to a server.
 ``holdfast plugin new NAME --kind forge`` writes a complete plugin, whose tests are the class
 :class:`holdfast.testing.ForgeContract`.
 
@@ -62,7 +62,7 @@ class Ask(NamedTuple):
     merged, or absent where the number does not exist; ``merged by``, ``approved by``, ``changes by``, ``reviewed by``,
     ``assigned to`` -> logins, none when it is nobody; ``labels`` -> names. ``checks`` of work, of a branch, or of an
     empty target (any of these) -> success, failure, pending. For a name ``release``, ``tag``, ``branch``, ``commit``,
-    ``user`` -> present or absent.
+    ``user`` -> present or absent, and for a branch that is surely not merged unmerged.
     """
 
     about: str

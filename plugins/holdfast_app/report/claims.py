@@ -137,6 +137,11 @@ _FORMS: Final = (
     ("commit", "present", "is committed", (
         r"\bcommit(?:ted)?\s+(?:it\s+)?(?:as\s+)?`?(?P<name>(?=[a-f]*[0-9])[0-9a-f]{7,40})\b",
     )),
+    ("branch", "not unmerged", "is merged", (
+        r"\bmerged\s+(?:the\s+)?branch\s+`?(?P<name>[\w./-]*\w)`?",
+        r"\bmerged\s+`?(?P<name>[\w./-]*\w)`?\s+(?:in)?to\s+`?(?:main|master)\b",
+        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+{_DONE}merged\b",
+    )),
     ("branch", "absent", "is deleted", (
         rf"\bdeleted\s+{_BRANCH}",
         rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+(?:{_DONE}deleted|is\s+gone)",
@@ -196,6 +201,7 @@ _ENOUGH: Final = {
     "closed": {"closed", "merged"},
     "unmerged": {"closed"},
     "not merged": {"open", "closed"},
+    "not unmerged": {"present", "absent"},
     "present": {"present", "open", "closed", "merged"},
 }
 
