@@ -158,7 +158,7 @@ class Project:
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""
-        ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
+        ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state, packed=True))
         return sorted(i for i in ids if i)
 
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:

@@ -22,6 +22,7 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
+from holdfast.journal import past
 from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast_app.durable_queue import tally
@@ -162,6 +163,10 @@ def lost_journals(services: Services) -> Iterator[Loss]:
             "messages since its last flush."
         )
         yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
+    for pack in past.damaged(services.state):
+        step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
+        name = f"state/{past.FOLDER}/{pack}"
+        yield Loss(kind="packed", name=name, message=f"{name} is missing or was cut.", next_step=step)
 
 
 def facts_name(services: Services) -> str:
@@ -311,7 +316,7 @@ def receipts(services: Services) -> list[Receipt]:
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for path in session_files(services.state):
+    for path in session_files(services.state, packed=True):
         session_id = session_id_of(path)
         if session_id is None:
             continue
@@ -349,7 +354,7 @@ def open_work(services: Services) -> list[handoff.Work]:
     """The open work of every session whose last flush left some open."""
     entries: list[handoff.Work] = []
     payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
-    found = (last_receipt(services, path) for path in session_files(services.state))
+    found = (last_receipt(services, path) for path in session_files(services.state, packed=True))
     for receipt in sorted(filter(None, found), key=lambda r: r.at, reverse=True):
         decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:

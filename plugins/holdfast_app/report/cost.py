@@ -64,7 +64,7 @@ def cost(services: Services) -> Cost:
             continue  # of an earlier holdfast, or edited
     refused: list[Refusal] = []
     chars = 0
-    for path in journal.session_files(services.state):
+    for path in journal.session_files(services.state, packed=True):
         if session := journal.session_id_of(path):
             one = journal.Journal(services.state, session)
             refused += refusals.of(one)
