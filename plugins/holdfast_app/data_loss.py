@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,7 @@ from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
 from holdfast.journal import past
 from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
+from holdfast.journal.journal import every as every_journal
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast_app.durable_queue import tally
 
@@ -310,22 +312,15 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 
 def receipts(services: Services) -> list[Receipt]:
     """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
-    return list({receipt.flush_id: receipt for receipt in found}.values())
+    found = {record["receipt"]["flush_id"]: record["receipt"] for record in _checkpoints(services)}
+    return list(map(receipt_from, found.values()))
 
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for path in session_files(services.state, packed=True):
-        session_id = session_id_of(path)
-        if session_id is None:
-            continue
-        try:
-            for entry in Journal(services.state, session_id).entries():
-                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
-                    yield entry.record
-        except Corrupt:
-            continue  # the check of journals reports it
+    for one in every_journal(services.state, packed=True):
+        with suppress(Corrupt):  # the check of journals reports it
+            yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
 
 
 def flushes(services: Services) -> list[tuple[Receipt, Payload]]:

@@ -18,6 +18,7 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Iterator
@@ -339,6 +340,8 @@ class Journal:
 
 
 def _hint(path: str) -> Hint:
+    if not os.path.lexists(path):
+        return Hint()
     try:
         with safeopen.reader(path) as file:
             checkpoint, acknowledged = map(int, file.read(40).split())
@@ -371,15 +374,15 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def opened(path: str) -> BinaryIO:
+def opened(path: str, *, private: bool = True) -> BinaryIO:
     """The journal file at ``path``, or its bytes from a pack. Raises: OSError; Corrupt; Unavailable."""
-    try:
-        return safeopen.reader(path)
-    except FileNotFoundError:
-        data = past.read(*_packed(path))
-        if data is None:
-            raise
-        return io.BytesIO(data)
+    if os.path.lexists(path):
+        with suppress(FileNotFoundError):  # another process has just packed it
+            return safeopen.reader(path, private=private)
+    data = past.read(*_packed(path))
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return io.BytesIO(data)
 
 
 def last_checkpoint_of(path: str) -> dict[str, Any] | None:
@@ -423,6 +426,12 @@ def session_files(state: str, *, packed: bool = False) -> list[str]:
     return [os.path.join(folder, name) for name in sorted(names)]
 
 
+def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
+    """The journals whose first line is readable, see :func:`session_files`. Raises: Unavailable."""
+    ids = map(session_id_of, session_files(state, packed=packed))
+    return (Journal(state, session_id) for session_id in ids if session_id is not None)
+
+
 def missing_files(state: str) -> list[str]:
     """Paths of missing journals, whose hint exists, sorted. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
@@ -434,12 +443,8 @@ def missing_files(state: str) -> list[str]:
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
-    try:
-        with durable.reporting(path, "read"), safeopen.reader(path, private=private) as file:
-            record = decode(file.readline().rstrip(b"\n"))
-    except Unavailable:
-        one = past.find(*_packed(path))
-        if one is None or os.path.lexists(path):
-            raise
+    if not os.path.lexists(path) and (one := past.find(*_packed(path))) is not None:
         return one.session
+    with durable.reporting(path, "read"), opened(path, private=private) as file:
+        record = decode(file.readline().rstrip(b"\n"))
     return str(record["id"]) if record and record.get("kind") == "session" else None

@@ -13,8 +13,8 @@ from holdfast.journal import emergency_log, journal, past, safety
 from holdfast.journal.journal import Journal, file_stem
 
 #: So many journals stay in ``state/sessions``, the newest ones. Packing begins when there are ``_MORE`` more.
-KEPT: Final = 100
-_MORE: Final = 25
+KEPT: Final = 60
+_MORE: Final = 20
 #: Limits of one call: journals, and bytes of them.
 _MOST, _BYTES = 100, 4 << 20
 
