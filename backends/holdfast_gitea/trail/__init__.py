@@ -14,8 +14,7 @@ A flush costs three requests per target. Comments that the server cannot take no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.api import hookimpl
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
-    from holdfast_app.outbox.forge import Item
+    from holdfast_app.outbox.forge import Ask, Item
     from holdfast_gitea.trail.references import Target
     from holdfast_gitea.wire.client import Gitea
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 5.0
 PATIENCE_S: Final = 3.0
 _KEYS: Final = frozenset({"server", "repository", "repositories", "operator", "timeout_s", "insecure_http"})
-#: Maximum targets to read when checking claims.
-MOST_CLAIMS: Final = 20
 
 
 class GiteaTrail(Forge):
@@ -48,7 +45,6 @@ class GiteaTrail(Forge):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         given = context.settings
-        self._root = context.root
         if unknown := sorted(set(given) - _KEYS):
             raise _bad(f"{unknown[0]} is not known", f"Use one of: {', '.join(sorted(_KEYS))}.")
         self._server = _text(given, "server").rstrip("/")
@@ -145,20 +141,13 @@ class GiteaTrail(Forge):
                 raise failed[0]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
 
-    def states(self, targets: Sequence[str]) -> dict[str, str]:
-        """The state of at most 20 issues and pull requests, one request for each. See :meth:`Forge.states`."""
-        named = {text: target for text in targets if (target := self._target(text)) is not None}
-        asked = dict.fromkeys(named.values())
-        known: dict[Target, str] = {}
+    def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
+        """See :meth:`Forge.facts` and :mod:`holdfast_gitea.trail.facts`."""
+        from holdfast_gitea.trail import facts
+
+        works = {ask.target: target for ask in asks if (target := self._target(ask.target)) is not None}
         with self._gitea() as gitea:
-            for target in list(asked)[:MOST_CLAIMS]:
-                try:
-                    issue = gitea.repo(target.repository).issue(target.number)
-                except StorageError:
-                    continue
-                if issue is not None:
-                    known[target] = "merged" if issue.merged else issue.state
-        return {text: known[target] for text, target in named.items() if target in known}
+            return facts.of(gitea, self._repositories, asks, works, since)
 
     def check(self) -> str:
         """The server's version, when it answers and shows the repositories to this token. Raises: HoldfastError."""
@@ -194,24 +183,22 @@ class GiteaTrail(Forge):
         last = marker.line(id=self.item_id(receipt.flush_id, str(target)), kind="trail", flush=receipt.flush_id)
         return f"{told}\n\n{by} {story}".rstrip() + f"\n\n{last}"
 
-    @contextmanager
-    def _gitea(self) -> Iterator[Gitea]:
-        """A client for the block: between two flushes no connection is held. The next steps of its errors name the
-        plugin's settings. Raises: ConfigError without a token."""
+    def _gitea(self) -> Gitea:
+        """A client: between two flushes no connection is held. Raises: ConfigError without a token."""
         from holdfast_gitea.wire.client import Gitea
-        from holdfast_gitea.wire.faults import Closed
-        from holdfast_gitea.wire.transport import check_server, find_token
+        from holdfast_gitea.wire.faults import GITEA
+        from holdfast_keys.transport import find_token
 
-        check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
-        token = find_token(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
-        with Gitea(
-            self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
-        ) as gitea:
-            try:
-                yield gitea
-            except Closed as error:
-                error.next_step = error.next_step.replace("`[storage]`", "`[plugins.gitea_trail]`")
-                raise
+        service, insecure = GITEA._replace(table="plugins.gitea_trail"), self._insecure_http
+        token = find_token(service=service, server=self._server, root=self._root, insecure_http=insecure)
+        return Gitea(
+            self._server,
+            token,
+            service=service,
+            timeout_s=self._timeout_s,
+            patience_s=PATIENCE_S,
+            insecure_http=insecure,
+        )
 
 
 def _text(given: Mapping[str, object], key: str) -> str:
