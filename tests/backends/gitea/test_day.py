@@ -218,6 +218,21 @@ def test_morning__a_made_up_day__the_whole_report_is_right_line_by_line(
         "The notes say that acme/shop#4 is merged, but on Gitea it is open: **merge** acme/shop#4: after CI was green"
     ]
     assert morning.remarks == ()
+    assert "\n".join(morning.screen) in str(morning).partition("## What happened")[0]
+    assert morning.screen[:8] == (
+        "**Needs you: 3**",
+        "- shop#4 cleo: review requested from olga: Sign the key",
+        "- shop#1 ben: @olga which key do we take?",
+        "- Blocked: shop#1 ana: label blocked added: Deliver once",
+        "",
+        "**Changed: 20**",
+        "- shop ana: released: v1.4",
+        "- gone: could not be read: The Gitea server has nothing…",
+    )
+    assert {"- closed: shop#3, tools#1", "- opened: shop#3, shop#4", "- and 10 more below"} <= {*morning.screen}
+    assert "- notes: acme/shop#4 is merged; Gitea: open" in morning.screen
+    assert len(morning.screen) + 2 <= 25
+    assert max(map(len, morning.screen)) <= 60
     assert all(line.pointer for got in morning.sections.values() for line in got)
 
 
