@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.repo.conftest import build, copied
 from tests.support.trusting import trusted
 
 from holdfast.plugin import discovery
@@ -36,6 +37,26 @@ def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(ro
     tops = {name.split("/")[0] for name in names}
     info = f"holdfast_memory-{metadata.version('holdfast-memory')}.dist-info"
     assert tops == {Path(p).name for p in packages(root)} | {info}
+
+
+def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the release builds it, which names the repository."""
+    monkeypatch.setenv("HOLDFAST_REPOSITORY", "https://git.example.org/team/holdfast/")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767348000")
+    made = [build(copied(root, tmp_path / name), tmp_path / f"{name}.out") for name in ("one", "two")]
+    assert made[0].read_bytes() == made[1].read_bytes()
+    file = zipfile.ZipFile(made[0])
+    [name] = (one for one in file.namelist() if one.endswith("/METADATA"))
+    head, _, text = file.read(name).decode().partition("\n\n")
+    address = "https://git.example.org/team/holdfast"
+    assert f"Project-URL: Homepage, {address}\n" in head
+    assert "Author: " in head
+    assert f"]({address}/raw/v{metadata.version('holdfast-memory')}/docs/images/flow.svg)" in text
+    targets = re.findall(r"\]\(([^)\s]+)", text)
+    assert len(targets) > 20
+    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
 
 
 def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: Path) -> None:

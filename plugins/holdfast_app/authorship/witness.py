@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.serde import moment
-from holdfast.errors import Refused
-from holdfast.fs import records, safeopen
+from holdfast.errors import HoldfastError, Refused
+from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
@@ -104,8 +104,8 @@ def _newest(state: str) -> list[bytes]:
         left -= size
         if left < 0:
             break
-        with suppress(OSError):
-            found.insert(0, safeopen.read(path))
+        with suppress(OSError, HoldfastError), journal.opened(path) as file:
+            found.insert(0, file.read(left + size))
     return found
 
 

@@ -40,6 +40,11 @@ class Past(NamedTuple):
     folder: str
     at: datetime
 
+    @property
+    def name(self) -> str:
+        """Its id or its file."""
+        return self.id or self.path
+
     def read(self) -> Transcript:
         """The conversation. Raises: ConfigError, Corrupt."""
         return _from_database(self) if self.id else read(self.path)

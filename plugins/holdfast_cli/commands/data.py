@@ -22,6 +22,8 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from holdfast_app.history.files import Unread
+    from holdfast_app.history.importing import Taken
     from holdfast_app.privacy.purge import PurgeReport, ScrubReport
     from holdfast_app.privacy.transforms import Changed, Left
     from holdfast_app.transfer.exporting import Imported
@@ -99,33 +101,57 @@ def export(call: Call) -> Answer:
 
 @Command(
     "Manage",
-    "add an archive's content to this project, or the clients' past sessions in it",
-    argument("file", metavar="FILE", nargs="?", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    "add an archive, the clients' past sessions, or what another program remembers",
+    argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="an archive, export, database or note of any program below; a folder of them",
+    ),
     flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
-    flag("--dry-run", "with --history, only list the sessions"),
-    flag("--yes", "import a SQLite store without asking"),
+    flag("--dry-run", "only list what would be imported"),
+    flag("--yes", "accept the memory in FILE as your own, without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
-    examples=("holdfast import memory.zip", "holdfast import --history --dry-run", "holdfast import --history"),
-    notes="A SQLite store is shown first. One that came with a clone, in the store's place, is renamed."
-    "\nThe archive is checked first. Run the same command again to continue after an interruption."
+    examples=(
+        "holdfast import memory.zip",
+        "holdfast import --history --dry-run",
+        "holdfast import ~/.claude-mem/claude-mem.db",
+        "holdfast import ~/Downloads/chatgpt-export.zip --dry-run",
+    ),
+    notes="Reads archives of `holdfast export`, SQLite stores, memory of claude-mem, basic-memory, mem0, the MCP"
+    "\nmemory server, Claude Code and Codex, conversations exported from ChatGPT and Claude, and Markdown notes."
+    "\nThe content decides, not the name. Memory of another origin is shown first. The files stay as they are."
+    "\nRun the same command again to continue after an interruption; nothing is added twice."
     "\nFor a list of facts alone use `holdfast facts import`.",
     caution=True,
     progress=True,
 )
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
+    from holdfast_app.history.files import is_foreign
     from holdfast_app.transfer.archive import is_database
+
+    args = call.args
+    if args.history:
+        from holdfast_app.history.importing import take_all
+
+        return _taken(call, list(take_all(call.memory, dry_run=args.dry_run)), (), "--history")
+    if args.file is None:
+        raise UsageError("`holdfast import` needs FILE or --history.", next_step="See `holdfast import --help`.")
+    if is_foreign(args.file):
+        return _foreign(call)
+    if args.dry_run:
+        raise UsageError("An archive has no --dry-run.", next_step="Import it into an empty project to look at it.")
+    if is_database(args.file) and (unread := _unread(call)):
+        return unread
+    return _archive(call)
+
+
+def _archive(call: Call) -> Answer:
     from holdfast_app.transfer.exporting import import_archive
 
     args, out = call.args, call.out
-    if args.history:
-        return _history(call)
-    if args.file is None or args.dry_run:
-        what = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
-        raise UsageError(f"{what}.", next_step="See `holdfast import --help`.")
-    if is_database(args.file) and (unread := _unread(call)):
-        return unread
     put_aside = getattr(call.memory.store.backend, "put_aside", None)
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
     if file != args.file and not call.json:
@@ -135,29 +161,73 @@ def import_(call: Call) -> Answer:
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
 
 
-def _history(call: Call) -> Answer:
-    from holdfast_app.history.importing import take_all
+def _foreign(call: Call) -> Answer:
+    """Import another program's memory, once the user accepts it."""
+    from holdfast_app.history.files import read_all
+    from holdfast_app.history.importing import take_each
 
-    taken = list(take_all(call.memory, dry_run=call.args.dry_run))
+    args = call.args
+    given, unread = read_all(args.file)
+    planned = list(take_each(call.memory, given, dry_run=True))
+    if args.dry_run or not any(one.outcome == "new" for one in planned) or not (args.yes or _accepted(call, planned)):
+        return _taken(call, planned, unread, args.file)
+    return _taken(call, list(take_each(call.memory, given, dry_run=False)), unread, args.file)
+
+
+def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
+    """Show what is new, and ask."""
+    if call.json or not can_ask():
+        return False
+    _say_taken(call.out, planned)
+    return confirmed("Add this to your memory, as your own?")
+
+
+def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
+    """What was imported, or would be: the newest sessions, and a memory's new statements."""
+    shown = taken[-_LISTED:]
+    rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in shown]
+    if rows:
+        out.say(out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,)))
+    _say_listed(out, "", [line for one in taken if one.outcome == "new" for line in one.statements])
+    if len(taken) > len(shown):
+        messages = sum(one.messages for one in taken)
+        out.say(f"  {count(len(taken), 'session')} with {count(messages, 'new message')} in all; --json lists them")
+
+
+def _say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
+    for line in lines[:_LISTED]:
+        out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
+    if len(lines) > _LISTED:
+        out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
+
+
+def _taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: str) -> Answer:
     failed = [one for one in taken if one.outcome == "failed"]
+    waiting = any(one.outcome == "new" for one in taken)
 
     def show(out: Term) -> None:
-        rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in taken]
-        out.say(
-            out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,))
-            if rows
-            else "No client recorded a session in this project."
-        )
-        if call.args.dry_run:
-            out.next_step("`holdfast import --history` imports the new ones")
+        _say_taken(out, taken)
+        if not taken and source == "--history":
+            out.say("No client recorded a session in this project.")
+        for one in unread:
+            out.note("fail", f"skipped {one.name}: {one.why}")
+        if waiting:
+            out.next_step(f"`holdfast import {source}{'' if source == '--history' else ' --yes'}` imports the new ones")
         elif any(one.outcome == "imported" for one in taken):
             out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
 
-    problem = Refused(
-        f"{count(len(failed), 'session')} could not be imported.",
-        next_step="The reasons are above. Run it again to continue.",
-    )
-    return Answer({"sessions": [attrs.asdict(one) for one in taken]}, show, error=problem if failed else None)
+    problem = None
+    if failed or unread:
+        what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
+        problem = Refused(
+            f"{what} could not be imported.", next_step="The reasons are above. Run it again to continue."
+        )
+    elif waiting and not call.args.dry_run:
+        problem = Refused(
+            "Nothing was imported: memory of another origin needs your yes.", next_step="Read it, then add --yes."
+        )
+    table = {"sessions": [attrs.asdict(one) for one in taken], "skipped": [one._asdict() for one in unread]}
+    return Answer(table, show, error=problem)
 
 
 def _say_imported(out: Term, done: Imported) -> None:
@@ -189,11 +259,8 @@ def _unread(call: Call) -> Answer | None:
         problem = Refused("A database is imported only with --yes.", next_step=step)
         return Answer({"facts": facts, "documents": names}, error=problem)
     out.say(f"{out.plain(file)} holds {count(len(facts), 'fact')} and {count(len(names), 'document')}:")
-    for title, lines in (("fact", facts), ("document", names)):
-        for line in lines[:_LISTED]:
-            out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
-        if len(lines) > _LISTED:
-            out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
+    _say_listed(out, "fact", facts)
+    _say_listed(out, "document", names)
     if can_ask():
         return None if confirmed("Import them?") else Answer({}, ok=False)
     return Answer({}, f"\n  next: {step}", ok=False)
