@@ -120,10 +120,28 @@ def flushed_payload(record: Mapping[str, Any]) -> Payload:
 
 
 def receipt_from(data: object) -> Receipt:
-    """A receipt from a journal record. Raises: Corrupt."""
-    from holdfast.models import Receipt
+    """A receipt from a journal record, without cattrs. Raises: Corrupt."""
+    from holdfast.models import Evidence, Receipt, Written
 
-    return structure(data, Receipt, what="A stored receipt", error=Corrupt)
+    try:
+        row = dict(data)  # type: ignore[call-overload]
+        row["at"] = moment(row["at"])
+        row["written"] = [_made(Written, one) for one in row.get("written", ())]
+        row["evidence"] = [_made(Evidence, one) for one in row.get("evidence", ())]
+        return _made(Receipt, row)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Corrupt(
+            f"A stored receipt is not valid: {error}.", next_step="Run `holdfast doctor`: it names the journal."
+        ) from error
+
+
+def _made(cls: type[T], row: dict[str, Any]) -> T:
+    """An attrs class from its fields. Raises: TypeError."""
+    for one in attrs.fields(cls):
+        kind = {"str": str, "int": int, "bool": bool}.get(str(one.type))
+        if kind and one.name in row and type(row[one.name]) is not kind:
+            raise TypeError(f"{one.name}: expected {_KINDS[kind]}")
+    return cls(**row)
 
 
 def fact_out(fact: Fact) -> dict[str, object]:
