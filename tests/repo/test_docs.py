@@ -63,6 +63,7 @@ ELSEWHERE = {
     "python -m pip install": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "uv pip compile ": "needs the package index",
+    "claude -p ": "needs Claude Code; tests/repo/test_stranger.py runs it",
     "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
     "holdfast gitea invite": "needs a server; tests/backends/gitea/test_invitations.py runs it",
