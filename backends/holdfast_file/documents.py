@@ -19,13 +19,12 @@ from holdfast.storage import (
     no_document,
     sha256,
 )
-from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
 
 #: A document with so many bytes is not read, because reading it would make every command slow.
-_MOST_BYTES = 4 * MAX_DOCUMENT_CHARS
+_MOST_BYTES = 20_000_000
 _MOST_DOCUMENTS = 10_000  # four a day for seven years
 _INTENT = ""  # no document has this name
 _REPAIR = (
