@@ -121,7 +121,7 @@ _OTHER_SCRIPTS: Final = Lazy(
 _LATIN: Final = "\u02af"
 _TARGETED: Final = 4_000
 #: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
-_CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
+_CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd\[?)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
 #: Letters without a glyph.
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
 #: A character that prints nothing or looks like a Latin letter.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
 _BYTES: Final = 32_000_000
+_MOST_LABEL: Final = 3  # words
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
@@ -59,17 +60,17 @@ class Witness:
         """Whether ``text`` instructs an agent, or is a stranger's sentence."""
         if hostile.instructs_anywhere(text):
             return True
-        return not strangers.may_stay(text, self._said_turns, self._earlier(text))
+        return any(not strangers.may_stay(form, self._said_turns, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
         """See :func:`holdfast_app.authorship.strangers.source_of`; empty for the user's own words."""
         if self.is_own(text):
             return ""
-        bare = text.partition(": ")[2] or text
-        for form in (text, bare):
+        forms = _forms(text)
+        for form in forms:
             if found := strangers.source(form, self._said_turns, self._earlier(form)):
                 return strangers.named(found)
-        return strangers.place_of(bare, self._said_turns, self._earlier(bare))
+        return strangers.place_of(forms[-1], self._said_turns, self._earlier(forms[-1]))
 
     def marked(self, text: str, otherwise: str = "") -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -93,7 +94,15 @@ class Witness:
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = [word.encode() for word in strangers.longest(text)]
-        return [Turn(messages=_holding(lower, data, keys)) for lower, data in self._journals] if keys else []
+        said = {message.id for message in self._said_turns[0].messages}
+        found = (_holding(lower, data, keys) for lower, data in self._journals) if keys else ()
+        return [Turn(messages=[message for message in one if message.id not in said]) for one in found]
+
+
+def _forms(text: str) -> list[str]:
+    """``text``, and without a label such as ``Decision:``."""
+    label, _, rest = text.partition(": ")
+    return [text, rest] if rest.strip() and len(label.split()) <= _MOST_LABEL else [text]
 
 
 def _newest(state: str) -> list[bytes]:
