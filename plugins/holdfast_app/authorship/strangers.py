@@ -164,16 +164,16 @@ def _stems(plain: str) -> set[str]:
     return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
 
 
-def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = ()) -> Message | None:
-    """The message of a stranger with ``text``, or of a client. A tool's counts where strangers write its results or
-    ``text`` directs. ``earlier`` are messages from before ``turns``."""
+def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> Message | None:
+    """The message of a stranger with ``text``, or of a client. A tool's counts where strangers write its results, or
+    ``text`` directs or is to be a rule. ``earlier`` are turns from before ``turns``."""
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     heard = [*_read(message for turn in earlier for message in turn.messages), *_heard(turns)]
     for number, one in enumerate(heard):
         role = one.message.role
-        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
+        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
             continue
         if one.has(said) or (role == "tool" and one.says_otherwise(said)):
             return None if any(other.has(said) for other in heard[:number]) else one.message
@@ -223,9 +223,9 @@ def named(found: Message) -> str:
     return "an answer of the agent" if found.role == "assistant" else "a message of the client"
 
 
-def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> bool:
+def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> bool:
     """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
-    is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier)
+    is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier, is_rule=is_rule)
     return not is_foreign or hostile.by_user(text, (*earlier, *turns))
 
 

@@ -41,11 +41,13 @@ class Witness:
         self._said_turns = [Turn(messages=tuple(said))]
         self._journals: list[tuple[bytes, bytes]] | None = None
 
-    def is_hostile(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent or is a stranger's sentence, and is not in the user's own words."""
+    def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
+        """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
+        user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not strangers.may_stay(text, self._said_turns, self._earlier(text))
+        earlier = self._earlier(text, always=is_rule)
+        return not strangers.may_stay(text, self._said_turns, earlier, is_rule=is_rule)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -86,10 +88,10 @@ class Witness:
             lines.append(line)
         return "\n".join(lines)
 
-    def _earlier(self, text: str) -> list[Turn]:
+    def _earlier(self, text: str, *, always: bool = False) -> list[Turn]:
         """The messages in the newest journals with the longest words of ``text``, where it may direct an agent. Only
         their lines are read as JSON."""
-        if not strangers.directs(text):
+        if not always and not strangers.directs(text):
             return []
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
@@ -187,7 +189,11 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
-    withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_hostile(rule)]
+    withheld = [
+        rule
+        for rule in payload.rules or ()
+        if "rules" not in payload.derived and witness.is_hostile(rule, is_rule=True)
+    ]
     if withheld:
         payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
     if payload.curated is not None and not payload.curated.is_none:
