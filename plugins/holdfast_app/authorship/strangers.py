@@ -34,7 +34,7 @@ _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
 )
 _TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
-_BETWEEN: Final = Lazy(r"[\W_]+")
+_BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
 _ENDING: Final = Lazy(r"(?:ations?|ments?|ings?|ed|es|ly|s|e)$")
@@ -144,8 +144,9 @@ def _undressed(plain: str) -> str:
     """Folded text without line numbers, names of files, tags, emphasis, escapes and hyphens at line ends."""
     if "<" in plain:
         plain = _TAG.sub(lambda found: "" if found[1] else " ", plain)
-    plain = _LINE_START.sub("\n", plain.replace("\\n", "\n"))
-    return _BETWEEN.sub(" ", plain.replace("-\n", "").replace("*", "").replace("`", ""))
+    if "\\n" in plain or "\n" in plain:
+        plain = _LINE_START.sub("\n", plain.replace("\\n", "\n")).replace("-\n", "")
+    return plain.replace("*", "").replace("`", "").translate(_BETWEEN)
 
 
 def longest(text: str) -> list[str]:

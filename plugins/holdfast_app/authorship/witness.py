@@ -7,6 +7,7 @@ only in the agent's. This machine's journals are the evidence. They are read onl
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from holdfast.models import CuratedEntry, Payload
     from holdfast_app.base import Services
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _JOURNALS: Final = 30
 _BYTES: Final = 32_000_000
 _MOST_LABEL: Final = 3  # words
+_ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
@@ -96,9 +98,8 @@ class Witness:
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = [word.encode() for word in strangers.longest(text)]
-        said = {message.id for message in self._said_turns[0].messages}
-        found = (_holding(lower, data, keys) for lower, data in self._journals) if keys else ()
-        return [Turn(messages=[message for message in one if message.id not in said]) for one in found]
+        said = {message.id.encode() for message in self._said_turns[0].messages}
+        return [Turn(messages=_holding(*one, keys, said)) for one in self._journals] if keys else []
 
 
 def _forms(text: str) -> list[str]:
@@ -120,15 +121,16 @@ def _newest(state: str) -> list[bytes]:
     return found
 
 
-def _holding(lower: bytes, data: bytes, keys: Sequence[bytes]) -> list[Message]:
-    """The messages of a journal whose lines, in lower case, hold all ``keys``."""
+def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes]) -> list[Message]:
+    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``."""
     found = []
     at = lower.find(keys[0])
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
         if end < 0:
             break
-        if all(lower.find(key, start, end) >= 0 for key in keys):
+        named = _ID.search(data, start, end)
+        if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
             record = records.decode(data[start:end])
             if record is not None and record.get("kind") == "message":
                 with suppress(KeyError, TypeError, ValueError):
