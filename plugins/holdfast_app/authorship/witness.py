@@ -1,7 +1,7 @@
 """Find who said a sentence (the user, or a tool, page or client that the agent read).
 
 A sentence that instructs an agent becomes curated memory only in the user's own words, and a stranger's sentence
-only in the agent's. This machine's journals are the evidence. They are read only when a sentence may direct an agent.
+only in the agent's. This machine's journals are the evidence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
-_BYTES: Final = 32_000_000
+_BYTES: Final = 16_000_000
 _MOST_LABEL: Final = 3  # words
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
@@ -48,8 +48,7 @@ class Witness:
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        earlier = self._earlier(text, always=is_rule)
-        return not strangers.may_stay(text, self._said_turns, earlier, is_rule=is_rule)
+        return not strangers.may_stay(text, self._said_turns, self._earlier(text), is_rule=is_rule)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -90,11 +89,9 @@ class Witness:
             lines.append(line)
         return "\n".join(lines)
 
-    def _earlier(self, text: str, *, always: bool = False) -> list[Turn]:
-        """The messages in the newest journals with the longest words of ``text``, where it may direct an agent. Only
-        their lines are read as JSON."""
-        if not always and not strangers.directs(text):
-            return []
+    def _earlier(self, text: str) -> list[Turn]:
+        """The messages in the newest journals with the longest words of ``text``. Only their lines are read as
+        JSON."""
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = [word.encode() for word in strangers.longest(text)]
