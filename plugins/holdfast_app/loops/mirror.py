@@ -106,7 +106,9 @@ class Mirror:
             keys = [key for key in self._keys(said) if key[1] not in _ASIDE]
         if Counter(held) - Counter(keys):
             spoken = [n for n, m in enumerate(said) if m.tool not in _ASIDE]
-            at = _new_from(held, keys)
+            known = set(held)
+            answer = next((n for n, k in enumerate(keys) if k[0] == "assistant" and k not in known), len(keys))
+            at = _new_from(held, keys[:answer])  # an answer that the session lacks is newer than all it has
             self.follow(said[: spoken[at - 1] + 1] if at else [])
         self.add(said)
 
