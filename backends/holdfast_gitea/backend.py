@@ -38,14 +38,14 @@ def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    from holdfast_gitea.wire.transport import check_server, find_token
+    from holdfast_gitea.wire.faults import GITEA
+    from holdfast_keys.transport import find_token
 
     given = {key: options[key] for key in fields_dict(Options) if key in options}
     made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/gitea.md.")
     if not all(map(str.strip, made.authors)):
         raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
-    check_server(made.server, insecure_http=made.insecure_http)
-    token = find_token(env, server=made.server, setting="storage.server", root=root)
+    token = find_token(env, service=GITEA, server=made.server, root=root, insecure_http=made.insecure_http)
     return GiteaBackend(root, token=token, path=path, **asdict(made))
 
 

@@ -3,6 +3,7 @@ source, date, and cost in tokens."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
@@ -30,6 +31,7 @@ _TITLE: Final = 28
 _BAR: Final = 10
 
 
+_SAID: Final = re.compile(r" \(\d{4}-\d\d-\d\d\)$")
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.
 NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
@@ -131,7 +133,8 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
         source = f"{document}:{numbers[at]}" if at in numbers else ""
         if not source and text.strip() and not text.startswith("<"):
             source = facts[text].id if text in facts else name or document
-        item = next((line for line in lines_of(text) if line.kind == "item"), None)
+        as_stored = stored[numbers[at] - 1] if at in numbers else text
+        item = next((line for line in lines_of(as_stored) if line.kind == "item"), None)
         dated = noted or (origins.dated(item).last if item and name else None)
         dated = facts[text].created_at if text in facts else dated
         shown.append(Loaded(text=text, tokens=cost(text), source=source, at=dated if text.strip() else None))
@@ -146,7 +149,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
     shown = project.shown_facts(project.facts())
-    return {recall.defuse(factlines.fact_line(fact)): fact for fact in shown}
+    return {f"- {recall.defuse(factlines.fact_line(fact)).partition('] ')[2]}": fact for fact in shown}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
@@ -159,8 +162,8 @@ def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
 
 
 def _plain(text: str) -> str:
-    """A line's text as compared. The handoff sets labels in bold."""
-    return recall.defuse(text).strip().replace("**", "")
+    """A line's text as compared. The handoff sets labels in bold, and the brief adds when an item was last said."""
+    return _SAID.sub("", recall.defuse(text).strip().replace("**", ""))
 
 
 @Command(

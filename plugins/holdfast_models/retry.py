@@ -15,7 +15,7 @@ from attrs import frozen
 
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.fs import durable, private
-from holdfast_keys.retry_after import seconds
+from holdfast_keys.faults import seconds
 from holdfast_memory import extra
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -20,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from holdfast.text.humanize import ago, count, size
-from holdfast.text.plain import in_one_line, printable
+from holdfast.text.plain import in_one_line, is_none, printable
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -92,12 +93,27 @@ def _id(token: Token, seen: set[int]) -> str:
     return f" id=L{token.map[0] + 1}"
 
 
-def _inline(tokens: Sequence[Token]) -> Iterator[str]:
+#: A line's Markdown block marks, and lines that are nothing but marks, such as fences and comments.
+_BLOCK_MARKS: Final = re.compile(r"\s*(?:(?:#{1,6}|[-*+]|>)\s+)*")
+_ONLY_MARKS: Final = re.compile(r"\s*(?:<!--.*-->|(?:```|~~~).*|[-|:*_#>\s]*)")
+
+
+def line_to_html(line: str) -> str:
+    """One line of a Markdown document as HTML without links; empty for a line that shows no text."""
+    if _ONLY_MARKS.fullmatch(line):
+        return ""
+    text = printable(line[_BLOCK_MARKS.match(line).end() :])  # type: ignore[union-attr]  # it matches an empty string
+    if text.startswith("|"):
+        text = re.sub(r"\s*\|\s*", " · ", text.strip("| "))
+    return "".join(_inline(_parser().parseInline(text)[0].children or (), linked=False))
+
+
+def _inline(tokens: Sequence[Token], *, linked: bool = True) -> Iterator[str]:
     links: list[bool] = []
     for token in tokens:
         if token.type == "link_open":
             href = str(token.attrGet("href") or "")
-            links.append(_is_web(href))
+            links.append(linked and _is_web(href))
             if links[-1]:
                 yield f'<a href="{html.escape(href)}" rel="noopener noreferrer">'
         elif token.type == "link_close":
@@ -125,8 +141,19 @@ def _is_web(href: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
+#: Reasons of a flush in words for people. The others are such words already.
+_CAUSES: Final = {
+    "manual": "manual flush",
+    "end": "flush at the session's end",
+    "switch": "flush before other work",
+    "trim": "flush before old turns left",
+    "overflow": "flush of a full context",
+    "daily": "daily flush",
+}
+#: Pages that do not renew themselves.
+_FIXED: Final = ("search", "error")
 #: The menu: path and label, in order.
-MENU: Final = (
+MENU: Final[tuple[tuple[str, str], ...]] = (
     ("", "Overview"),
     ("timeline", "Timeline"),
     ("sessions", "Sessions"),
@@ -146,6 +173,8 @@ class Renderer:
     def __init__(self, project: Project, prefix: str) -> None:
         self._project = project
         self._prefix = prefix
+        #: What the pages show, set before each: :meth:`holdfast_app.view.project.Project.version`.
+        self.version = ""
         folder = os.path.join(os.path.dirname(__file__), "templates")
         self._environment = Environment(
             loader=FileSystemLoader(folder),
@@ -158,23 +187,27 @@ class Renderer:
         )
         self._environment.filters |= {
             "ago": self._ago,
+            "cause": lambda reason: _CAUSES.get(reason, reason),
             "coded": _coded,
             "count": count,
             "day": lambda at: f"{self._local(at):%Y-%m-%d}",
             "line": in_one_line,
             "markdown": self._markdown,
+            "markdown_line": lambda text: Markup(line_to_html(text)),  # noqa: S704 - escapes everything itself
             "number": lambda value: f"{value:,}",
             "size": size,
             "when": self._when,
         }
-        self._environment.globals |= {"menu": MENU, "url": self.url, "address": self.document, "query": _fields}
+        self._environment.globals |= {"url": self.url, "address": self.document, "query": _fields}
+        self._environment.tests["nothing"] = is_none
 
     def page(self, template: str, *, here: str, title: str, **values: Any) -> str:
         """A page. ``here`` is the path in its menu entry."""
         project = self._project
-        return self._environment.get_template(template).render(
-            here=here, title=title, project_name=project.name, root=project.root, alarms=project.alarms(), **values
-        )
+        values |= {"here": here, "title": title, "project_name": project.name, "root": project.root}
+        menu = [one for one in MENU if one[0] != "outbox" or here == "outbox" or project.publishes()]
+        values |= {"menu": menu, "alarms": project.alarms(), "version": "" if here in _FIXED else self.version}
+        return self._environment.get_template(template).render(**values)
 
     def part(self, template: str, **values: Any) -> Markup:
         """A part of a page."""
@@ -182,9 +215,11 @@ class Renderer:
 
     def error(self, status: HTTPStatus, message: str, next_step: str, *, home: str = "") -> str:
         """An error page. Without ``home`` it shows nothing of the project, because the reader is not known."""
-        return self._environment.get_template("error.html").render(
-            status=status.value, phrase=status.phrase, message=message, next_step=next_step, home=home
-        )
+        values: dict[str, Any] = {"status": status.value, "phrase": status.phrase, "home": home}
+        values |= {"message": message, "next_step": next_step}
+        if home and status is not HTTPStatus.INTERNAL_SERVER_ERROR:
+            return self.page("error.html", here="error", title=status.phrase, **values)
+        return self._environment.get_template("error.html").render(title=status.phrase, **values)
 
     def url(self, *parts: str, **query: object) -> str:
         """A page's address, with one segment for each part. Empty values are left out of the query."""

@@ -95,8 +95,8 @@ logger = logging.getLogger(__name__)
 _FIELDS: Final = 20
 _STATIC: Final = "/static/"
 _POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 _HEADERS: Final = (
     ("Content-Security-Policy", _POLICY),
@@ -172,6 +172,7 @@ class Site:
             return self.refusal(HTTPStatus.NOT_FOUND, home=prefix)
         with self._lock:
             request = pages.Request(argument=argument, query=query)
+            self._renderer.version = self._project.version()
             text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
 

@@ -7,10 +7,12 @@ of an environment are copies of those that the tests run with.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -131,13 +133,44 @@ def build(source: Path, into: Path) -> Path:
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """holdfast's wheel, built from a copy of the checkout's sources."""
-    source = tmp_path_factory.mktemp("source")
-    ignore = shutil.ignore_patterns("__pycache__")
+    return build(copied(ROOT, tmp_path_factory.mktemp("sources") / "copy"), tmp_path_factory.mktemp("wheel"))
+
+
+def copied(root: Path, source: Path) -> Path:
+    """A copy of what a build needs, in the new folder ``source``."""
     for name in ("core", "plugins", "backends"):
-        shutil.copytree(ROOT / name, source / name, ignore=ignore)
+        shutil.copytree(root / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
-        shutil.copy(ROOT / name, source)
-    return build(source, tmp_path_factory.mktemp("wheel"))
+        shutil.copy(root / name, source)
+    return source
+
+
+@pytest.fixture(scope="session")
+def index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of wheels with everything that an installation needs: holdfast's, and its dependencies packed again
+    from the running environment."""
+    folder = tmp_path_factory.mktemp("index")
+    shutil.copy(wheel, folder)
+    wanted, done = [*(metadata.requires("holdfast-memory") or ())], set[str]()
+    while wanted:
+        requirement = Requirement(wanted.pop())
+        if requirement.name in done or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        done.add(requirement.name)
+        found = metadata.distribution(requirement.name)
+        wanted += found.requires or ()
+        _pack(found, folder)
+    return folder
+
+
+def _pack(found: metadata.Distribution, folder: Path) -> None:
+    """An installed distribution as a wheel again."""
+    tag = next(line for line in (found.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: "))
+    name = re.sub(r"[-_.]+", "_", found.metadata["Name"])
+    with zipfile.ZipFile(folder / f"{name}-{found.version}-{tag[5:]}.whl", "w") as file:
+        for path in found.files or ():
+            if ".." not in path.parts and path.suffix != ".pyc" and path.name not in ("INSTALLER", "REQUESTED"):
+                file.write(str(found.locate_file(path)), path.as_posix())
 
 
 @pytest.fixture(scope="session")

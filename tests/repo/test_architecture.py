@@ -35,6 +35,7 @@ def test_imports__of_all_modules__form_no_circle(graph: grimp.ImportGraph) -> No
 #: What could be somebody else's. The application (holdfast_app, holdfast_cli and what stands on them) uses the kernel.
 PLUGINS = (
     "holdfast_file",
+    "holdfast_forges",
     "holdfast_gitea",
     "holdfast_keys",
     "holdfast_models",

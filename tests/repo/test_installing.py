@@ -1,8 +1,12 @@
-"""The command that a message names for an optional dependency, in each kind of environment that can run holdfast."""
+"""The ways to install holdfast, from a folder of wheels; and the command that a message names for an optional
+dependency, in each kind of environment that can run holdfast."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +16,43 @@ from holdfast_memory import extra, install
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
+
+#: Each way of the README, with the program that it runs.
+WAYS = {
+    "uvx": (["uvx", "holdfast-memory", "demo"], ""),
+    "uv_tool": (["uv", "tool", "install", "holdfast-memory"], "bin/holdfast-memory"),
+    "pipx": (["pipx", "install", "holdfast-memory"], "bin/holdfast"),
+    "pip": ([sys.executable, "-m", "pip", "--python", "venv", "install", "-q", "holdfast-memory"], "venv/bin/holdfast"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_install__from_an_index__the_demo_runs(way: str, index: Path, tmp_path: Path) -> None:
+    command, program = WAYS[way]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"needs {command[0]}")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP", "VIRTUAL_ENV"))}
+    found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "UV_NO_INDEX": "1", "UV_FIND_LINKS": str(index)}
+    places = {"UV_CACHE_DIR": "cache", "UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "VIRTUAL_ENV": "venv",
+              "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin", "HOME": "home"}  # fmt: skip
+    environment = {**kept, **found, **{name: str(tmp_path / place) for name, place in places.items()}}
+    environment["UV_PYTHON"] = sys.executable
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=170, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    if way == "pip":
+        run(sys.executable, "-m", "venv", "--without-pip", "venv")
+    printed = run(*command)
+    if program:
+        printed = run(str(tmp_path / program), "demo")
+    assert "Refused" in printed
+    assert "Resumed" in printed
+
 
 #: What uv 0.8 writes beside a tool.
 RECEIPT = """[tool]
@@ -50,8 +91,6 @@ def test_extra__in_an_environment__names_the_tool_that_made_it(
 
 
 def test_install__with_pip__is_of_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     assert extra("mcp") == "pip install 'holdfast-memory[mcp]'"
     monkeypatch.setenv("PATH", "")

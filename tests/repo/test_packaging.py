@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.repo.conftest import build, copied
 from tests.support.trusting import trusted
 
 from holdfast.plugin import discovery
@@ -34,6 +36,26 @@ def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(ro
     tops = {name.split("/")[0] for name in names}
     info = f"holdfast_memory-{metadata.version('holdfast-memory')}.dist-info"
     assert tops == {Path(p).name for p in packages(root)} | {info}
+
+
+def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the release builds it, which names the repository."""
+    monkeypatch.setenv("HOLDFAST_REPOSITORY", "https://git.example.org/team/holdfast/")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767348000")
+    made = [build(copied(root, tmp_path / name), tmp_path / f"{name}.out") for name in ("one", "two")]
+    assert made[0].read_bytes() == made[1].read_bytes()
+    file = zipfile.ZipFile(made[0])
+    [name] = (one for one in file.namelist() if one.endswith("/METADATA"))
+    head, _, text = file.read(name).decode().partition("\n\n")
+    address = "https://git.example.org/team/holdfast"
+    assert f"Project-URL: Homepage, {address}\n" in head
+    assert "Author: " in head
+    assert f"]({address}/raw/v{metadata.version('holdfast-memory')}/docs/images/flow.svg)" in text
+    targets = re.findall(r"\]\(([^)\s]+)", text)
+    assert len(targets) > 20
+    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
 
 
 def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: Path) -> None:
@@ -66,7 +88,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel)
     (project / "holdfast.toml").touch()
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
@@ -81,7 +103,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
 def core_alone(root: Path, make_environment: type[Environment], project: Path, tmp_path: Path) -> Environment:
     """Core and the file backend in an environment of their own, and a project that enables no plugin."""
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
@@ -181,7 +203,7 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 import holdfast
 print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
 print(*sorted({path for path in opened if "holdfast" not in path}))
-print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
+print(*(name for name in ("pluggy", "attr", "tomllib", "importlib.metadata") if name in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     modules, elsewhere, heavy = done.stdout.split("\n")[:3]

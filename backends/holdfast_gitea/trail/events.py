@@ -135,7 +135,7 @@ def _of_issue(
         waits = "operator" if _asks_in(issue.body, issue.author, operator) else ""
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author, waits)
     ended = False
-    for row in _timeline(repo, issue.number, since, until) if detailed else ():
+    for row in timeline(repo, issue.number, since, until) if detailed else ():
         at = models.moment(row, "created_at")
         if since <= at <= until and (described := _of_event(row, issue, operator)):
             line, waits = described
@@ -290,11 +290,11 @@ def _line(words: str) -> str:
     return words if len(words) <= _LONGEST else words[: _LONGEST - 1].rstrip() + "…"
 
 
-def _timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Mapping[str, object]]:
+def timeline(repo: Repo, number: int, since: datetime, until: datetime | None) -> list[Mapping[str, object]]:
     """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's, so a
     page that is not full is the last. Raises: Unavailable."""
     found: list[Mapping[str, object]] = []
-    window = {**since_of(since), "before": stamp(until)}
+    window = {**since_of(since), **({"before": stamp(until)} if until else {})}
     for page in range(1, PAGES):
         some = pages.page(repo.get, f"/issues/{number}/timeline", page, **window).rows
         found += [models.table(row) for row in some if row is not None]

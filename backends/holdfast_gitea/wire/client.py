@@ -13,15 +13,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
-from holdfast_gitea.wire.faults import Absent, Closed, Passing, TooLong, garbled
+from holdfast_gitea.wire.faults import GITEA, Absent, Closed, Passing, TooLong, garbled
 from holdfast_gitea.wire.models import Comment, Comments, Issue
 from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
-from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES, Answer, Transport
+from holdfast_keys.faults import Service
+from holdfast_keys.transport import MAX_ANSWER_BYTES, Answer, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +39,8 @@ _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]
 class Gitea(Transport):
     """A server, as a context that closes its connections."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __init__(self, server: str, token: str, *, service: Service = GITEA, **options: Any) -> None:
+        super().__init__(server, token, service=service, **options)
 
     def server_version(self) -> str:
         """The server's version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""

@@ -43,6 +43,7 @@ class Issue:
     closed_at: datetime | None = None
     comments: int = 0
     labels: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
     content_version: int | None = None
     is_pull: bool = False
     merged: bool = False
@@ -105,6 +106,7 @@ def issue(data: object) -> Issue:
         closed_at=moment(row, "closed_at") if row.get("closed_at") else None,
         comments=_optional(row, "comments", int, 0),
         labels=tuple(text(one, "name") for one in many(row.get("labels"))),
+        assignees=tuple(text(one, "login") for one in many(row.get("assignees"))),
         content_version=_optional(row, "content_version", int, None),
         is_pull=isinstance(pull, Mapping),
         merged=isinstance(pull, Mapping) and pull.get("merged") is True,

@@ -17,7 +17,7 @@ from holdfast_gitea.wire.faults import TooLong, garbled
 
 if TYPE_CHECKING:
     from holdfast_gitea.wire.models import Comment
-    from holdfast_gitea.wire.transport import Answer
+    from holdfast_keys.transport import Answer
 
     Get = Callable[..., Answer]
 

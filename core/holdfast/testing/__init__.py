@@ -12,6 +12,8 @@ again with the same folder, it opens the same store. A store that lives elsewher
 that folder. Override :meth:`StorageContract.corrupt_document`, ``corrupt_facts`` and ``unwritable`` to have the error
 clauses checked too; without them those tests are skipped.
 
+A forge is checked likewise by :class:`ForgeContract`; ``holdfast plugin new NAME --kind forge`` writes an example.
+
 A complete backend with its tests is acme's, in tests/third_party of the repository.
 
 ``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts.
@@ -25,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.testing.documents import DocumentContract as DocumentContract
     from holdfast.testing.facts import FactContract as FactContract
+    from holdfast.testing.forges import ForgeContract as ForgeContract
     from holdfast.testing.optional import OptionalContract as OptionalContract
     from holdfast.testing.processes import ProcessContract as ProcessContract
     from holdfast.testing.processes import StorageContract as StorageContract
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "DocumentContract": "documents",
     "FactContract": "facts",
+    "ForgeContract": "forges",
     "OptionalContract": "optional",
     "ProcessContract": "processes",
     "StorageContract": "processes",

@@ -1,4 +1,4 @@
-"""Takes a project's past sessions into its memory, each dated by its last message."""
+"""Takes past sessions, and what other programs remember, into a project's memory, each dated by its last message."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from attrs import evolve, field, frozen
 
 from holdfast.errors import HoldfastError
 from holdfast.models import Payload
+from holdfast.text.humanize import count
 from holdfast_app import progress
-from holdfast_app.history.sessions import Past, found
+from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.history.memories import PROGRAMS
+from holdfast_app.history.sessions import found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from holdfast_app.history.sessions import Past
     from holdfast_app.project import Holdfast
 
 
 @frozen(kw_only=True)
 class Taken:
-    """One past session: ``outcome`` is imported, known (nothing new, or its hooks follow it) or failed, with ``why``;
-    in a dry run new or known. ``messages`` counts the new ones."""
+    """One past session or memory: ``outcome`` is imported, known (nothing new, or its hooks follow it) or failed, with
+    ``why``; in a dry run new or known. ``messages`` counts the new ones, and ``statements`` has the new statements of
+    a memory."""
 
     client: str
     session: str
@@ -29,44 +34,63 @@ class Taken:
     outcome: str
     why: str = ""
     written: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+    statements: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
 
 
 def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
     """Import the clients' recordings from this project and its folders, oldest first. Imported sessions have no open
     work. The sources stay. A second run adds nothing."""
     root = memory.services.root
-    sessions = [past for past in found() if past.is_in(root)]
-    for number, past in enumerate(sessions, 1):
+    return take_each(memory, [past for past in found() if past.is_in(root)], dry_run=dry_run)
+
+
+def take_each(memory: Holdfast, sessions: Sequence[Past], *, dry_run: bool) -> Iterator[Taken]:
+    """Import the given sessions, in order."""
+    witness = Witness(memory.services)
+    for number, one in enumerate(sessions, 1):
         progress.report(number, len(sessions), "past sessions read")
         try:
-            taken = _take(memory, past, dry_run=dry_run)
+            taken = _take(memory, one, witness, dry_run=dry_run)
         except HoldfastError as error:
-            told = {"client": past.client, "session": past.id or past.path, "at": f"{past.at:%Y-%m-%d}"}
+            told = {"client": one.client, "session": one.name, "at": f"{one.at:%Y-%m-%d}"}
             taken = Taken(**told, messages=0, outcome="failed", why=error.message)
         if taken is not None:
             yield taken
 
 
-def _take(memory: Holdfast, past: Past, *, dry_run: bool) -> Taken | None:
+def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> Taken | None:
     """None for a recording in which the user said nothing. Raises: HoldfastError."""
-    transcript = past.read()
-    if not transcript.session_id or not any(message.role == "user" for message in transcript.messages):
+    transcript, is_memory = past.read(), past.client in PROGRAMS
+    if not transcript.session_id or not (is_memory or any(one.role == "user" for one in transcript.messages)):
         return None
-    end = transcript.messages[-1].at
+    end = transcript.kept[-1].at
     with type(memory).open(memory.services.root, clock=lambda: end) as then:
         session = then.session(transcript.session_id)
         failed = session.unsafe  # an earlier import can have failed after the messages were journalled
         followed = session.journal.exists() and not session.ended and not failed
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
-        new = 0 if followed else sum(message.id not in known for message in transcript.kept)
+        fresh = {} if followed else {one.id: one.text for one in transcript.kept if one.id not in known}
+        hostile = {key for key, text in fresh.items() if is_memory and witness.is_hostile(text)}
+        new, stated = len(fresh) - len(hostile), list[str]()
+        if is_memory:
+            transcript = evolve(transcript, kept=tuple(one for one in transcript.kept if one.id not in hostile))
+            offered = (one for one in transcript.messages if one.id not in hostile)
+            stated = [one.text for one in offered if failed or one.id in fresh]
         taken = Taken(
             client=past.client,
             session=session.id,
             at=f"{end:%Y-%m-%d}",
             messages=new,
             outcome="new" if new or failed else "known",
+            why=f"{count(len(hostile), 'statement')} left out: {REASON}" if hostile else "",
+            statements=stated,
         )
         if dry_run or taken.outcome == "known":
             return taken
-        receipt = then.import_transcript(transcript).end(Payload(work_open=False, curated="none"))
+        payload = Payload(work_open=False, curated="none")
+        if is_memory:
+            nothing = dict.fromkeys(("decisions", "blockers", "artifacts", "follow_ups"), ())
+            objective = f"Take along what {past.client} remembers"
+            payload = payload.evolve(objective=objective, facts=stated, next_step="none", **nothing)
+        receipt = then.import_transcript(transcript).end(payload)
         return evolve(taken, outcome="imported", written=[one.name for one in receipt.written] if receipt else ())

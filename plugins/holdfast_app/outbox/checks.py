@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
-from holdfast_app.outbox.forge import Forge
+from holdfast_app.outbox.delivery import forges_of
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -22,7 +22,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
     """What waits to be published. Silent where no plugin publishes anything."""
     items = memory.outbox.items()
     if not items:
-        if memory.services.plugins.implementations_of(Forge):
+        if forges_of(memory.services, publishing=True):
             yield Check(name="outbox", outcome=Outcome.OK, message="nothing waits to be published")
         return
     for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
@@ -34,7 +34,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
 
 def _forges(memory: Holdfast) -> Iterator[Check]:
     """Whether forges can be used. A failure is only a warning, because work can continue without a forge."""
-    for forge in memory.services.plugins.implementations_of(Forge).values():
+    for forge in forges_of(memory.services).values():
         try:
             told = forge.check()
         except HoldfastError as error:

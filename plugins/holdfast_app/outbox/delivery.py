@@ -135,7 +135,7 @@ class Deliveries:
         a comment by its id, so none is published twice. A comment that an operator dropped is left alone. Raises:
         PluginError; Corrupt; Unavailable."""
         services = self._services
-        forges = services.plugins.implementations_of(Forge)
+        forges = forges_of(services, publishing=True)
         put_back = 0
         for receipt, payload in flushes:
             targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
@@ -147,8 +147,14 @@ class Deliveries:
         return put_back
 
 
+def forges_of(services: Services, *, publishing: bool = False) -> dict[str, Forge]:
+    """The forges that are on in this project, by name; with ``publishing`` those that take posts."""
+    known = services.plugins.implementations_of(Forge)
+    return {name: one for name, one in known.items() if one.is_on and (one.publishes or not publishing)}
+
+
 def _senders(services: Services) -> dict[str, Send]:
-    return {name: forge.send for name, forge in services.plugins.implementations_of(Forge).items()}
+    return {name: forge.send for name, forge in forges_of(services, publishing=True).items()}
 
 
 def _explained(item: Item, senders: Mapping[str, Send]) -> Item:

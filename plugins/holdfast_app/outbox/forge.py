@@ -1,21 +1,11 @@
-"""The forge plugin interface (an issue tracker where people work), in addition to its hooks.
+"""The forge plugin interface (a place where people work), in addition to its hooks.
 
 A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
 :meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast_app.outbox.outbox`) until
 :meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
-calls :meth:`Forge.activity`. A plugin that is complete except for the server::
-
-    class Tracker(Forge):
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            return self.publish([Post(m.target, m.summary) for m in payload.state_mutations or ()], receipt)
-
-        def send(self, item):
-            comment = self.server.comment_of(item.id) or self.server.add_comment(item.target, item.body, item.id)
-            return Evidence(target=item.target, pointer=comment.url, published=item.body, read_back=comment.body)
-
-        def activity(self, since, until):
-            return [Activity("comment", c.target, c.url, c.body, c.at) for c in self.server.comments(since, until)]
+calls :meth:`Forge.activity` and :meth:`Forge.facts`. :meth:`Forge.connect` is a connection to a server.
+``holdfast plugin new NAME --kind forge`` writes a complete plugin, whose tests are the class
+:class:`holdfast.testing.ForgeContract`.
 
 Every process that opens a project imports this, so it imports neither attrs nor a network library.
 """
@@ -26,12 +16,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from holdfast.models import Evidence, Receipt
     from holdfast.plugin.discovery import PluginContext
     from holdfast_app.outbox.outbox import Item as Item  # noqa: PLC0414  # forges import it from here
+    from holdfast_keys.transport import Transport
 
 #: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
 FLUSH_LIMIT_S: Final = 10.0
@@ -64,32 +55,71 @@ class Activity(NamedTuple):
     own: bool = False
 
 
+class Ask(NamedTuple):
+    """What a claim in the notes is about, for :meth:`Forge.facts`.
+
+    ``about`` and ``target`` -> the values. For work (``#12``, ``owner/repo#12``, its URL) ``state`` -> open, closed,
+    merged, or absent where the number does not exist; ``merged by``, ``approved by``, ``changes by``, ``reviewed by``,
+    ``assigned to`` -> logins, none when it is nobody; ``labels`` -> names. ``checks`` of work, of a branch, or of an
+    empty target (any of these) -> success, failure, pending. For a name ``release``, ``tag``, ``branch``, ``commit``,
+    ``user`` -> present or absent, and for a branch that is surely not merged unmerged.
+    """
+
+    about: str
+    target: str
+
+
 class Forge(ABC):
     """A forge that a plugin publishes to. ``name`` is the plugin's."""
 
     #: What people call it.
     title: ClassVar[str] = "the forge"
+    #: Whether it takes posts. A forge that only reads has no :meth:`send`.
+    publishes: ClassVar[bool] = True
 
     def __init__(self, context: PluginContext) -> None:
         self.name = context.name
-        self._state = context.state
+        self._root, self._state = context.root, context.state
 
-    @abstractmethod
+    @property
+    def is_on(self) -> bool:
+        """Whether there is something to read in this project."""
+        return True
+
     def send(self, item: Item) -> Evidence:
         """Publish ``item`` once. An item that is already there, found by its id, is only read back.
 
         Raises: Unavailable when nothing can be published there now (the others wait, too); any other HoldfastError
         when this item needs a person.
         """
+        from holdfast.errors import Unsupported
+
+        raise Unsupported(f"{self.title} takes no posts.", next_step="Drop the item with `holdfast outbox drop`.")
 
     @abstractmethod
     def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
 
-    def states(self, targets: Sequence[str]) -> Mapping[str, str]:
-        """The present state of each target that is work on this forge: open, closed or merged. The morning report
-        compares it with claims. By default nothing is known. Raises: HoldfastError."""
+    def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
+        """Values that were true at any time from ``since`` on, for each :class:`Ask` that this forge can answer for
+        sure. The morning report compares them with claims. By default nothing is known. Raises: HoldfastError."""
         return {}
+
+    def connect(
+        self, server: str, *, path: str = "", timeout_s: float = 5.0, patience_s: float = 3.0, **service: str
+    ) -> Transport:
+        """A connection, as a context, to ``server``, which the setting ``server`` of this plugin names: with its token
+        from the environment or the keyring (``holdfast auth set NAME``), without redirects, over HTTPS or to this
+        machine, with retries. ``path`` begins all paths; ``service`` are further fields of
+        :class:`holdfast_keys.faults.Service`. Raises: ConfigError; KeyringUnusable; PluginLoadFailed.
+        """
+        from holdfast_keys.faults import Service
+        from holdfast_keys.transport import Transport, find_token
+
+        fields = {"title": self.title, "key": self.name, "table": f"plugins.{self.name}", "path": path, **service}
+        kind = Service(**fields)
+        token = find_token(service=kind, server=server, root=self._root)
+        return Transport(server, token, service=kind, timeout_s=timeout_s, patience_s=patience_s)
 
     def check(self) -> str:
         """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.

@@ -1,65 +1,290 @@
-"""Compare claims in the notes with the forge, such as a flush that says "merged #7" while #7 is open there.
+"""Compare claims in the notes with the forges, such as a flush that says "merged #7" while #7 is open there.
 
-Checks only plain claims that a target is merged or closed. Each target costs the forge one request.
+A claim is a statement in the indicative, past or present, about work, a release, a tag, a branch or its checks. Plans,
+questions, conditions, denials and quotations are not claims. A claim is contradicted when the forges know what it is
+about (:meth:`holdfast_app.outbox.forge.Forge.facts`) and none of them had what it says, at any time of the report.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import HoldfastError
-from holdfast_app.report.report import Line, Report
+from holdfast_app.outbox.forge import Ask
+from holdfast_app.report.report import CHANGED, HAPPENED, PROOF, Line, Report
 
 if TYPE_CHECKING:
     from holdfast_app.outbox.forge import Forge
 
-_TARGET: Final = r"(?:[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?[#!][1-9][0-9]*|https?://\S+/(?:issues|pulls)/[0-9]+"
-#: "merged #7", "closed owner/repo#7", "Merged pull request #7".
-_SAID: Final = re.compile(rf"(?i)\b(merged|closed)\s+(?:the\s+)?(?:(?:pull request|issue|pr)\s+)?({_TARGET})")
-#: A state change in the day's summary.
-_CHANGE: Final = re.compile(rf"\*\*(\w+)\*\* ({_TARGET}): (.*)")
-_VERB: Final = re.compile(r"(?i)(merged|closed)\b")
-_FAILED: Final = re.compile(r"(?i)\b(not|fail\w*|block\w*|wait\w*|request\w*|ask\w*|will|should|open)\b|n't")
-#: Words right before the verb, with which it is not a claim.
-_DENIED: Final = re.compile(
-    r"(?i)(\b(not|never|be|being|until|when|once|if|after|before|unless|gets?|is)|n't)\s+(\w+\s+)?$"
+_TARGET: Final = (
+    r"(?:(?<![\w/])(?:[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?[#!][1-9][0-9]*\b|https?://\S+/(?:issues|pulls?)/[0-9]+)"
+)
+_NOUN: Final = r"(?:(?:the|both|issues?|tickets?|bugs?|prs?|mrs?|pull|merge|requests?)\s+)*"
+_ONES: Final = rf"(?P<ones>{_TARGET}(?:(?:,|,?\s+and|\s+&)\s+{_NOUN}{_TARGET})*)"
+_DONE: Final = (
+    r"(?:(?:is|are|was|were|has|have|been|got|both|all|now|already|finally|also|just|since|successfully)\s+)*"
+)
+_BY: Final = r"(?:\s+(?:[\w-]+\s+)?(?:by|from)\s+@?(?P<by>[\w.-]*\w))?"
+#: The subject of an active sentence.
+_WHO: Final = rf"(?:@?(?P<who>\w[\w.-]*)\s+)?{_DONE}"
+_VERSION: Final = r"(?:(?:the|version|release|tag)\s+)*(?P<name>v?[0-9]+(?:\.[0-9]+)+(?:[\w.-]*\w)?|v[0-9]+)"
+_BRANCH: Final = r"(?:(?:the|branch)\s+)+`?(?P<name>[\w./-]*\w)`?"
+_CI: Final = (
+    r"(?:(?:all|the)\s+)*(?:CI|checks?|pipelines?|builds?|tests\s+in\s+CI)(?:\s+(?:runs?|checks?|builds?|pipelines?))?"
+)
+_WHERE: Final = rf"(?:\s+(?:run\s+)?(?:on|for|of|in)\s+{_NOUN}(?P<ones>{_TARGET}|main\b|master\b))"
+_GREEN: Final = (
+    r"\s+(?:(?:(?:is|are|was|were|has|have|now|all|already|finally|still|again|finished)\s+)*"
+    r"(?P<good>green|passe?[sd]|pass|passing|succeed(?:s|ed)|successful(?:ly)?|finished successfully)"
+    r"|(?:(?:is|are|was|were|has|have|now|all|still|again)\s+)*(?P<bad>red|broken|fail(?:s|ed|ing)?))\b"
 )
 
 
-def findings(forges: Iterable[Forge], files: Report) -> Iterator[Line]:
-    """One line for each claim that a forge contradicts. A forge that does not answer contradicts nothing."""
-    claimed: dict[tuple[str, str], Line] = {}
-    for lines in files.sections.values():
-        for line in lines:
-            for verb, target in _claims(line.text):
-                claimed.setdefault((verb, target), line)
-    targets = list(dict.fromkeys(target for _, target in claimed))
-    for forge in forges if targets else ():
+class Claim(NamedTuple):
+    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person,
+    or with neither anything at all."""
+
+    ask: Ask
+    value: str
+    by: str
+    says: str
+
+
+def _of_verb(verb: str) -> tuple[str, ...]:
+    """The forms of a verb: active, passive or headline, and as the second verb of the same subject."""
+    return (
+        rf"\b{_WHO}{verb}\s+(?:as\s+|\()?{_NOUN}{_ONES}",
+        rf"{_ONES}\)?\s+{_DONE}{verb}\b(?!\s+(?:main|with|without))" + _BY,
+        rf"{_ONES}\)?\s+(?:[\w-]+\s+){{0,4}}and\s+{_DONE}{verb}\b(?!\s+\W*#)(?:\s+it\b)?" + _BY,
+    )
+
+
+_RELEASED: Final = r"(?:released|published|shipped)"
+_LABEL: Final = r"`?(?P<name>[\w/.:-]*\w)`?"
+_PERSON: Final = r"@?(?P<by>[\w.-]*\w)"
+#: What is asked, the value that makes the claim true, how it is said, and its forms.
+_FORMS: Final = (
+    ("state", "merged", "is merged", (
+        *_of_verb(r"(?:squash-|(?:squashed|rebased)\s+and\s+)?(?:merged|landed)"),
+        rf"{_ONES}\s+(?:(?:is|are)\s+(?:now\s+)?(?:in|on)\s+(?:main|master)\b|made\s+it\s+into\b)",
+        rf"\b(?:merge|merging)\s+(?:of\s+)?{_NOUN}{_ONES}\s+(?:is|was|went)\s+(?:done|complete|fine|through)",
+    )),
+    ("state", "closed", "is closed", (
+        *_of_verb(r"(?:closed|resolved|completed)"),
+        rf"\bclosing\s+(?:of\s+)?{_NOUN}{_ONES}\s+(?:is|was|went)\s+(?:done|complete|fine)",
+        rf"{_ONES}\s+is\s+complete\b",
+    )),
+    ("state", "unmerged", "is closed unmerged", (
+        rf"\bclosed\s+{_NOUN}{_ONES}\s+unmerged",
+        rf"{_ONES}\s+{_DONE}closed\s+(?:unmerged|without\s+(?:being\s+)?merg)",
+    )),
+    ("state", "open", "is open", (
+        *_of_verb(r"re-?opened"),
+        rf"\bhad\s+to\s+re-?open\s+{_NOUN}{_ONES}",
+        rf"{_ONES}\s+(?:(?:is|are)(?:\s+still)?|remains?|stays?)\s+(?:open\b|waiting\s+to\s+be\s+merged)",
+    )),
+    ("state", "not merged", "is not merged", (rf"{_ONES}\s+(?:is|was|has)\s+not\s+(?:been\s+)?merged",)),
+    ("state", "present", "exists", (
+        rf"\b(?:opened|filed|created|comment(?:ed)?\s+on|fixed|fixed\s+in)\s+{_NOUN}{_ONES}",
+        rf"\b(?:filed|opened|reported)\s+(?:[\w-]+\s+){{1,5}}?as\s+{_ONES}",
+        rf"{_NOUN}{_ONES}\s+that\s+(?:we|I)\s+(?:opened|filed)",
+    )),
+    ("approved by", "", "is approved", (
+        *_of_verb("approved"),
+        rf"{_ONES}\s+(?:received|got|has)\s+(?:an?\s+|two\s+|three\s+)?approvals?\b{_BY}",
+        rf"\breview\s+(?:of|on)\s+{_NOUN}{_ONES}\s+(?:is\s+approved|(?:was\s+|has\s+)?passed)",
+    )),
+    ("changes by", "", "has changes requested", (
+        rf"\b{_WHO}requested\s+changes\s+(?:on|in|to|for)\s+{_NOUN}{_ONES}",
+        rf"\bchanges\s+(?:were|are|have\s+been)\s+requested\s+(?:on|in|to|for)\s+{_NOUN}{_ONES}",
+        rf"{_ONES}\s+has\s+(?:requested\s+changes|changes\s+requested){_BY}",
+    )),
+    ("reviewed by", "", "is reviewed", (
+        rf"{_ONES}\s+{_DONE}reviewed\s+by\s+{_PERSON}",
+        rf"\b{_WHO}reviewed\s+{_NOUN}{_ONES}",
+    )),
+    ("assigned to", "", "is assigned", (
+        rf"\b(?:re-?)?assigned\s+{_NOUN}{_ONES}\s+to\s+{_PERSON}",
+        rf"{_ONES}\s+{_DONE}(?:re-?)?assigned\s+to\s+{_PERSON}",
+        rf"\b{_PERSON}\s+(?:{_DONE}(?:assigned\s+to|the\s+assignee\s+of)|took\s+over)\s+{_NOUN}{_ONES}",
+        rf"\bassigned\s+{_PERSON}\s+to\s+{_NOUN}{_ONES}",
+    )),
+    ("labels", "", "has the label", (
+        rf"\blabell?ed\s+{_NOUN}{_ONES}\s+(?:as|with)\s+{_LABEL}",
+        rf"{_ONES}\s+{_DONE}labell?ed\s+(?:as\s+|with\s+)?{_LABEL}",
+        rf"\b(?:added|set)\s+the\s+label\s+{_LABEL}\s+(?:to|on)\s+{_NOUN}{_ONES}",
+    )),
+    ("checks", "", "CI", (
+        rf"\b{_CI}{_WHERE}{_GREEN}",
+        rf"\b{_CI}{_GREEN}{_WHERE}?",
+        rf"(?P<ones>{_TARGET})(?:'s)?\s+{_CI}{_GREEN}",
+        rf"(?P<ones>{_TARGET})\s+(?P<good>passe[sd])\s+{_CI}\b",
+        r"^\W*(?P<ones>main|master)\s+is\s+(?:now\s+)?(?:(?P<good>green)|(?P<bad>red))\b",
+    )),
+    ("release", "present", "is released", (
+        rf"(?:^\W*|\b(?:we|I|and)\s+)(?:have\s+|finally\s+|just\s+)*(?:{_RELEASED}|cut)\s+{_VERSION}",
+        rf"^\W*(?P<who>\w[\w.-]*)\s+{_RELEASED}\s+{_VERSION}",
+        rf"(?:^\W*|[,:;]\s+|\band\s+|\bthat\s+){_VERSION}\s+{_DONE}(?:{_RELEASED}|out\b|live\b)",
+    )),
+    ("tag", "present", "is tagged", (
+        rf"(?:^\W*|\b(?:we|I|and)\s+)(?:have\s+)?(?:tagged|(?:pushed|created)\s+(?:the\s+)?tag)\s+{_VERSION}",
+        rf"(?:^\W*|[,:;]\s+|\band\s+|\bthat\s+){_VERSION}\s+(?:{_DONE}tagged|exists)\b",
+    )),
+    ("commit", "present", "is committed", (
+        r"\bcommit(?:ted)?\s+(?:it\s+)?(?:as\s+)?`?(?P<name>(?=[a-f]*[0-9])[0-9a-f]{7,40})\b",
+    )),
+    ("branch", "not unmerged", "is merged", (
+        r"\bmerged\s+(?:the\s+)?branch\s+`?(?P<name>[\w./-]*\w)`?",
+        r"\bmerged\s+`?(?P<name>[\w./-]*\w)`?\s+(?:in)?to\s+`?(?:main|master)\b",
+        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+{_DONE}merged\b",
+    )),
+    ("branch", "absent", "is deleted", (
+        rf"\bdeleted\s+{_BRANCH}",
+        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+(?:{_DONE}deleted|is\s+gone)",
+    )),
+)  # fmt: skip
+
+
+@functools.cache
+def _forms() -> list[tuple[str, str, str, re.Pattern[str]]]:
+    return [(about, value, says, re.compile(f"(?i){form}")) for about, value, says, forms in _FORMS for form in forms]
+
+
+#: A state change in the day's summary.
+_CHANGE: Final = re.compile(rf"\*\*(\w+)\*\* ({_TARGET}): (.*)")
+_VERB: Final = re.compile(r"(?i)(merged|closed|reopened|approved|resolved)\b")
+_FAILED: Final = re.compile(r"(?i)\b(not|fail\w*|block\w*|wait\w*|request\w*|ask\w*|will|should|open)\b|n't")
+#: Words earlier in the sentence with which it is not a claim.
+_DENIED: Final = re.compile(
+    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|being|if|unless|until|till|when|once|after|before|whether|while"
+    r"|will|would|shall|should|must|may|might|can|could|wants?|wanted|needs?|plans?|planned|hopes?|expects?|waits?|waiting"
+    r"|blocked|get|gets|have(?=\W+[#!])|next|todo|please|asks?|asked|says?|said|claims?|thinks?|tried|tries|try|fail\w*|almost"
+    r"|upstream|assum\w+|pretend\w*|suppose\w*|wrongly|nearly|to)\b|n't"
+)
+_QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|```.*?```|`[^`\n]*\s[^`\n]*`")
+_SENTENCE: Final = re.compile(r"(?<=[.;!?])\s+|\n")
+#: "Pull request 9" without its mark.
+_BARE: Final = re.compile(r"(?i)(?:(?<=\bpull request )|(?<=\bissue )|(?<=\bticket )|(?<=\bpr ))(?=[1-9])")
+#: Words before a number that does not name work.
+_COUNTED: Final = re.compile(
+    r"(?i)\b(step|task|item|point|option|phase|part|chapter|section|case|test|line|rule|try|attempt|number)s?\s*$"
+)
+#: Words that stand where a login can, and are none.
+_NO_LOGIN: Final = frozenset(
+    (
+        "and",
+        "also",
+        "by",
+        "ci",
+        "finally",
+        "he",
+        "i",
+        "it",
+        "just",
+        "she",
+        "successfully",
+        "that",
+        "the",
+        "then",
+        "they",
+        "we",
+    )
+)
+
+
+#: Values of which one must be known for a claim of the key.
+_ENOUGH: Final = {
+    "closed": {"closed", "merged"},
+    "unmerged": {"closed"},
+    "not merged": {"open", "closed"},
+    "not unmerged": {"present", "absent"},
+    "present": {"present", "open", "closed", "merged"},
+}
+
+
+def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterator[Line]:
+    """One line for each claim that the forges contradict. A forge that does not answer contradicts nothing."""
+    claimed: dict[Claim, Line] = {}
+    for name in (HAPPENED, CHANGED, PROOF):
+        for line in files.sections[name]:
+            for claim in claims(line.text):
+                claimed.setdefault(claim, line)
+    people = (Ask("user", claim.by) for claim in claimed if claim.by)
+    asks = list(dict.fromkeys((*(claim.ask for claim in claimed), *people)))
+    known: dict[Ask, set[str]] = {}
+    titles: dict[Ask, dict[str, None]] = {}
+    for forge in forges if asks else ():
         try:
-            states = forge.states(targets)
+            answers = forge.facts(asks, since)
         except HoldfastError:
             continue
         except Exception:  # noqa: BLE001, S112 - a plugin's fault must not cost the report
             continue
-        for (verb, target), line in claimed.items():
-            state = states.get(target)
-            if state is not None and state != verb and not (verb == "closed" and state == "merged"):
-                text = f"The notes say that {target} is {verb}, but on {forge.title} it is {state}: {line.text}"
-                yield Line(text=text, pointer=line.pointer)
+        for ask, values in answers.items():
+            known.setdefault(ask, set()).update(value.casefold() for value in values)
+            titles.setdefault(ask, {})[forge.title] = None
+    told: set[tuple[str, str]] = set()
+    for claim, line in claimed.items():
+        if claim.ask in known and not _fits(claim, known) and (claim.ask.target, line.text) not in told:
+            told.add((claim.ask.target, line.text))
+            where, what = " and ".join(titles[claim.ask]), " and ".join(sorted(known[claim.ask])) or "not"
+            text = f"The notes say that {claim.says}, but on {where} it is {what}: {line.text}"
+            short = f"notes: {claim.says}; {where}: {what}"
+            yield Line(text=text, pointer=line.pointer, short=short)
 
 
-def _claims(text: str) -> Iterator[tuple[str, str]]:
-    """Verb (merged or closed) and target of each claim in a line."""
+def _fits(claim: Claim, known: dict[Ask, set[str]]) -> bool:
+    values = known[claim.ask]
+    if claim.by and values:  # a name that is not a login may be that person's other name
+        return claim.by.casefold() in values or "present" not in known.get(Ask("user", claim.by), ())
+    if claim.ask.about == "assigned to":  # without an assignee
+        return "present" not in known.get(Ask("user", claim.by), ())
+    return bool(values & _ENOUGH.get(claim.value, {claim.value}) if claim.value else values)
+
+
+def claims(text: str) -> Iterator[Claim]:
+    """The claims in a line of the notes."""
     change = _CHANGE.match(text)
     if change is not None:
         kind, target, text = change.groups()
         verb = _VERB.match(text)
-        if verb is not None and not _SAID.match(text):  # "merged #8" on #7 is about #8
-            yield verb[1].lower(), target
-        elif verb is None and kind == "merge" and not _FAILED.search(text):
-            yield "merged", target
-    for found in _SAID.finditer(text):
-        if not _DENIED.search(text[: found.start()]):
-            yield found[1].lower(), found[2].rstrip(".,;:)")
+        if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # that is about another one
+            text = f"{target} {text}"
+        elif kind == "merge" and not _FAILED.search(text):
+            yield Claim(Ask("state", target), "merged", "", f"{target} is merged")
+    for sentence in _SENTENCE.split(_BARE.sub("#", _QUOTED.sub(" ", text))):
+        if not sentence.rstrip().endswith("?"):
+            for about, value, says, form in _forms():
+                for found in form.finditer(sentence):
+                    before = sentence[: found.start()]
+                    if not _DENIED.search(before) and not _COUNTED.search(before):
+                        yield from _of_match(about, value, says, found.groupdict())
+
+
+def _of_match(about: str, value: str, says: str, found: dict[str, str | None]) -> Iterator[Claim]:
+    name = found.get("name") or ""
+    by = found.get("by") or found.get("who") or ""
+    by = "" if by.casefold() in _NO_LOGIN else by
+    if about in ("release", "tag", "branch", "commit"):
+        yield Claim(Ask(about, name), value, "", f"{name} {says}")
+        return
+    for target in re.findall(rf"(?i){_TARGET}|main|master", found.get("ones") or "") or [""]:
+        if target and about != "checks":
+            yield Claim(Ask("state", target), "present", "", f"{target} exists")
+        if about == "checks":
+            is_good = bool(found.get("good"))
+            where = f" on {target}" if target else ""
+            says = f"CI {'is green' if is_good else 'fails'}{where}"
+            yield Claim(Ask(about, target), "success" if is_good else "failure", "", says)
+        elif about == "state":
+            yield Claim(Ask(about, target), value, "", f"{target} {says}")
+            if value == "merged" and by:
+                yield Claim(Ask("merged by", target), "", by, f"{target} is merged by {by}")
+        elif about == "labels":
+            yield Claim(Ask(about, target), name.casefold(), "", f"{target} {says} {name}")
+        elif by or about in ("approved by", "changes by"):
+            yield Claim(Ask(about, target), "", by, f"{target} {says}" + (f" {about.split()[1]} {by}" if by else ""))

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
+from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Forge
-from holdfast_app.report import claims
+from holdfast_app.report import claims, screen
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
 from holdfast_app.validation import unsupported
 
@@ -32,12 +33,14 @@ FINDINGS: Final = "What does not fit together"
 class Morning:
     """Everything from ``since``, yesterday 00:00 in the configured zone, until now. ``sections`` maps the section names
     of a report, then :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the
-    sources searched. ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
+    sources searched. ``remarks`` lists forges that could not be reached, ``screen`` is what fits a phone.
+    ``str()`` is the Markdown."""
 
     since: datetime
     report: Report
     sections: dict[str, tuple[Line, ...]]
     remarks: tuple[str, ...]
+    screen: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.markdown()
@@ -46,6 +49,7 @@ class Morning:
         """The text; with ``paths`` each line has its pointer."""
         parts = [f"# Morning report: everything since {self.since:%Y-%m-%d %H:%M}"]
         parts += [f"_{remark}_" for remark in self.remarks]
+        parts.append("\n".join(self.screen))
         parts += [section(name, lines, paths=paths) for name, lines in self.sections.items()]
         return "\n\n".join(parts) + "\n"
 
@@ -57,35 +61,44 @@ def morning(services: Services) -> Morning:
     files = report(services, days=2)
     happened: list[tuple[Activity, Line]] = []
     remarks: list[str] = []
-    forges = services.plugins.implementations_of(Forge)
+    forges = forges_of(services)
     for forge in forges.values():
         found, missing = _of(services, forge, since, now)
         happened += found
         remarks += missing
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
-    findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
-    sections = {**files.sections, FORGE: _listed(files, happened), FINDINGS: findings}
+    findings = (
+        *_findings(services, files, [line for _, line in happened]),
+        *claims.findings(forges.values(), files, since),
+    )
+    others = [(one, line) for one, line in happened if one.waits != "operator" and not _is_noted(one, files)]
+    sections = {**files.sections, FORGE: _listed(others), FINDINGS: findings}
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
+    blocked = (evolve(line, short=f"Blocked: {line.short or line.text}") for line in sections[BLOCKED])
+    changed = [
+        *screen.grouped(pair for pair in others if not pair[0].waits),
+        *(line.text for line in sections[CHANGED]),
+    ]
     return Morning(
         since=since,
         report=files,
         sections={name: lines or (_nothing(services, name, files),) for name, lines in sections.items()},
         remarks=tuple(remarks),
+        screen=screen.screen((*sections[NEEDED], *blocked), changed, findings, remarks),
     )
 
 
-def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
-    """The forge's lines, grouped by target, ordered by each target's first event. Lines that another section
-    shows are left out, and so are holdfast's own comments about changes that the notes hold."""
-    noted = "\n".join(line.text for line in files.sections[CHANGED])
+def _is_noted(one: Activity, files: Report) -> bool:
+    """Whether it is holdfast's own comment about a change that the notes hold."""
+    return one.own and any(one.text.rpartition("**: ")[2] in line.text for line in files.sections[CHANGED])
+
+
+def _listed(happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
+    """The forge's lines, grouped by target, ordered by each target's first event."""
     targets = list(dict.fromkeys(one.target for one, _ in happened))
-    return tuple(
-        line
-        for one, line in sorted(happened, key=lambda pair: targets.index(pair[0].target))
-        if one.waits != "operator" and not (one.own and one.text.rpartition("**: ")[2] in noted)
-    )
+    return tuple(line for _, line in sorted(happened, key=lambda pair: targets.index(pair[0].target)))
 
 
 def _of(
@@ -94,20 +107,29 @@ def _of(
     """A forge's activity with its lines, and sentences about missing parts."""
     try:
         activity = forge.activity(since, now)
-        masked = services.gate.outgoing_all([_line(one, now) for one in activity], surface=Surface.REPORT)
+        heads = [_head(one, now) for one in activity]
+        masked = services.gate.outgoing_all(
+            [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)],
+            surface=Surface.REPORT,
+        )
     except HoldfastError as error:
         return [], [f"{forge.title} could not be reached, so this report uses files alone: {error}"]
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
         return [], [f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."]
-    lines = [(one, Line(text=text, pointer=one.pointer)) for text, one in zip(masked, activity, strict=True)]
+    lines = [(one, _line(one, head, text)) for one, head, text in zip(activity, heads, masked, strict=True)]
     return [pair for pair in lines if pair[0].kind != INCOMPLETE], [
         one.text for one in activity if one.kind == INCOMPLETE
     ]
 
 
-def _line(one: Activity, now: datetime) -> str:
+def _head(one: Activity, now: datetime) -> str:
     by = f" by {one.author}" if one.author else ""
-    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}: {one.text}".split())
+    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}".split())
+
+
+def _line(one: Activity, head: str, text: str) -> Line:
+    by = f" {one.author}" if one.author else ""
+    return Line(text=text, pointer=one.pointer, short=f"{screen.short(one.target)}{by}{text.removeprefix(head)}")
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

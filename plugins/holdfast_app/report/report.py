@@ -32,10 +32,11 @@ SECTIONS = HAPPENED, CHANGED, BLOCKED, NEEDED, PROOF = (
 
 @frozen(kw_only=True)
 class Line:
-    """One claim, and the document (and block) that proves it."""
+    """One claim, and the document (and block) that proves it. ``short`` is what a small screen shows instead."""
 
     text: str
     pointer: str
+    short: str = ""
 
 
 @frozen(kw_only=True)

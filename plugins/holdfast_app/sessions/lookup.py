@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.errors import Corrupt, HoldfastError, NotFound
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.sessions import archive
 
@@ -56,7 +57,7 @@ def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
     """
     first = {session: _first(memory, session) for session in sessions}
     masked = memory.services.gate.outgoing_all(list(first.values()), surface="journal")
-    return {session: " ".join(text.split())[:_TITLE] for session, text in zip(first, masked, strict=True)}
+    return {session: cut(text, _TITLE) for session, text in zip(first, masked, strict=True)}
 
 
 def _first(memory: Holdfast, session: str) -> str:

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final, NamedTuple
 MAX_ROW_BYTES: Final = 64 * 1024 * 1024
 """Maximum row size in bytes. Longer rows are skipped, because decoding holds the row in memory."""
 
-CONTAINERS: Final = frozenset({"data", "messages"})
+CONTAINERS: Final = frozenset({"conversations", "data", "memories", "messages", "results"})
 """Keys under which a whole-file object holds its rows."""
 
 _MAX_DOCUMENT_BYTES: Final = 4 * MAX_ROW_BYTES  # the rest counts as cut off

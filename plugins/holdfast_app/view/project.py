@@ -13,10 +13,12 @@ from attrs import define, evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
+from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
 from holdfast.text.plain import in_one_line
 from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.outbox.forge import Forge
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import status
 from holdfast_app.view import journals
@@ -66,7 +68,7 @@ class Project:
 
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
-        now = status(self.services)
+        now = status(self.services, packed=True)
         strings = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
         pairs = zip(now.sessions, strings[::2], strings[1::2], strict=True)
         return evolve(now, sessions=tuple(evolve(one, error=error, next_step=step) for one, error, step in pairs))
@@ -77,6 +79,26 @@ class Project:
             return len(safety.all_unsafe(self.services.state))
         except HoldfastError:
             return 0
+
+    def version(self) -> str:
+        """A string that changes within a minute, and at once with a journal, a document or a state file of this
+        machine."""
+        state = self.services.state
+        folders = {state, os.path.join(state, "sessions"), os.path.join(state, "unsafe")}
+        files: list[tuple[str, int, int]] = []
+        with suppress(HoldfastError):  # the pages show the error
+            where = [] if self.is_remote else map(self.services.store.backend.where, self.names())
+            folders |= {os.path.dirname(os.path.join(self.root, place)) for place in where}
+        for folder in sorted(folders):
+            with suppress(OSError), os.scandir(folder) as found:
+                files += sorted((one.path, one.stat().st_mtime_ns, one.stat().st_size) for one in found)
+        return f"{hash((tuple(files), int(self.now().timestamp() // 60))):x}"
+
+    def publishes(self) -> bool:
+        """Whether a forge is enabled, or comments wait for one."""
+        with suppress(HoldfastError):
+            return self.services.waits(private.OUTBOX) or bool(self.services.plugins.implementations_of(Forge))
+        return False
 
     def titles(self, sessions: Iterable[str]) -> dict[str, str]:
         """The first words of each session's user, masked, in one line. Sessions without any are left out."""

@@ -13,7 +13,6 @@ import attrs
 from holdfast.config.serde import unstructure
 from holdfast.errors import Refused
 from holdfast.text.humanize import count, size
-from holdfast.text.plain import in_one_line
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, confirmed, read_text
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from holdfast_app.privacy.purge import PurgeReport, ScrubReport
     from holdfast_app.privacy.transforms import Changed, Left
     from holdfast_app.transfer.exporting import Imported
-
-
-_LISTED = 20
 
 
 @Command(
@@ -72,18 +68,23 @@ def migrate(call: Call) -> Answer:
 @Command(
     "Manage",
     "write everything to one archive file",
-    argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip"),
+    argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip; the facts for NAME.mem"),
     flag("--force", "replace FILE if it exists"),
-    examples=("holdfast export memory.zip", "holdfast export memory.zip --force --json"),
+    examples=("holdfast export memory.zip", "holdfast export memory.mem", "holdfast export memory.zip --force --json"),
     notes="Documents, facts, the facts' log, journals, the settings file, waiting comments,"
     "\nthe dreams' copies and archived messages. Secrets are masked, as in all output.",
     progress=True,
 )
 def export(call: Call) -> Answer:
     """Write the archive."""
+    from holdfast_app.transfer import portable
     from holdfast_app.transfer.exporting import export
 
     file = call.args.file
+    if file.endswith(portable.SUFFIX):
+        counts = portable.export_bundle(call.memory, file, force=call.args.force)
+        what = ", ".join(count(number, kind) for kind, number in sorted(counts.items())) or "no records"
+        return Answer({"file": file, "counts": counts}, f"{call.out.mark('ok')} {what} written to {file}")
     done = export(call.memory, file, force=call.args.force)
 
     def show(out: Term) -> None:
@@ -99,33 +100,61 @@ def export(call: Call) -> Answer:
 
 @Command(
     "Manage",
-    "add an archive's content to this project, or the clients' past sessions in it",
-    argument("file", metavar="FILE", nargs="?", help="an archive that `holdfast export` wrote, or a SQLite store"),
+    "add an archive, the clients' past sessions, or what another program remembers",
+    argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="an archive, export, database or note of any program below; a folder of them",
+    ),
     flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
-    flag("--dry-run", "with --history, only list the sessions"),
-    flag("--yes", "import a SQLite store without asking"),
+    flag("--dry-run", "only list what would be imported"),
+    flag("--yes", "accept the memory in FILE as your own, without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
-    examples=("holdfast import memory.zip", "holdfast import --history --dry-run", "holdfast import --history"),
-    notes="A SQLite store is shown first. One that came with a clone, in the store's place, is renamed."
-    "\nThe archive is checked first. Run the same command again to continue after an interruption."
+    examples=(
+        "holdfast import memory.zip",
+        "holdfast import --history --dry-run",
+        "holdfast import ~/.claude-mem/claude-mem.db",
+        "holdfast import ~/Downloads/chatgpt-export.zip --dry-run",
+    ),
+    notes="Reads archives of `holdfast export`, SQLite stores, memory of claude-mem, basic-memory, mem0, the MCP"
+    "\nmemory server, Claude Code and Codex, conversations exported from ChatGPT and Claude, and Markdown notes."
+    "\nThe content decides, not the name. Memory of another origin is shown first. The files stay as they are."
+    "\nRun the same command again to continue after an interruption; nothing is added twice."
     "\nFor a list of facts alone use `holdfast facts import`.",
     caution=True,
     progress=True,
 )
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
+    from holdfast_app.history.files import is_foreign
+    from holdfast_app.transfer import portable
     from holdfast_app.transfer.archive import is_database
+    from holdfast_cli.imports import bundle, foreign, taken
+
+    args = call.args
+    if args.history:
+        from holdfast_app.history.importing import take_all
+
+        return taken(call, list(take_all(call.memory, dry_run=args.dry_run)), (), "--history")
+    if args.file is None:
+        raise UsageError("`holdfast import` needs FILE or --history.", next_step="See `holdfast import --help`.")
+    if portable.is_bundle(args.file):
+        return bundle(call)
+    if is_foreign(args.file):
+        return foreign(call)
+    if args.dry_run:
+        raise UsageError("An archive has no --dry-run.", next_step="Import it into an empty project to look at it.")
+    if is_database(args.file) and (unread := _unread(call)):
+        return unread
+    return _archive(call)
+
+
+def _archive(call: Call) -> Answer:
     from holdfast_app.transfer.exporting import import_archive
 
     args, out = call.args, call.out
-    if args.history:
-        return _history(call)
-    if args.file is None or args.dry_run:
-        what = "--dry-run goes with --history" if args.file else "`holdfast import` needs FILE or --history"
-        raise UsageError(f"{what}.", next_step="See `holdfast import --help`.")
-    if is_database(args.file) and (unread := _unread(call)):
-        return unread
     put_aside = getattr(call.memory.store.backend, "put_aside", None)
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
     if file != args.file and not call.json:
@@ -133,31 +162,6 @@ def import_(call: Call) -> Answer:
     done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
-
-
-def _history(call: Call) -> Answer:
-    from holdfast_app.history.importing import take_all
-
-    taken = list(take_all(call.memory, dry_run=call.args.dry_run))
-    failed = [one for one in taken if one.outcome == "failed"]
-
-    def show(out: Term) -> None:
-        rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in taken]
-        out.say(
-            out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,))
-            if rows
-            else "No client recorded a session in this project."
-        )
-        if call.args.dry_run:
-            out.next_step("`holdfast import --history` imports the new ones")
-        elif any(one.outcome == "imported" for one in taken):
-            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
-
-    problem = Refused(
-        f"{count(len(failed), 'session')} could not be imported.",
-        next_step="The reasons are above. Run it again to continue.",
-    )
-    return Answer({"sessions": [attrs.asdict(one) for one in taken]}, show, error=problem if failed else None)
 
 
 def _say_imported(out: Term, done: Imported) -> None:
@@ -177,6 +181,7 @@ def _say_imported(out: Term, done: Imported) -> None:
 def _unread(call: Call) -> Answer | None:
     """A database's content, unless the user agrees to import it."""
     from holdfast_app.transfer.archive import Database
+    from holdfast_cli.imports import say_listed
 
     file, out = call.args.file, call.out
     with Database(file) as given:
@@ -189,11 +194,8 @@ def _unread(call: Call) -> Answer | None:
         problem = Refused("A database is imported only with --yes.", next_step=step)
         return Answer({"facts": facts, "documents": names}, error=problem)
     out.say(f"{out.plain(file)} holds {count(len(facts), 'fact')} and {count(len(names), 'document')}:")
-    for title, lines in (("fact", facts), ("document", names)):
-        for line in lines[:_LISTED]:
-            out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
-        if len(lines) > _LISTED:
-            out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
+    say_listed(out, "fact", facts)
+    say_listed(out, "document", names)
     if can_ask():
         return None if confirmed("Import them?") else Answer({}, ok=False)
     return Answer({}, f"\n  next: {step}", ok=False)

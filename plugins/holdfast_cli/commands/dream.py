@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.config import resolved
 from holdfast.config.serde import unstructure
+from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
 from holdfast_app.dream.dreamlog import Status
@@ -151,6 +153,10 @@ def dream(call: Call) -> Answer:
         result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
         if args.if_due and not args.dry_run:
             _report(memory)
+            from holdfast_app.search import index
+
+            with suppress(HoldfastError):
+                index.search(memory, lambda _: None)  # so that no question waits for it
     lacks = upkeep.lacks_model(memory.services)
     return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
 

@@ -14,7 +14,7 @@ from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast import Holdfast
     from holdfast.storage import Document
@@ -182,11 +182,12 @@ def report(call: Call) -> Answer:
         raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")
     if args.write and (args.morning or (args.days or 1) > 1):
         raise UsageError("A stored report covers one day.", next_step="Leave out --morning and --days, or --write.")
-    remarks: Iterable[str] = ()
+    remarks: Sequence[str] = ()
+    screen: Sequence[str] = ()
     extra: dict[str, Any] = {}
     if args.morning:
         morning = memory.morning()
-        made, sections, remarks = morning.report, morning.sections, morning.remarks
+        made, sections, remarks, screen = morning.report, morning.sections, morning.remarks, morning.screen
         text = morning.markdown(paths=args.paths)
         extra = {"since": morning.since.isoformat(), "remarks": remarks}
     else:
@@ -199,11 +200,19 @@ def report(call: Call) -> Answer:
         for title, lines in sections.items()
     }
     days = {"first_day": made.first_day.isoformat(), "last_day": made.last_day.isoformat()}
-    return Answer({**days, **tables, **extra}, lambda out: _show_report(out, text, sections, remarks, paths=args.paths))
+    return Answer(
+        {**days, **tables, **extra}, lambda out: _show_report(out, text, sections, remarks, screen, paths=args.paths)
+    )
 
 
 def _show_report(
-    out: Term, text: str, sections: Mapping[str, tuple[Line, ...]], remarks: Iterable[str], *, paths: bool
+    out: Term,
+    text: str,
+    sections: Mapping[str, tuple[Line, ...]],
+    remarks: Sequence[str],
+    screen: Sequence[str],
+    *,
+    paths: bool,
 ) -> None:
     if not out.is_tty:
         out.exact(text)
@@ -211,6 +220,10 @@ def _show_report(
     from holdfast_app.report.report import placed
 
     out.say(out.bold(text.split("\n", 1)[0].lstrip("# ")))
+    for remark in remarks:
+        out.note("warn", remark)
+    for row in ("", *screen) if screen else ():
+        out.say(out.bold(row.strip("*")) if row.startswith("**") else row.strip("_"))
     for section, lines in sections.items():
         out.say(f"\n{out.style(section, 'bold', 'cyan')}")
         for line, pointer in placed(lines, paths=paths):
@@ -219,6 +232,3 @@ def _show_report(
                 out.say(f"    {out.dim(out.clip(pointer, out.width - 4))}")
         if not lines:
             out.say(f"  {out.dim('nothing')}")
-    for remark in remarks:
-        out.say()
-        out.note("warn", remark)

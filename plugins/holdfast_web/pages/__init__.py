@@ -24,6 +24,7 @@ LISTS: Final = {
     "sessions": sessions.listed,
     "start": start.show,
     "timeline": overview.timeline,
+    "version": lambda project, renderer, request: renderer.version,
     "work": sessions.work,
 }
 DETAILS: Final = {

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 #: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
 _MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)
+#: Lines of a block for fields without content, and headings that have only such lines.
+_NONE: Final = re.compile(r"^(?:- [^:\n]{1,40}|curated memory changes): none\.?$", re.MULTILINE | re.IGNORECASE)
+_EMPTY: Final = re.compile(r"^#{3,6} .+$(?=\s*(?:^#|^curated memory changes:|^[*_][A-Z]|\Z))", re.MULTILINE)
 _NOTES: Final = 31
 _LINES: Final = 100
 _RENDERED: Final = (".md", ".markdown")
@@ -70,14 +73,19 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     document = project.document(request.argument)
     surface = project.services.layout.surface_of(document.name)
+    as_stored = request.text("as") == "stored"
+    text = _MARK.sub("", document.text)
+    filled = _EMPTY.sub("", _NONE.sub("", text)) if surface is Surface.DAILY else text
     return renderer.page(
         "document.html",
         here="memory" if surface in (Surface.MEMORY, Surface.USER) else "notes",
         title=document.name,
         document=document,
-        text=_MARK.sub("", document.text),
+        text=document.text if as_stored else filled,
+        is_shorter=filled != text,
+        as_stored=as_stored,
         stamps=_stamps(renderer, document.text),
-        rendered=document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
+        rendered=not as_stored and document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
         lines=document.text.count("\n") + 1,
     )
 
@@ -230,7 +238,10 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
         cut=max(0, len(diff) - _DIFF),
         gone=[(label, [(one.text, one.reason) for one in rows]) for label, rows in left.items() if rows],
-        lines=[(line.text, line.kept, line.sources) for line in run.lines],
+        lines=[
+            (one.text, one.kept, one.sources, [(place, renderer.document(place)) for place in one.sources[1:]])
+            for one in run.lines
+        ],
         reason=run.reason,
         warnings=run.warnings,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
+from holdfast.text.plain import is_none
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.trust import provenance
 from holdfast_app.view.project import days, events, interruptions, since_first, totals
@@ -32,62 +32,71 @@ LANES: Final = (
     ("dreams", "Dreams"),
 )
 _WIDTH: Final = 960
-_LANE_H: Final = 34
-_BAR_H: Final = 26
+_NARROW: Final = 340
+_LANE_H: Final = 40
+_BAR_H: Final = 24
 _FOOT: Final = 22
-#: The smallest bar that can be seen, as a share of the lane.
-_LEAST: Final = 0.3
+#: The smallest bar that can be seen.
+_LEAST: Final = 3
+#: Bars of the narrow picture, and the most days that are shown one by one, and week by week.
+_NARROW_BARS: Final = 10
+_BY_DAY: Final = 60
+_BY_WEEK: Final = 400
 #: Width of the labels left of the picture, and of a label below it.
 _GUTTER: Final = 88
 _LABEL: Final = 70
 
 
 class Bar(NamedTuple):
-    """One day's number in one lane."""
+    """The number of one lane for a day or more, up to the day ``until``."""
 
     x: float
     y: float
     width: float
     height: float
     lane: str
-    label: str
+    value: int
+    until: date
 
 
 class Picture(NamedTuple):
-    """Geometry for the template, in units of the view box. ``ticks`` are labels below with their place, ``lanes``
-    labels with their base line's height."""
+    """Geometry for the template, in units of the view box. ``span`` is the days of a bar, ``ticks`` are labels below
+    with their place, ``lanes`` labels with their base line's height."""
 
     width: int
     height: int
+    span: int
     bars: Sequence[Bar]
     ticks: Sequence[tuple[float, str]]
     lanes: Sequence[tuple[str, int]]
 
 
-def picture(shown: Sequence[Day]) -> Picture:
-    """Bars for each lane. Heights grow with the square root, so that a busy day does not flatten the others."""
-    step = (_WIDTH - _GUTTER) / max(1, len(shown))
-    bars: list[Bar] = []
-    for row, (name, label) in enumerate(LANES, 1):
-        most = max((getattr(day, name) for day in shown), default=0)
-        for number, day in enumerate(shown):
-            if value := getattr(day, name):
-                height = round(_BAR_H * max(_LEAST, sqrt(value / most)), 2)
-                text = f"{day.day:%Y-%m-%d}: {label.lower()} {value}"
-                bars.append(
-                    Bar(round(_GUTTER + number * step, 2), row * _LANE_H - height, step * 0.7, height, name, text)
-                )
+def pictures(shown: Sequence[Day]) -> tuple[Picture, Picture]:
+    """The picture of all days, and one of the last bars for a narrow window."""
+    span = 1 if len(shown) <= _BY_DAY else 7 if len(shown) <= _BY_WEEK else 28
+    bars = [totals(shown[max(0, end - span) : end]) for end in range(len(shown), 0, -span)][::-1]
+    return _picture(bars, span, _WIDTH), _picture(bars[-_NARROW_BARS:], span, _NARROW)
+
+
+def _picture(shown: Sequence[Day], span: int, width: int) -> Picture:
+    """Bars for each lane, all on one linear scale."""
+    step = (width - _GUTTER) / len(shown)
+    most = max((getattr(day, name) for day in shown for name, _ in LANES), default=0)
+    bars = [
+        Bar(
+            round(_GUTTER + (number + 0.15) * step, 2), row * _LANE_H - height, step * 0.7, height, name, value, day.day
+        )
+        for row, (name, _) in enumerate(LANES, 1)
+        for number, day in enumerate(shown)
+        if (value := getattr(day, name)) and (height := max(_LEAST, round(_BAR_H * value / most, 2)))
+    ]
     every = max(1, round(_LABEL / step))
-    return Picture(
-        width=_WIDTH,
-        height=_LANE_H * len(LANES) + _FOOT,
-        bars=bars,
-        ticks=[
-            (round(_GUTTER + (number + 0.5) * step, 2), f"{shown[number].day:%d %b}")
-            for number in range(len(shown) - 1, -1, -every)
-        ],
-        lanes=[(label, row * _LANE_H) for row, (_, label) in enumerate(LANES, 1)],
-    )
+    numbers = range(len(shown) - 1, -1, -every)
+    ticks = [
+        (min(round(_GUTTER + (number + 0.5) * step, 2), width - 22), f"{shown[number].day:%d %b}") for number in numbers
+    ]
+    lanes = [(label, row * _LANE_H) for row, (_, label) in enumerate(LANES, 1)]
+    return Picture(width, _LANE_H * len(LANES) + _FOOT, span, bars, ticks, lanes)
 
 
 T = TypeVar("T")
@@ -102,11 +111,11 @@ _INTERRUPTIONS: Final = 30
 
 
 class Due(NamedTuple):
-    """Something that waits for a person. ``path`` is the page about it, empty when there is none."""
+    """Something that waits for a person. ``path`` is the page about it."""
 
     text: str
     step: str
-    path: str = ""
+    path: tuple[str, ...]
 
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
@@ -136,6 +145,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     latest = sorted(
         (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
     )
+    titles = project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE]))
     unique, lost = {one.message: one for one in problems}, {loss.message for loss in now.lost}
     return renderer.page(
         "overview.html",
@@ -144,17 +154,17 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         status=now,
         dirty=[one for one in now.sessions if one.state is State.DIRTY],
         problems=[one for message, one in unique.items() if message not in lost],
-        due=list(_due(project, now, work)),
+        due=list(_due(project, now, work, titles)),
         work=work,
         last_flush=last_flush,
         last_dream=next((run for run in runs if run.status is DreamStatus.DONE), None),
         facts=facts,
         notes=len(names),
         latest=latest[:_LATEST],
-        titles=project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE])),
+        titles=titles,
         days=shown,
         totals=totals(shown),
-        picture=picture(shown),
+        pictures=pictures(shown),
         withheld=provenance.sentence(withheld, facts=facts_withheld),
         spooled=read(lambda: memory.spool.sentence, ""),
         copy=memory.spool.last_brief() if project.is_remote and problems else None,
@@ -177,20 +187,26 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
         interruptions=stopped,
         titles=project.titles({one.session for one in stopped.items}),
         lost=now.lost,
-        picture=picture(shown),
+        pictures=pictures(shown),
     )
 
 
-def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:
+def _due(project: Project, now: Status, work: Iterable[Work], titles: dict[str, str]) -> Iterable[Due]:
     memory = project.memory
+    for one in now.unsafe[:_UNSAFE]:
+        step = one.next_step or f"`holdfast flush --session {one.id}`"
+        yield Due(f"UNSAFE: {titles.get(one.id) or one.id}", step, ("sessions", one.id))
+    for loss in now.lost[:_UNSAFE]:
+        yield Due(f"UNSAFE: {loss.message}", loss.next_step, ("timeline",))
     if now.waiting:
-        yield Due(f"{len(now.waiting):,} waiting to be published.", now.waiting[0].error, "outbox")
-    for one in work:
-        for text in one.needs_operator:
-            if text.strip().casefold() != "none":
-                yield Due(text, f"Asked for by session {one.session}.", "work")
+        yield Due(f"{len(now.waiting):,} waiting to be published.", now.waiting[0].error, ("outbox",))
+    for entry in work:
+        for text in entry.needs_operator:
+            if not is_none(text):
+                yield Due(text, f"Asked for by session {entry.session}.", ("work",))
     try:
         if memory.dream_due():
-            yield Due("A dream is due, because the notes have new blocks.", "`holdfast dream` runs it now.", "dreams")
+            step = "`holdfast dream` runs it now."
+            yield Due("A dream is due, because the notes have new blocks.", step, ("dreams",))
     except HoldfastError as error:
-        yield Due(error.message, error.next_step, "dreams")
+        yield Due(error.message, error.next_step, ("dreams",))

@@ -12,6 +12,7 @@ from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import explain
 from holdfast_app.search import KINDS
+from holdfast_web.rendering import line_to_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         title="Next start",
         start=start,
         parts=[
-            (part, [one for one in part.lines if one.text.strip() and one.text not in _FENCES]) for part in start.parts
+            (part, [one for one in part.lines if one.text not in _FENCES and line_to_html(one.text)])
+            for part in start.parts
         ],
         most=max((part.tokens for part in start.parts), default=0),
         curated=[services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER)],

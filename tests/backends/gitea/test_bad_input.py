@@ -17,8 +17,8 @@ from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.wire import transport
 from holdfast_gitea.wire.faults import Absent, Closed
+from holdfast_keys import transport
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

@@ -96,6 +96,28 @@ def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_toge
     assert lines(memory, "What does not fit together") == ["nothing"]
 
 
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ("acme/shop#2 was approved by ana", "acme/shop#2 is approved by ana, but on Gitea it is not"),
+        ("Filed acme/shop#77 for it", "acme/shop#77 exists, but on Gitea it is absent"),
+        ("acme/shop#1 is assigned to agent", "acme/shop#1 is assigned to agent, but on Gitea it is not"),
+        ("acme/shop#1 is assigned to the night shift", ""),
+        ("After acme/shop#2 is merged we tag it", ""),
+        ("Is acme/shop#1 closed?", ""),
+        ("acme/shop#2 has not been approved by ana", ""),
+    ],
+)
+def test_morning__claim_in_a_note__does_not_fit_together_when_the_forge_knows_better(
+    gitea: FakeServer, opened: Opened, said: str, says: str
+) -> None:
+    memory = opened()
+    flushed(memory, objective=said)
+    assert [line.partition(": ")[0] for line in lines(memory, "What does not fit together")] == [
+        f"The notes say that {says}" if says else "nothing"
+    ]
+
+
 def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requests(
     gitea: FakeServer, opened: Opened
 ) -> None:
@@ -196,6 +218,21 @@ def test_morning__a_made_up_day__the_whole_report_is_right_line_by_line(
         "The notes say that acme/shop#4 is merged, but on Gitea it is open: **merge** acme/shop#4: after CI was green"
     ]
     assert morning.remarks == ()
+    assert "\n".join(morning.screen) in str(morning).partition("## What happened")[0]
+    assert morning.screen[:8] == (
+        "**Needs you: 3**",
+        "- shop#4 cleo: review requested from olga: Sign the key",
+        "- shop#1 ben: @olga which key do we take?",
+        "- Blocked: shop#1 ana: label blocked added: Deliver once",
+        "",
+        "**Changed: 20**",
+        "- shop ana: released: v1.4",
+        "- gone: could not be read: The Gitea server has nothing…",
+    )
+    assert {"- closed: shop#3, tools#1", "- opened: shop#3, shop#4", "- and 10 more below"} <= {*morning.screen}
+    assert "- notes: acme/shop#4 is merged; Gitea: open" in morning.screen
+    assert len(morning.screen) + 2 <= 25
+    assert max(map(len, morning.screen)) <= 60
     assert all(line.pointer for got in morning.sections.values() for line in got)
 
 

@@ -24,8 +24,8 @@ from holdfast.storage import StorageBackend, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.wire import transport
 from holdfast_gitea.wire.faults import Passing
+from holdfast_keys import transport
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

@@ -22,6 +22,7 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
+from tests.plugins.web.conftest import served
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
@@ -185,6 +186,28 @@ def test_text__that_is_hostile__runs_nothing_and_loads_nothing(driver, serve, op
         assert "holdfast" in driver.title, view
         assert driver.find_elements(By.CSS_SELECTOR, "main img, main script, a[href^=javascript]") == [], view
         assert browser.problems() == [], view
+
+
+def test_page__left_open__renews_itself_and_keeps_what_is_open_and_says_when_the_server_stops(driver, opened):
+    memory = opened()
+    session = memory.session("s1")
+    for number in range(30):
+        session.add("user", f"Question {number}. " + "Words of a long question. " * 60)
+    with served(memory) as client:
+        browser = Browser(driver, client)
+        browser.screen(1280)
+        browser.open("sessions/s1")
+        box = driver.find_elements(By.CSS_SELECTOR, "details.clamp > summary")[4]
+        driver.execute_script("arguments[0].click(); scrollTo({top: 900, behavior: 'instant'})", box)
+        top = driver.execute_script("return scrollY")
+        session.add("assistant", "A brand-new answer")
+        _until(driver, lambda: "A brand-new answer" in driver.find_element(By.TAG_NAME, "main").text)
+        is_open = driver.execute_script("return [...document.querySelectorAll('details.clamp')].map(box => box.open)")
+        assert is_open[4]
+        assert sum(is_open) == 1
+        assert abs(driver.execute_script("return scrollY") - top) < 2
+        assert browser.problems() == []
+    _until(driver, lambda: "no longer renewed" in driver.find_element(By.ID, "stale").text)
 
 
 @pytest.mark.skipif(not AXE, reason="AXE_CORE does not name axe.min.js")

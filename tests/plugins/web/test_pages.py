@@ -6,10 +6,11 @@ import re
 import subprocess
 from html import unescape
 
+import pytest
 from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import served
 
-from holdfast import Holdfast
+from holdfast import FlushRefused, Holdfast
 from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_app.view.origins import lines_of
@@ -36,6 +37,58 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     assert "2 of 5 quoted in the notes; the rest stays word for word in the journal, 30 days beyond" in text
     assert "everything is stored as written" in text
     assert "changed or missing" not in text
+
+
+def test_session__that_is_unsafe__is_due_in_words_for_people(serve, opened, project, payload):
+    memory = opened()
+    session = memory.session("s1")
+    session.add("user", "Why did the import stop?")
+    (project / ".holdfast" / "memory").touch()
+    with pytest.raises(FlushRefused):
+        session.flush(payload())
+    client = serve(memory)
+    due = plain(client.get().text.partition(">Due<")[2].partition(">Latest sessions<")[0])
+    assert "UNSAFE: Why did the import stop?" in due
+    assert "holdfast flush --session s1" in due
+    assert "A manual flush was refused, because the" in plain(client.get("timeline").text)
+    missing = client.get("facts/none")
+    assert missing.status == 404
+    assert ">Overview</a>" in missing.text
+    assert ">1 UNSAFE</a>" in missing.text
+    assert ">Outbox</a>" not in missing.text
+
+
+def test_next_start__of_weeks__has_a_source_a_date_and_no_markdown_for_each_stored_line(weeks):
+    _, client = weeks
+    page = client.get("start").text.partition("As it is sent")[0].partition(">Profile and facts</h2>")[0]
+    rows = re.findall(r'<tr role="row"(?: class="title")?>(<td.*?)</tr>', page, re.DOTALL)
+    texts = [plain(row.partition("</td>")[0]) for row in rows]
+    assert len(rows) > 30
+    assert [text for text in texts if re.match(r"[-#>|*<]|\*\*|`", text)] == []
+    stored = [row for row in rows if "/facts/fact_" in row or "/why/MEMORY.md%3A" in row]
+    assert sum("/facts/fact_" in row for row in stored) >= 12
+    assert [row for row in stored if not re.search(r">2026-\d\d-\d\d<", row)] == []
+    assert [row for row in rows if row.count("<a ") > 1] == []
+
+
+def test_note__with_fields_of_none__shows_them_only_as_stored(weeks):
+    memory, client = weeks
+    name = next(n for n in memory.services.store.names() if "Blockers: none" in memory.services.store.read(n).text)
+    shown, stored = client.get(f"documents/{name}").text, client.get(f"documents/{name}?as=stored").text
+    assert ": none" not in plain(shown)
+    assert "What is blocked" not in shown
+    assert "Next step:" in shown
+    assert "- Blockers: none" in unescape(stored)
+
+
+def test_chart__of_any_span__shows_values_on_one_scale(weeks):
+    _, client = weeks
+    for days in (30, 90, 730):
+        chart = client.get(f"timeline?days={days}").text.partition("<svg")[2].partition("</svg>")[0]
+        bars = re.findall(r'height="([\d.]+)" rx="1.5">.*?<text class="value"[^>]*>(\d+)<', chart)
+        assert len(bars) > 4, days
+        assert all(value == "0" or float(h) in (3, round(24 * int(value) / max(int(v) for _, v in bars), 2))
+                   for h, value in bars), days  # fmt: skip
 
 
 def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(weeks):

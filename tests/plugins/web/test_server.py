@@ -16,8 +16,8 @@ from holdfast.errors import BadValue
 pytest.importorskip("jinja2")
 
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 VIEWS = (
     "", "timeline", "sessions", "notes", "memory", "facts", "departures", "dreams", "work", "outbox", "search", "start",

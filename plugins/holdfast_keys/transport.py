@@ -1,4 +1,4 @@
-"""A request and its answer. The only module that uses the HTTP library and the token."""
+"""Requests to one server with its token, for every forge and for the store on one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 from attrs import frozen
 
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast.storage import time_left
 from holdfast.text import untrusted
-from holdfast_gitea.wire import faults
-from holdfast_keys import origins, secrets
+from holdfast_keys import faults, origins, secrets
 from holdfast_memory import extra
 
 if TYPE_CHECKING:
@@ -26,33 +26,36 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: A longer answer is read only up to here, and a longer list then piece by piece (:mod:`holdfast_gitea.wire.pages`).
+#: A longer answer is read only up to here.
 MAX_ANSWER_BYTES: Final = 16 << 20
 #: Kept of an answer that is too long: enough for the fields before its text.
 _START: Final = 64 << 10
-#: The name under which tokens are kept.
-_NAME: Final = "gitea"
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
+_NEXT: Final = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
+#: Maximum pages of one list.
+_PAGES: Final = 200
 
 
 @frozen(kw_only=True)
 class Answer:
-    """A successful answer: its JSON (None without a body), how many things there are in all, the server's clock."""
+    """A successful answer: its JSON (None without a body), how many things there are in all, the server's clock.
+    ``following`` are the parameters of the list's next page, empty on the last."""
 
     status: int
     data: Any
     total: int | None
     at: datetime | None
+    following: Mapping[str, str]
 
 
 class Transport:
-    """The connection to one server. Certificates are checked, redirects are never followed, no proxy sees the
-    token, and no wait is endless.
+    """The connection to one server, as a context. Certificates are checked, redirects are never followed, no proxy
+    sees the token, and no wait is endless.
 
     ``timeout_s`` bounds connecting and every wait for a piece of an answer, ``patience_s`` one call with all its tries.
-    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without the extra ``gitea``.
+    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without the HTTP library.
     """
 
     def __init__(
@@ -60,15 +63,17 @@ class Transport:
         server: str,
         token: str,
         *,
+        service: faults.Service,
         timeout_s: float = 10.0,
         patience_s: float = 20.0,
         insecure_http: bool = False,
     ) -> None:
-        self.server = check_server(server, insecure_http=insecure_http)
+        self.server = check_server(server, f"{service.table}.server", insecure_http=insecure_http)
+        self.service = service
         if not _TOKEN.fullmatch(token):
             raise ConfigError(
-                "The Gitea token is blank or holds a character that no token has.",
-                next_step="Set it again with `holdfast auth set gitea`.",
+                f"The {service.title} token is blank or holds a character that no token has.",
+                next_step=f"Set it again with `holdfast auth set {service.key}`.",
             )
         self._token = token
         self._timeout_s = timeout_s
@@ -78,9 +83,15 @@ class Transport:
         self._pid = 0
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
-                "The library httpx2, required for Gitea, is not installed.",
-                next_step=f"Install it with `{extra('gitea')}`.",
+                f"The library httpx2, required for {service.title}, is not installed.",
+                next_step=f"Install it with `{extra(service.extra)}`.",
             )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:  # without the token
         return f"{type(self).__name__}({self.server!r})"
@@ -103,7 +114,7 @@ class Transport:
         public: bool = False,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """Send one request once. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
+        """Send one request once. ``path`` begins after the service's own; a ``public`` request goes without the token.
 
         Raises: Passing when a retry may succeed, even if this request took effect; TooLong after ``most`` bytes;
         Absent, Closed, Conflict, Refused.
@@ -113,11 +124,11 @@ class Transport:
         end = time.monotonic() + min(max(self._timeout_s, self._patience_s), time_left())
         timeout = min(self._timeout_s, time_left())
         if timeout <= 0:
-            raise faults.overdue()
+            raise self.service.overdue()
         try:
             with self._connected().stream(
                 method,
-                f"{self.server}/api/v1{path}",
+                f"{self.server}{self.service.path}{path}",
                 params=params,
                 timeout=timeout,
                 **_content(send, token=not public),
@@ -125,24 +136,41 @@ class Transport:
                 body = self._read(response, end, most)
         except httpx2.TimeoutException as error:
             if time_left() <= 0:
-                raise faults.overdue() from error
-            raise faults.unreachable(self.server, "does not answer, or took too long") from error
+                raise self.service.overdue() from error
+            raise self.service.unreachable(self.server, "does not answer, or took too long") from error
         except httpx2.HTTPError as error:
             if _is_distrust(error):
-                raise faults.untrusted() from error
+                raise self.service.untrusted() from error
             reason = f"cannot be reached, or broke off its answer ({type(error).__name__})"
-            raise faults.unreachable(self.server, reason) from error
+            raise self.service.unreachable(self.server, reason) from error
         headers = response.headers
         data, is_json = _parsed(body)
         if not 200 <= response.status_code < 300:
             said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
-            raise faults.of_status(
+            raise self.service.refused(
                 response.status_code, headers, said, repository=repository, is_json=is_json or not body
             )
         if body and not is_json:
-            raise faults.garbled("it is not JSON, or was cut")
+            raise self.service.garbled("it is not JSON, or was cut")
         total, at = _told(headers)
-        return Answer(status=response.status_code, data=data, total=total, at=at)
+        following = _following(headers.get("link", ""))
+        return Answer(status=response.status_code, data=data, total=total, at=at, following=following)
+
+    def get(self, path: str, **params: str | int) -> Answer:
+        """Read something, again after transient errors. Raises: as :meth:`once`."""
+        return self.patiently(lambda: self.once("GET", path, params=params))
+
+    def rows(self, path: str, **params: str | int) -> Iterator[Mapping[str, Any]]:
+        """The objects of a list, page by page as its ``Link`` headers say. Raises: as :meth:`once`."""
+        for _ in range(_PAGES):
+            answer = self.get(path, **params)
+            if not isinstance(answer.data, list) or not all(isinstance(one, dict) for one in answer.data):
+                raise self.service.garbled("a list is expected")
+            yield from answer.data
+            if not answer.following:
+                return
+            params = dict(answer.following)
+        raise self.service.garbled("a list does not end")
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` until it stops raising Passing, with growing pauses or those the server requests.
@@ -176,7 +204,7 @@ class Transport:
                 import httpx2
 
                 self._client = httpx2.Client(
-                    headers={"Authorization": f"token {self._token}", "Accept": "application/json"},
+                    headers={"Authorization": f"{self.service.scheme} {self._token}", "Accept": "application/json"},
                     timeout=self._timeout_s,
                     **origins.http_options(origins.of(self.server)),
                 )
@@ -190,13 +218,13 @@ class Transport:
             pieces.append(piece)
             size += len(piece)
             if time.monotonic() > end:
-                raise faults.unreachable(self.server, "took too long to send its answer")
+                raise self.service.unreachable(self.server, "took too long to send its answer")
             if size > most:
-                raise faults.TooLong(most, b"".join(pieces)[:_START], *_told(response.headers))
+                raise faults.TooLong(self.service.title, most, b"".join(pieces)[:_START], *_told(response.headers))
         return b"".join(pieces)
 
 
-def check_server(server: str, what: str = "storage.server", *, insecure_http: bool = False) -> str:
+def check_server(server: str, what: str, *, insecure_http: bool = False) -> str:
     """The address without a slash at its end. Plain HTTP is for this machine only, since the token goes with it.
 
     ``what`` names the setting in errors. Raises: ConfigError.
@@ -211,22 +239,24 @@ def check_server(server: str, what: str = "storage.server", *, insecure_http: bo
 def find_token(
     env: Mapping[str, str] | None = None,
     *,
+    service: faults.Service,
     server: str,
-    setting: str,
     root: str | os.PathLike[str] | None = None,
+    insecure_http: bool = False,
 ) -> str:
-    """The token for ``server``, which ``setting`` names (like ``storage.server``) in the project ``root``.
+    """The token for ``server``, which the service's settings table names in the project ``root``.
 
     Raises: ConfigError when there is none for this server, or when only the project names the server; KeyringUnusable
     when the keyring is locked.
     """
-    origin = origins.of(server, "`server`")
-    token = secrets.get(_NAME, env, origin=origin, root=root, settings=(setting,))
+    setting = f"{service.table}.server"
+    origin = origins.of(check_server(server, setting, insecure_http=insecure_http))
+    name = service.key
+    token = secrets.get(name, env, origin=origin, root=root, settings=(setting,))
     if not token:
         raise ConfigError(
-            f"There is no token for the Gitea server {origin}.",
-            next_step=f"Set {secrets.variables(_NAME)[0]}, or keep one in the keyring: "
-            f"{secrets.command(_NAME, origin)}.",
+            f"There is no token for the {service.title} server {origin}.",
+            next_step=f"Set {secrets.variables(name)[0]}, or keep one in the keyring: {secrets.command(name, origin)}.",
         )
     return token
 
@@ -264,6 +294,12 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
 def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:
     """How many things there are in all, and the server's clock."""
     return _number(headers.get("x-total-count")), faults.date(headers.get("date"))
+
+
+def _following(link: str) -> dict[str, str]:
+    """The next page's parameters. Of its address nothing else counts, so the token goes nowhere else."""
+    found = _NEXT.search(link)
+    return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
 
 
 def _number(text: str | None) -> int | None:

@@ -1,0 +1,161 @@
+"""What the server had, for the claims in the notes: see :class:`holdfast_app.outbox.forge.Ask`.
+
+Requests: 1 for each number, and where they are asked for 1 for its pull request, reviews, comments or timeline; 1 for
+each user, branch and commit; 2 for releases and tags of each repository; for checks 1 for the commits and 1 for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from holdfast.errors import StorageError
+from holdfast_app.outbox.forge import Ask
+from holdfast_app.outbox.trail import Target
+from holdfast_gitea.trail import events
+from holdfast_gitea.wire import models
+from holdfast_gitea.wire.client import Gitea, Repo
+from holdfast_gitea.wire.faults import Absent
+from holdfast_gitea.wire.models import Issue, text
+from holdfast_gitea.wire.pages import PAGE
+
+Facts = dict[Ask, Collection[str]]
+#: Issues and pull requests that are read at most.
+MOST: Final = 20
+#: Newest commits of a branch or pull request whose checks are read, and open pull requests for a claim about any.
+_COMMITS: Final = 8
+_REVIEWS: Final = {
+    "approved by": ("APPROVED",),
+    "changes by": ("REQUEST_CHANGES",),
+    "reviewed by": ("APPROVED", "REQUEST_CHANGES", "COMMENT"),
+}
+
+
+def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[str, Target], since: datetime) -> Facts:
+    """The values, without those that are not known. ``names`` are the repositories whose releases, branches and checks
+    count; ``works`` are the targets that name work, of which at most :data:`MOST` are read."""
+    repos = [gitea.repo(name) for name in names]
+    found: Facts = {}
+    issues: dict[Target, Issue | None] = {}
+    for ask in asks:
+        target = works.get(ask.target)
+        if not repos or (target is not None and target not in issues and len(issues) >= MOST):
+            continue
+        with suppress(StorageError):  # a missing scope, or a repository that is not shown
+            if target is None:
+                values = _of_name(repos, ask)
+            else:
+                repo = gitea.repo(target.repository)
+                if target not in issues:
+                    issues[target] = repo.issue(target.number)
+                values = _of_work(repo, target.number, issues[target], ask.about, since)
+            if values is not None:
+                found[ask] = set(values)
+    return found
+
+
+def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
+    """The values for a name or for the checks of a branch. None when they are not known. Raises: StorageError."""
+    name = ask.target
+    if ask.about == "user":
+        with suppress(Absent):
+            repos[0].outside(f"/users/{quote(name, safe='')}")
+            return {"present"}
+        return {"absent"}
+    if ask.about == "checks":
+        return set().union(*(_checks(repo, _shas(repo, name)) for repo in repos)) or None
+    if ask.about == "commit":  # one that is not pushed yet is not missing
+        return {"present"} if any(_has(repo, f"/git/commits/{name}") for repo in repos) else None
+    if ask.about == "branch":
+        return {"present" if any(_has(repo, f"/branches/{quote(name)}") for repo in repos) else "absent"}
+    if ask.about not in ("release", "tag"):
+        return None
+    rows = [row for repo in repos for path in ("/tags", "/releases") for row in _rows(repo, path)]
+    names = {text(row, key) for row in rows for key in ("name", "tag_name")} - {""}
+    version = re.compile(rf"(?<![0-9.]){re.escape(name.removeprefix('v'))}(?![0-9])")
+    if any(version.search(one) for one in names):
+        return {"present"}
+    return {"absent"} if names and len(rows) < PAGE else None
+
+
+def _of_work(repo: Repo, number: int, issue: Issue | None, about: str, since: datetime) -> Collection[str] | None:
+    """The values for an issue or pull request. Raises: StorageError."""
+    if about == "state":
+        return {"absent"} if issue is None else set(_states(repo, issue, since))
+    if issue is None:
+        return None
+    if about in ("assigned to", "labels"):
+        found = set(issue.labels if about == "labels" else issue.assignees)
+        kind, path = ("label", ("label", "name")) if about == "labels" else ("assignees", ("assignee", "login"))
+        return found | {text(row, *path) for row in _changes(repo, issue, since) if row.get("type") == kind}
+    if not issue.is_pull:
+        return None
+    if about == "merged by":
+        return {text(repo.get(f"/pulls/{number}").data, "merged_by", "login")} - {""} or None
+    if about == "checks":
+        rows = _rows(repo, f"/pulls/{number}/commits", limit=PAGE)
+        return _checks(repo, [text(row, "sha") for row in rows][:_COMMITS]) or None
+    if about not in _REVIEWS:
+        return None
+    reviews = _rows(repo, f"/pulls/{number}/reviews")
+    people = {text(row, "user", "login") for row in reviews if row.get("state") in _REVIEWS[about]}
+    if about == "reviewed by":
+        people |= {one.author for one in repo.comments(number).values}
+    return people
+
+
+def _states(repo: Repo, issue: Issue, since: datetime) -> Iterator[str]:
+    yield "merged" if issue.merged else issue.state
+    if issue.closed_at is not None and issue.closed_at >= since:
+        yield "open"
+    if issue.is_open and any(row.get("type") == "close" for row in _changes(repo, issue, since)):
+        yield "closed"
+
+
+def _changes(repo: Repo, issue: Issue, since: datetime) -> list[Mapping[str, object]]:
+    return events.timeline(repo, issue.number, since, None) if issue.updated_at >= since else []
+
+
+def _shas(repo: Repo, branch: str) -> list[str]:
+    """The newest commits of the branch; without one of the default branch, and those of the open pull requests."""
+    found = [text(row, "sha") for row in _rows(repo, "/commits", limit=_COMMITS, stat="false", **_of_branch(branch))]
+    if not branch:
+        pulls = _rows(repo, "/pulls", state="open", sort="recentupdate", limit=_COMMITS)
+        found += [text(row, "head", "sha") for row in pulls]
+    return found
+
+
+def _of_branch(branch: str) -> dict[str, Any]:
+    return {"sha": branch} if branch else {}
+
+
+def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:
+    """What the commits' checks have reported, the last time or earlier."""
+    found: set[str] = set()
+    for sha in filter(None, shas):
+        by_context: dict[str, set[str]] = {}
+        for row in _rows(repo, f"/commits/{sha}/statuses"):
+            by_context.setdefault(text(row, "context"), set()).add(text(row, "status"))
+        states = [*by_context.values()]
+        if states and all("success" in one for one in states):
+            found.add("success")
+        for word, bad in (("failure", {"failure", "error"}), ("pending", {"pending"})):
+            if any(one & bad for one in states):
+                found.add(word)
+    return found
+
+
+def _rows(repo: Repo, path: str, **params: Any) -> list[Mapping[str, object]]:
+    return [models.table(row) for row in models.many(repo.get(path, **{"page": 1, "limit": PAGE, **params}).data)]
+
+
+def _has(repo: Repo, path: str) -> bool:
+    try:
+        repo.get(path)
+    except Absent:
+        return False
+    return True

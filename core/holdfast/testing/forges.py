@@ -1,0 +1,158 @@
+"""The forge contract: what the morning report and the outbox rely on, whatever the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+
+from holdfast.errors import HoldfastError, Unsupported
+from holdfast.models import Evidence, Receipt
+
+_ALWAYS = datetime(2001, 1, 1, tzinfo=UTC)
+
+
+class _Post(NamedTuple):
+    target: str
+    body: str
+
+
+class _Ask(NamedTuple):
+    about: str
+    target: str
+
+
+class ForgeContract:
+    """Tests of a forge (``holdfast_app.outbox.forge.Forge``). Override :attr:`target`, :meth:`happens`, :meth:`posted`,
+    :meth:`down` and :attr:`known`, and give the fixture ``forge``; what is not overridden is skipped."""
+
+    #: Work that takes posts, as in a payload; empty for a forge that only reads.
+    target: ClassVar[str] = ""
+    #: What a claim asks (``about`` and ``target``) and a value of the answer, empty for what the forge must leave out.
+    known: ClassVar[Mapping[tuple[str, str], str]] = {}
+    #: The token, which no error may show.
+    token: ClassVar[str] = ""
+
+    @pytest.fixture
+    def forge(self) -> Any:
+        """The forge, with an empty private folder."""
+        raise NotImplementedError
+
+    def happens(self, text: str) -> None:
+        """Let another user do something with ``text`` now, such as a comment."""
+        pytest.skip("the suite was not told how something happens on this forge")
+
+    def posted(self) -> Sequence[str]:
+        """The bodies of the posts on :attr:`target` that the server has."""
+        pytest.skip("the suite was not told how to read posts")
+
+    def down(self) -> AbstractContextManager[object]:
+        """Let the forge be out of reach inside the block."""
+        pytest.skip("the suite was not told how to make this forge unreachable")
+
+    # what happened
+
+    def test_g1_activity__something_happens__is_in_its_window_and_nowhere_else(self, forge: Any) -> None:
+        before = datetime.now(UTC)
+        self.happens("Deliver each webhook once")
+        since, until = before - timedelta(seconds=2), datetime.now(UTC) + timedelta(seconds=2)
+        found = [one for one in forge.activity(since, until) if "Deliver each webhook once" in one.text]
+        assert found
+        for one in found:
+            assert one.kind
+            assert one.pointer
+            assert since <= one.at <= until
+        earlier = forge.activity(_ALWAYS, before - timedelta(days=1))
+        assert not [one for one in earlier if "Deliver each webhook once" in one.text]
+
+    def test_g2_activity__read_again__is_the_same_and_in_order(self, forge: Any) -> None:
+        for number in range(3):
+            self.happens(f"Step {number}")
+        until = datetime.now(UTC) + timedelta(seconds=2)
+        first = list(forge.activity(_ALWAYS, until))
+        assert first == list(forge.activity(_ALWAYS, until))
+        moments = [one.at for one in first if one.kind != "incomplete"]
+        assert moments == sorted(moments)
+        assert all(moment.tzinfo is not None for moment in moments)
+
+    def test_g3_activity__hard_text__is_one_short_line(self, forge: Any) -> None:
+        self.happens("A first line \x1b[31mred\u2028and a second one " + "long " * 500)
+        for one in forge.activity(_ALWAYS, datetime.now(UTC) + timedelta(seconds=2)):
+            assert one.text.splitlines() in ([one.text], [])
+            assert len(one.text) <= 400
+
+    # claims
+
+    def test_g4_facts__known_targets__have_their_value_and_others_are_left_out(self, forge: Any) -> None:
+        if not self.known:
+            pytest.skip("the suite was told no targets")
+        asks = [_Ask(*one) for one in self.known]
+        foreign = [_Ask(about, "\n") for about in ("state", "commit", "unheard of")]
+        foreign += [_Ask("state", "not a target"), _Ask("state", "https://elsewhere.example/o/r/issues/1")]
+        found = forge.facts([*asks, *foreign], _ALWAYS)
+        assert {ask: value for ask, value in self.known.items() if value and value not in found.get(ask, ())} == {}
+        assert [ask for ask in found if not self.known.get(ask)] == []
+
+    def test_g5_facts__nothing_asked__nothing_known(self, forge: Any) -> None:
+        assert dict(forge.facts([], _ALWAYS)) == {}
+
+    # posts
+
+    def _publish(self, forge: Any, flush: str, *bodies: str) -> list[Evidence]:
+        if not self.target:
+            pytest.skip("this forge takes no posts")
+        receipt = Receipt(flush_id=flush, session_id="s", reason="compaction", at=datetime.now(UTC))
+        evidence: list[Evidence] = forge.publish([_Post(self.target, body) for body in bodies], receipt)
+        return evidence
+
+    def test_g6_publish__a_post__is_there_as_it_reads_back(self, forge: Any) -> None:
+        [proof] = self._publish(forge, "flush_1", "**status**: deployed")
+        assert (proof.pending, proof.target) == (0, self.target), proof.note
+        assert proof.pointer
+        assert "**status**: deployed" in proof.read_back
+        assert proof.published == proof.read_back
+
+    def test_g7_publish__the_same_flush_again__is_there_once(self, forge: Any) -> None:
+        for _ in range(3):
+            self._publish(forge, "flush_1", "**status**: deployed")
+        self._publish(forge, "flush_2", "**status**: rolled back")
+        assert ["deployed" in one for one in self.posted()].count(True) == 1
+        assert ["rolled back" in one for one in self.posted()].count(True) == 1
+
+    def test_g8_publish__out_of_reach_and_then_back__waits_and_is_there_once(self, forge: Any) -> None:
+        with self.down():
+            [proof] = self._publish(forge, "flush_1", "**status**: deployed")
+            assert proof.pending
+            assert proof.note
+        [proof] = self._publish(forge, "flush_1", "**status**: deployed")
+        assert proof.pending == 0, proof.note
+        assert ["deployed" in one for one in self.posted()].count(True) == 1
+
+    def test_g9_publish__nothing__asks_nobody(self, forge: Any) -> None:
+        with self.down():
+            receipt = Receipt(flush_id="f", session_id="s", reason="end", at=datetime.now(UTC))
+            assert forge.publish([], receipt) == []
+
+    def test_g10_forge__that_only_reads__takes_no_posts(self, forge: Any) -> None:
+        assert forge.publishes is bool(self.target)
+        if not self.target:
+            with pytest.raises(Unsupported):
+                forge.send(None)
+
+    # errors
+
+    def test_g11_forge__out_of_reach__says_so_with_a_next_step_and_without_the_token(self, forge: Any) -> None:
+        now = datetime.now(UTC)
+        with self.down():
+            for call in (lambda: forge.activity(now - timedelta(days=1), now), forge.check):
+                with pytest.raises(HoldfastError) as caught:
+                    call()
+                assert caught.value.next_step
+                assert not self.token or self.token not in f"{caught.value} {caught.value!r} {forge!r}"
+
+    def test_g12_check__in_reach__says_what_it_can_use(self, forge: Any) -> None:
+        assert forge.is_on
+        assert forge.check()

@@ -1,0 +1,154 @@
+"""Finds what can be imported in a file or folder: recordings of clients, exports, and what other programs remember."""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import BinaryIO, Final, NamedTuple
+
+from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast_app import progress, transcripts
+from holdfast_app.history import memories
+from holdfast_app.history.memories import Statement
+from holdfast_app.history.sessions import Past
+from holdfast_app.message_formats.reading import Transcript
+from holdfast_app.transcripts.rows import elements, is_document, lines
+
+#: Longest file, or member of a zip file, that is read, in bytes.
+MAX_FILE: Final = 256 << 20
+_SQLITE: Final = b"SQLite format 3\0"
+_BROKEN: Final = (HoldfastError, OSError, ValueError, RuntimeError, sqlite3.Error, zipfile.BadZipFile, zlib.error)
+#: Folders that hold no memory, and Codex's raw input to its other files.
+_LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "raw_memories.md", "phase2_workspace_diff.md"})
+
+
+class Unread(NamedTuple):
+    """A skipped file, and why."""
+
+    name: str
+    why: str
+
+
+class _Unknown(ValueError):
+    """A file of no known form."""
+
+
+#: A conversation, or a program's statements.
+_Content = Transcript | list[Statement]
+
+
+def is_foreign(path: str) -> bool:
+    """Whether ``path`` is for :func:`read_all`: neither an archive nor a store of holdfast."""
+    try:
+        with open(path, "rb") as stream:
+            if stream.read(len(_SQLITE)) == _SQLITE:
+                return memories.is_claude_mem(path)
+            return not zipfile.is_zipfile(stream) or "manifest.json" not in zipfile.ZipFile(stream).namelist()
+    except _BROKEN:
+        return True
+
+
+def read_all(path: str) -> tuple[list[Past], list[Unread]]:
+    """The sessions in the file or folder ``path``, oldest first, and the skipped files. A file of no known form counts
+    as skipped only if it is ``path`` itself. Raises: ConfigError for a missing path."""
+    if not os.path.exists(path):
+        raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
+    given, unread = list[Past](), list[Unread]()
+    statements: dict[str, list[Statement]] = {}
+    newest: dict[str, datetime] = {}
+    for name in progress.each(list(_files(path)), "files read"):
+        try:
+            if os.path.getsize(name) > MAX_FILE:
+                raise ValueError(f"it is larger than {MAX_FILE >> 20} MiB")
+            for program, content in _read(name):
+                if isinstance(content, Transcript):
+                    given.append(_past(program, content))
+                else:
+                    at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
+                    newest[program] = max(at, newest.get(program, at))
+                    statements.setdefault(program, []).extend(content)
+        except _Unknown:
+            unread += [Unread(name, "it has no known form")] if name == path else []
+        except _BROKEN as error:
+            unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
+    for program, stated in statements.items():
+        given += [_past(program, one) for one in memories.sessions(program, stated, newest[program])]
+    return sorted((one for one in given if one.read().kept), key=lambda one: (one.at, one.name)), unread
+
+
+def _past(program: str, content: Transcript) -> Past:
+    at = content.kept[-1].at if content.kept else datetime.now(UTC)
+    return Past(program, "", content.session_id, "", at, content)
+
+
+def _files(path: str) -> Iterator[str]:
+    """Regular files in order, without links and hidden ones, except for ``path`` itself."""
+    if not os.path.isdir(path):
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _LEFT_OUT)
+        for name in sorted(names):
+            file = os.path.join(folder, name)
+            if not name.startswith(".") and name not in _LEFT_OUT and os.path.isfile(file) and not os.path.islink(file):
+                yield file
+
+
+def _read(path: str) -> Iterator[tuple[str, _Content]]:
+    """Each part of a file, with its program. Raises: one of ``_BROKEN``."""
+    with open(path, "rb") as stream:
+        head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
+        stream.seek(0)
+        if head == _SQLITE:
+            yield "claude-mem", list(memories.claude_mem(path))
+        elif is_zip:
+            yield from _members(stream)
+        elif path.casefold().endswith((".md", ".markdown")):
+            yield memories.markdown(stream.read().decode("utf-8"), os.path.basename(path))
+        elif head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+            yield from _rows(stream, path)
+        else:
+            raise _Unknown
+
+
+def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
+    """The conversations in an export as it is downloaded, in one file or several."""
+    with zipfile.ZipFile(stream) as file:
+        infos = [one for one in file.infolist() if os.path.basename(one.filename).startswith("conversations")]
+        for info in (one for one in infos if one.filename.endswith(".json")):
+            if info.file_size > MAX_FILE:
+                raise ValueError(f"{info.filename} in it is larger than {MAX_FILE >> 20} MiB")
+            yield from _rows(io.BytesIO(file.read(info)))
+        if not infos:
+            raise _Unknown
+
+
+def _rows(stream: BinaryIO, path: str = "") -> Iterator[tuple[str, _Content]]:
+    """What the JSON rows in ``stream`` hold, or the file ``path`` as a client's recording. Raises: _Unknown before the
+    first one; ValueError after a damaged row."""
+    known = damaged = 0
+    for row in elements(stream) if is_document(stream) else lines(stream):
+        value = row.value if isinstance(row.value, dict) else {}
+        if conversation := memories.conversation_of(value):
+            yield conversation.format, conversation
+        elif stated := memories.statements_of(value):
+            yield stated
+        elif not known and not row.cut:
+            try:
+                read = transcripts.read(path)
+            except (ConfigError, Corrupt) as error:
+                raise _Unknown from error
+            yield read.format, read
+            return
+        else:
+            damaged += 1
+        known += 1
+    if damaged:
+        raise ValueError(f"{damaged:,} of its {known:,} rows could not be read; the others were")
+    if not known:
+        raise _Unknown

@@ -1,0 +1,244 @@
+"""Reads what other programs remember: one small function per format, recognised by a row's or a file's content.
+
+A conversation becomes a session of its own. A memory becomes statements by an agent: dated ones in one session per
+day, the others in one session per program. Each statement's id follows from its words, so importing a grown memory
+adds only its new statements.
+
+Formats: the documentation and public code of claude-mem 13, basic-memory 0.22, mem0 2, the MCP reference memory
+server, Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and Claude.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Lines
+from holdfast_app.message_formats.leaves import clean
+from holdfast_app.message_formats.messages import take_content
+from holdfast_app.message_formats.reading import Reading, Transcript, mapping, moment_of, row_key
+
+PROGRAMS: Final = frozenset(
+    {"basic-memory", "claude-mem", "claude-memory", "codex-memory", "mcp-memory", "mem0", "notes"}
+)
+"""The programs whose memory is read. Every other one recorded conversations."""
+#: A longer statement is kept and searchable, but does not become a fact. A shorter one needs its title.
+_MOST_CHARS: Final = 500
+_LEAST_WORDS: Final = 4
+#: For a database, in 100,000 instructions of SQLite: about a minute.
+_MOST_STEPS: Final = 5_000
+_OBSERVATION: Final = re.compile(r"\[[^\[\]()]{1,60}\] \S")
+_RELATION: Final = re.compile(r"(\S.*? )?\[\[([^\]]+)\]\](.*)")
+_LINK: Final = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")
+#: A link to another note, and the reasons that Claude Code adds to a rule.
+_ASIDE: Final = re.compile(rf"{_LINK.pattern}|\*\*(?:Why|How to apply):")
+_TAGS: Final = re.compile(r"\s#[\w/-]+")
+#: Sections that only point to other notes.
+_POINTERS: Final = frozenset({"rollout_summary_files", "keywords", "relations"})
+
+
+class Statement(NamedTuple):
+    """A remembered statement. ``at`` is None when its program does not date it."""
+
+    text: str
+    at: datetime | None = None
+    is_fact: bool = True
+
+
+def sessions(program: str, statements: Iterable[Statement], at: datetime) -> list[Transcript]:
+    """The statements as sessions. ``at`` dates the undated ones."""
+    made: dict[str, Reading] = {}
+    for text, own, is_fact in statements:
+        session = f"{program}-{own:%Y-%m-%d}" if own else program
+        reading = made.setdefault(session, Reading(session_id=session))
+        text = clean(text).strip()
+        aside = not is_fact or len(text) > _MOST_CHARS
+        reading.say("assistant", text, key=row_key("", 0, program, text), at=own or at, aside=aside)
+    return [one.finish(program, next_offset=0, truncated=False) for one in made.values()]
+
+
+# --- JSON
+
+
+def statements_of(row: Mapping[str, Any]) -> tuple[str, list[Statement]] | None:
+    """The program of a memory's row and its statements; None for any other row."""
+    if isinstance(row.get("memory"), str) and "id" in row:
+        return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")))]
+    if row.get("type") == "relation" and {"from", "to", "relationType"} <= row.keys():
+        return "mcp-memory", [Statement(f"{row['from']} {clean(row['relationType']).replace('_', ' ')} {row['to']}")]
+    if row.get("type") == "entity" and isinstance(row.get("observations"), list):
+        about = f"{clean(row.get('name'))}: "
+        return "mcp-memory", [Statement(about + one) for one in row["observations"] if isinstance(one, str)]
+    return None
+
+
+def conversation_of(row: Mapping[str, Any]) -> Transcript | None:
+    """A conversation from an export of ChatGPT or Claude; None for any other row, and for an empty one."""
+    reading = Reading(session_id=clean(row.get("uuid") or row.get("conversation_id") or row.get("id")))
+    if isinstance(row.get("mapping"), dict):
+        program = "chatgpt"
+        reading.at(row.get("create_time"))
+        for node in _branch(row["mapping"], row.get("current_node")):
+            _take_chatgpt(mapping(node.get("message")), reading)
+    elif isinstance(row.get("chat_messages"), list):
+        program = "claude"
+        reading.at(row.get("created_at"))
+        for number, message in enumerate(map(mapping, row["chat_messages"])):
+            role = "user" if message.get("sender") == "human" else "assistant"
+            content, key = message.get("content") or message.get("text"), row_key(message.get("uuid"), number)
+            take_content(reading, role, content, key=key, at=reading.at(message.get("created_at")))
+            files = message.get("attachments")
+            for extra, file in enumerate(map(mapping, files if isinstance(files, list) else ())):
+                text = f"[{clean(file.get('file_name'))}]\n{clean(file.get('extracted_content'))}"
+                at = reading.at(None)
+                reading.answer(text, key=f"{key}#file{extra}", call_id=None, at=at, failed=False, tool="attachment")
+    else:
+        return None
+    return reading.finish(program, next_offset=0, truncated=False)
+
+
+def _branch(nodes: Mapping[str, Any], last: object) -> list[Mapping[str, Any]]:
+    """The nodes from the root to ``last``, without abandoned branches; all in order without a usable ``last``."""
+    found: list[Mapping[str, Any]] = []
+    seen = set[object]()
+    while isinstance(last, str) and last in nodes and last not in seen:
+        seen.add(last)
+        found.append(mapping(nodes[last]))
+        last = found[-1].get("parent")
+    return found[::-1] or [mapping(node) for node in nodes.values()]
+
+
+def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
+    author, content = mapping(message.get("author")), mapping(message.get("content"))
+    role, at = clean(author.get("role")), reading.at(message.get("create_time"))
+    parts = content.get("parts") or content.get("text") or content.get("thoughts")
+    key = row_key(message.get("id"), len(reading.kept))
+    if mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or role == "system":
+        reading.leave_out("hidden")
+    elif role == "tool":
+        reading.answer(parts, key=key, call_id=None, at=at, failed=False, tool=author.get("name"))
+    elif clean(content.get("content_type")) in {"thoughts", "reasoning_recap"}:
+        reading.think({"thinking": parts}, key=key, at=at)
+    elif role == "assistant" and message.get("recipient", "all") != "all":
+        reading.call(message.get("recipient"), parts, key=key, call_id=None, at=at)
+    elif role in {"user", "assistant"}:
+        take_content(reading, role, parts, key=key, at=at)
+
+
+# --- SQLite
+
+
+def is_claude_mem(path: str) -> bool:
+    """Whether a database has claude-mem's tables. Raises: sqlite3.Error."""
+    with closing(opened(path)) as database:
+        plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+        return {"observations", "session_summaries"} <= {name for (name,) in database.execute(plain)}
+
+
+def claude_mem(path: str) -> Iterator[Statement]:
+    """The observations and summaries in claude-mem's database. Raises: ValueError for another one; sqlite3.Error."""
+    if not is_claude_mem(path):
+        raise ValueError("it is not a database of claude-mem")
+    with closing(opened(path)) as database:
+        for row in database.execute("SELECT * FROM observations ORDER BY created_at_epoch, id"):
+            one, at = dict(row), moment_of(row["created_at_epoch"])
+            facts = [fact for fact in _listed(one.get("facts")) if isinstance(fact, str)]
+            told = (clean(one.get(name)) for name in ("title", "subtitle", "narrative", "text"))
+            yield Statement("\n".join(filter(None, told)), at, not facts)
+            yield from (Statement(fact, at) for fact in facts)
+        for row in database.execute("SELECT * FROM session_summaries ORDER BY created_at_epoch, id"):
+            one = dict(row)
+            told = (f"{name.replace('_', ' ').capitalize()}: {one[name]}" for name in _SUMMARY if one.get(name))
+            yield Statement("\n".join(told), moment_of(row["created_at_epoch"]), is_fact=False)
+
+
+def opened(path: str) -> sqlite3.Connection:
+    """Read-only, with nothing run that the file defines, and for a minute at most."""
+    database = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+    database.row_factory = sqlite3.Row
+    database.execute("PRAGMA trusted_schema = OFF")
+    steps = iter(range(_MOST_STEPS))  # a damaged file can have more rows than bytes
+    database.set_progress_handler(lambda: next(steps, None) is None, 100_000)
+    return database
+
+
+_SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+
+def _listed(text: object) -> list[object]:
+    try:
+        value = json.loads(clean(text) or "[]")
+    except (ValueError, RecursionError):
+        return [text]
+    return value if isinstance(value, list) else [value]
+
+
+# --- Markdown
+
+
+def markdown(text: str, name: str) -> tuple[str, list[Statement]]:
+    """The program that wrote the Markdown file ``name``, and the file's items and paragraphs as statements."""
+    fields, body = _front_matter(text.removeprefix("\ufeff"))
+    at = moment_of(fields.get("created") or fields.get("created_at"))
+    title = fields.get("title") or fields.get("name") or Path(name).stem.replace("_", " ").replace("-", " ")
+    found, program, heading, links = list[Statement](), "notes", "", 0
+    if "permalink" in fields:
+        program = "basic-memory"
+    elif {"name", "description"} <= fields.keys():
+        program = "claude-memory"
+        found.append(Statement(fields["description"], at, is_fact=False))
+    for kind, block in _blocks(body):
+        relation = _RELATION.fullmatch(block) if kind == ITEM else None
+        if kind == HEADING:
+            heading = block
+            program = "codex-memory" if block.startswith("Task Group:") else program
+            title = heading if heading.startswith("Task Group:") else title
+        elif relation and program == "basic-memory":
+            verb = (relation[1] or "relates to").replace("_", " ").strip()
+            found.append(Statement(f"{title} {verb} {relation[2]}{relation[3]}", at))
+        elif kind == ITEM and _OBSERVATION.match(block) and program in ("basic-memory", "notes"):
+            program = "basic-memory"
+            found.append(Statement(f"{title}: {_TAGS.sub('', block.partition('] ')[2])}", at))
+        elif kind in (ITEM, TEXT):
+            links += bool(_LINK.match(block))
+            words = len(block.split())
+            shown = block if words >= _LEAST_WORDS else f"{heading or title}: {block}"
+            is_fact = words > 1 and heading.casefold() not in _POINTERS and not _ASIDE.match(block)
+            found.append(Statement(shown, at, is_fact))
+        else:
+            found.append(Statement(block, at, is_fact=False))
+    if program == "notes" and links and name == "MEMORY.md":  # the index of Claude Code's auto memory
+        program = "claude-memory"
+    return ("codex-memory" if name == "memory_summary.md" else program), found
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The headings, items, paragraphs and code of a document, each with its kind."""
+    kind, block = "", list[str]()
+    for line in Lines(text):
+        if block and (line.kind not in (TEXT, CODE) or (line.kind == CODE) != (kind == CODE)):
+            yield kind, ("\n" if kind == CODE else " ").join(block)
+            block = []
+        if line.kind not in (BLANK, RULE, FENCE):
+            kind = kind if block else line.kind
+            block.append(line.text)
+        if line.kind == HEADING:
+            yield HEADING, block.pop()
+    if block:
+        yield kind, ("\n" if kind == CODE else " ").join(block)
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The ``key: value`` lines between two ``---`` at the beginning, and the rest."""
+    opened, _, rest = text.partition("\n")
+    head, closed, body = rest.partition("\n---")
+    if opened.strip() != "---" or not closed:
+        return {}, text
+    pairs = (line.partition(":") for line in head.splitlines())
+    return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs if value.strip()}, body

@@ -1,0 +1,1 @@
+"""Forges: the local git repository, and GitHub."""

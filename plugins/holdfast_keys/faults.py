@@ -1,0 +1,224 @@
+"""Network and server errors as storage errors: transient and permanent, for every server that gets a key.
+
+No message holds the token, sent text, or the server's own words, which may quote either.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final, NamedTuple
+
+from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
+
+#: Answers that a retry may improve. The request may still have been carried out.
+PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
+
+
+class Passing(Unavailable):
+    """No answer, or an answer that another try may improve. Whether the server carried out the request is unknown.
+
+    ``status`` is the HTTP status, 0 without an answer; ``retry_after_s`` is the wait the server requests, in seconds.
+    """
+
+    def __init__(self, message: str, *, next_step: str, status: int = 0, retry_after_s: float | None = None) -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class Closed(Unavailable):
+    """The server answered, and will answer the same again until a person changes something. ``status`` is the HTTP
+    status, 0 when there was none."""
+
+    def __init__(self, message: str, *, next_step: str, status: int = 0) -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
+
+
+class Absent(Unavailable):
+    """The server answers that the path does not exist. Callers that expect this handle it. For all others it is an
+    error, never "empty"."""
+
+
+class TooLong(Closed):
+    """The answer is longer than its limit. ``start`` are its first bytes, ``total`` and ``at`` as in an answer."""
+
+    def __init__(self, title: str, most: int, start: bytes, total: int | None, at: datetime | None) -> None:
+        super().__init__(
+            f"The {title} server's answer is longer than {most >> 20} MiB.",
+            next_step="Shorten or delete the long text on the server.",
+        )
+        self.start, self.total, self.at = start, total, at
+
+
+class Service(NamedTuple):
+    """A kind of server: how it is called and addressed, and the next steps of its errors."""
+
+    #: What people call it, and the name of its keys.
+    title: str
+    key: str
+    #: Path of its interface below the address, and the word before the token.
+    path: str = ""
+    scheme: str = "Bearer"
+    #: The settings table that names the server.
+    table: str = "storage"
+    #: Next steps: for a token that is unknown or lacks a scope; for a request it refuses; the extra to install.
+    scope_step: str = "Create a token with the required scope, then set it."
+    refused_step: str = "Check its log, and its version."
+    extra: str = "forges"
+
+    def unreachable(self, server: str, reason: str) -> Passing:
+        """The error for no answer at all; ``reason`` is a phrase like "took too long to answer"."""
+        return Passing(
+            f"The {self.title} server {reason}.",
+            next_step=f"Check the address {server} and the network, then try again. Repeating is safe.",
+        )
+
+    def overdue(self) -> Passing:
+        """The error when a caller's time limit is over."""
+        return Passing(
+            f"The {self.title} server does not answer in time: its answers used up the time limit.",
+            next_step="Check the server and the network, then try again. Repeating never writes twice.",
+        )
+
+    def untrusted(self) -> Closed:
+        """The error for a certificate without a trusted signature."""
+        return Closed(
+            f"The {self.title} server's certificate is not trusted.",
+            next_step="Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate.",
+        )
+
+    def garbled(self, what: str) -> Passing:
+        """The error for an answer that is not what this server says when it works."""
+        return Passing(
+            f"The answer is not from a {self.title} server: {what}.",
+            next_step="Check the address, and any proxy or login page in front of the server.",
+        )
+
+    def refused(
+        self, status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
+    ) -> HoldfastError:
+        """The error for an unsuccessful answer. ``message`` is the server's text, which is examined, never quoted."""
+        wait = seconds(headers.get("retry-after"))
+        if status in (403, 429) and headers.get("x-ratelimit-remaining") == "0":
+            wait = until(headers.get("x-ratelimit-reset")) if wait is None else wait
+            status = 429
+        if status in PASSING or (status == 404 and not is_json) or (status == 403 and wait is not None):
+            return self._passing(429 if status == 403 else status, wait, is_json=is_json)
+        if 300 <= status < 400:
+            return self._moved(headers.get("location", ""), repository)
+        if status == 403:
+            return self._forbidden(message.casefold(), repository)
+        name, title = repository or "no repository", self.title
+        if status == 401:
+            return Closed(f"The {title} server does not know the token.", next_step=self.scope_step, status=401)
+        if status == 404:
+            return Absent(
+                f"The {title} server has nothing there, or does not show it to this token ({name}).",
+                next_step="Check the server's address, the repository's name and that the token's user may see it.",
+            )
+        if status == 409:
+            return Conflict(
+                f"Another user changed it on the {title} server in between.",
+                next_step="Read it again and redo the change.",
+            )
+        if status == 413:
+            return Refused(
+                f"The {title} server, or a proxy in front of it, refuses content of this size.",
+                next_step="Raise the proxy's request limit, or store a shorter text.",
+            )
+        if status == 423:
+            return Closed(
+                f"The repository {name} is archived and cannot be written to.",
+                next_step=f"Unarchive it in its settings on the server, or name another in `[{self.table}]`.",
+                status=423,
+            )
+        return Closed(
+            f"The {title} server refused the request (HTTP {status}).", next_step=self.refused_step, status=status
+        )
+
+    def _passing(self, status: int, wait: float | None, *, is_json: bool) -> Passing:
+        title = self.title
+        who = f"The {title} server" if is_json else f"The {title} server, or a proxy before it,"
+        problem, step = f"{who} cannot answer now (HTTP {status}).", "Try again later. Repeating is safe."
+        if status == 429:
+            problem = f"The {title} server, or a proxy before it, limits the number of requests."
+            step = f"Try again{f' in {wait:.0f} s' if wait else ' later'}."
+        elif status == 404:
+            problem = (
+                f"That address does not answer as {title}: the server, or a proxy before it, sends a page (HTTP 404)."
+            )
+            step = f"Set `server` to the whole address, with the path if {title} is below one: https://HOST/PATH."
+        return Passing(problem, next_step=step, status=status, retry_after_s=wait)
+
+    def _moved(self, location: str, repository: str) -> Closed:
+        """The error for a redirect, which is never followed. A redirected POST would become a GET, and the token must
+        not go elsewhere."""
+        from holdfast_keys import origins
+
+        place, below = location.partition("?")[0], re.escape(self.path)
+        found = re.search(below + r"/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)", place)
+        if found and found[1] != repository:
+            return Closed(
+                f"The repository {repository} was renamed to {found[1]}.",
+                next_step=f'Set `repository = "{found[1]}"` in `[{self.table}]`.',
+            )
+        if repository and re.search(below + r"/repositories/[0-9]+", place):
+            return Closed(
+                f"The repository {repository} was renamed or moved.",
+                next_step=f"Look up its new name on the server, and set it in `[{self.table}]`.",
+            )
+        try:
+            place = origins.of(location)
+        except ConfigError:
+            place = "another address"
+        return Closed(
+            f"The {self.title} server redirects every request to {place}. holdfast does not follow, because the token "
+            "belongs to this server alone.",
+            next_step="Set `server` to the final address yourself, and a token for it with "
+            f"`holdfast auth set {self.key} --origin URL`.",
+        )
+
+    def _forbidden(self, said: str, repository: str) -> Closed:
+        if "scope" in said or "not accessible by personal access token" in said:
+            return Closed("The token lacks a scope for that.", next_step=self.scope_step, status=403)
+        if "locked" in said:
+            return Closed(
+                f"The issue in {repository} is locked and takes no comments.",
+                next_step="Unlock the conversation on the server, or give the token's user write access.",
+                status=403,
+            )
+        return Closed(
+            f"The token's user may not do that in {repository or 'this server'}.",
+            next_step="Give that user write access to the repository's issues, and check that no one blocked it.",
+            status=403,
+        )
+
+
+def seconds(retry_after: str | None) -> float | None:
+    """A Retry-After header's value (seconds, or a date) in seconds; None when it is missing or invalid."""
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        at = date(retry_after)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at else None
+
+
+def until(epoch: str | None) -> float | None:
+    """The seconds until a time in seconds since 1970; None when it is missing or invalid."""
+    return max(0.0, int(epoch) - time.time()) if epoch and epoch.isascii() and epoch.isdigit() else None
+
+
+def date(header: str | None) -> datetime | None:
+    """The time in an HTTP date, or None."""
+    try:
+        at = parsedate_to_datetime(header or "")
+    except (ValueError, TypeError):
+        return None
+    return at.astimezone(UTC) if at.tzinfo else None

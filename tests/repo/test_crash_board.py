@@ -1,0 +1,50 @@
+"""``benchmarks/crash``: the disk loses what was not synced, and the board sees it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BOARD = Path(__file__).parents[2] / "benchmarks" / "crash"
+try:
+    import mfusepy  # noqa: F401
+except (ImportError, OSError) as error:
+    pytest.skip(f"the disk is a FUSE file system, and there is none: {error}", allow_module_level=True)
+pytestmark = pytest.mark.skipif(not os.access("/dev/fuse", os.W_OK), reason="no /dev/fuse")
+
+
+@pytest.fixture(autouse=True)
+def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(BOARD))
+    yield
+    for name in ("board", "disk"):
+        sys.modules.pop(name, None)
+
+
+def lost(system: str, trials: int) -> dict[str, int]:
+    from board import Bench
+
+    bench = Bench(system, sys.executable, seed=1)
+    try:
+        return {row.fault: row.lost + row.twice + row.unreadable for row in bench.rows(trials)}
+    finally:
+        bench.close()
+
+
+def test_board__appends_without_fsync__only_a_power_cut_takes_them() -> None:
+    found = lost("append", 3)
+    assert {fault for fault, count in found.items() if count} == {"power cut", "power cut, names kept"}
+
+
+@pytest.mark.parametrize("system", ["append_fsync", "holdfast_session"])
+def test_board__everything_is_synced_first__nothing_is_lost(system: str) -> None:
+    found = lost(system, 3)
+    assert len(found) == 7
+    assert not any(found.values())

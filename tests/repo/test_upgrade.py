@@ -1,0 +1,77 @@
+"""What an earlier version made is still good: for each tagged version a store, hooks and settings of its wheel are used
+by this one's. Before the first tag, the commit stands in at which the changelog was last edited."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.repo.conftest import ROOT, build
+
+if TYPE_CHECKING:
+    from tests.repo.conftest import Environment
+
+#: The newest tags that are tried.
+MOST = 2
+DEPENDENCIES = ("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+
+
+def git(*words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, timeout=60, check=False).stdout
+
+
+def versions() -> list[str]:
+    tags = git("tag", "--list", "v*", "--sort=-v:refname").decode().split()[:MOST]
+    return tags or git("log", "-1", "--format=%h", "--", "CHANGELOG.md").decode().split()
+
+
+def test_versions__of_this_repository__are_found() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("an unpacked archive has no earlier version")
+    assert versions()
+
+
+@pytest.mark.parametrize("version", versions())
+def test_upgrade__store_hooks_and_settings_of_an_earlier_version__are_used(
+    version: str, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
+) -> None:
+    with tarfile.open(fileobj=io.BytesIO(git("archive", version))) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    made = make_environment(tmp_path / "environment")
+    made.lend(*DEPENDENCIES)
+
+    def holdfast(*words: str, code: int = 0) -> str:
+        done = made.run("python", "-I", "-m", "holdfast", *words, cwd=project)
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    made.install(build(tmp_path / "source", tmp_path / "old"))
+    holdfast("init")
+    holdfast("config", "retention.daily", "365")
+    holdfast("install", "claude-code")
+    holdfast("remember", "Staging runs Postgres 15")
+    holdfast("add", "user", "Fix the flaky login test", "--session", "old")
+    holdfast("flush", "--session", "old", "--next-step", "run the suite", "--curated", "none")
+    holdfast("add", "user", "And the logout, please", "--session", "old")
+    before = {path: path.read_bytes() for path in (project / ".holdfast").rglob("2*.md")}
+
+    made.install(wheel)  # over the old one, as `pip install --upgrade` does
+    assert {path: path.read_bytes() for path in before} == before
+    brief = holdfast("load")
+    assert "run the suite" in brief
+    assert "Postgres 15" in holdfast("prompt")
+    assert "flaky login" in holdfast("search", "login test")
+    assert json.loads(holdfast("config", "--json"))
+    assert "365" in holdfast("config", "retention.daily")
+    holdfast("flush", "--session", "old", "--next-step", "ship it", "--curated", "none")
+    assert "ship it" in holdfast("load")
+    event = {"hook_event_name": "SessionStart", "session_id": "new", "cwd": str(project), "source": "startup"}
+    started = made.run("python", "-I", "-m", "holdfast", "hook", "claude-code", cwd=project, text=json.dumps(event))
+    assert (started.returncode, "ship it" in started.stdout) == (0, True), started.stderr
+    doctor = made.run("python", "-I", "-m", "holdfast", "doctor", "--json", cwd=project)
+    assert doctor.returncode == 0, doctor.stdout
