@@ -54,6 +54,10 @@ def take_content(
             reading.say(role, leaf_text(block), key=own, at=at, aside=True)
 
 
+#: Blocks of a user's message with the words of others.
+_ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file", "resource", "attachment"})
+
+
 def _take_block(
     reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
 ) -> None:
@@ -71,6 +75,8 @@ def _take_block(
         call_id = block.get("tool_use_id")
         reading.answer(block.get("content"), key=key, call_id=call_id, at=at, failed=failed, change=change)
         rest = readable(block, change, but=_RESULT)
+    elif role == "user" and kind in _ATTACHED and has_words(block):  # the user attached it and did not write it
+        reading.answer(dict(block), key=key, call_id=None, at=at, failed=False, tool=kind, change=change)
     else:
         text, rest = block_text(dict(block), change)
         reading.say(role, text, key=key, at=at, aside=not has_words(block))
