@@ -158,8 +158,7 @@ class Project:
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""
-        ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
-        return sorted(i for i in ids if i)
+        return sorted(one.session_id for one in journal.every(self.services.state, packed=True))
 
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,8 +23,11 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
+from holdfast.journal import past
 from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
+from holdfast.journal.journal import every as every_journal
 from holdfast.storage import Capability, block_marker, sha256
+from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
@@ -53,10 +57,17 @@ _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 def apart(root: str, state: str) -> list[Loss]:
-    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
+    losses = []
+    if tracked := private.tracked(state):
+        message = (
+            f"Git tracks {count(len(tracked), 'name')} in the private folder, so a commit would publish its files."
+        )
+        step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
+        losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     found = statefolder.apart(root, state)
     if not found:
-        return []
+        return losses
     folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
     if set(name) - _NAMED:  # a clone can choose it, and agents read this
         name = "..."
@@ -66,7 +77,7 @@ def apart(root: str, state: str) -> list[Loss]:
         " unflushed work may be in it."
     )
     step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
-    return [Loss(kind="apart", name="", message=message, next_step=step)]
+    return [*losses, Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 class Losses:
@@ -162,6 +173,10 @@ def lost_journals(services: Services) -> Iterator[Loss]:
             "messages since its last flush."
         )
         yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
+    for pack in past.damaged(services.state):
+        step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
+        name = f"state/{past.FOLDER}/{pack}"
+        yield Loss(kind="packed", name=name, message=f"{name} is missing or was cut.", next_step=step)
 
 
 def facts_name(services: Services) -> str:
@@ -305,22 +320,15 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 
 def receipts(services: Services) -> list[Receipt]:
     """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
-    return list({receipt.flush_id: receipt for receipt in found}.values())
+    found = {record["receipt"]["flush_id"]: record["receipt"] for record in _checkpoints(services)}
+    return list(map(receipt_from, found.values()))
 
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for path in session_files(services.state):
-        session_id = session_id_of(path)
-        if session_id is None:
-            continue
-        try:
-            for entry in Journal(services.state, session_id).entries():
-                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
-                    yield entry.record
-        except Corrupt:
-            continue  # the check of journals reports it
+    for one in every_journal(services.state, packed=True):
+        with suppress(Corrupt):  # the check of journals reports it
+            yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
 
 
 def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
@@ -349,7 +357,7 @@ def open_work(services: Services) -> list[handoff.Work]:
     """The open work of every session whose last flush left some open."""
     entries: list[handoff.Work] = []
     payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
-    found = (last_receipt(services, path) for path in session_files(services.state))
+    found = (last_receipt(services, path) for path in session_files(services.state, packed=True))
     for receipt in sorted(filter(None, found), key=lambda r: r.at, reverse=True):
         decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:

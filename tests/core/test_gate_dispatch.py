@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 import time
 
 import pytest
@@ -108,6 +109,32 @@ def test_validator__hangs__refuses_at_its_deadline():
     with pytest.raises(HookFailed, match=r"longer than 0\.05 s"):
         validator(lambda s: time.sleep(3), deadline_s=0.05).admit("text", surface="daily")
     assert time.monotonic() - began < 2
+
+
+@pytest.mark.req("R166")
+def test_validators__several__share_one_thread_and_none_follows_a_late_one():
+    called: list[tuple[str, int]] = []
+
+    class Validator:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        @hookimpl
+        def on_validate(self, request):
+            called.append((self.name, threading.get_ident()))
+            time.sleep(0.3 if request.text == self.name else 0)
+            return []
+
+    manager = PluginManager()
+    for name in ("third", "late", "first"):  # the last registered is called first
+        manager.register(Validator(name), name, deadline_s=0.1)
+    Gate(manager).admit("text", surface="daily")
+    assert [name for name, _ in called] == ["first", "late", "third"]
+    assert len({thread for _, thread in called} - {threading.get_ident()}) == 1
+    with pytest.raises(HookFailed, match=r"'late'.*longer than 0\.1 s"):
+        Gate(manager).admit("late", surface="daily")
+    time.sleep(0.4)
+    assert len(called) == 5
 
 
 def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):

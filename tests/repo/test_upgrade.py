@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The newest tags that are tried.
 MOST = 2
-DEPENDENCIES = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+DEPENDENCIES = ("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
 
 
 def git(*words: str) -> bytes:

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast_app.outbox.forge import Ask
+from holdfast_app.outbox.trail import Target
 from holdfast_gitea.trail import events
-from holdfast_gitea.trail.references import Target
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Gitea, Repo
 from holdfast_gitea.wire.faults import Absent

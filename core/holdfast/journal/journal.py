@@ -5,6 +5,8 @@ and the next writer cuts it. Any other unreadable data is :class:`~holdfast.erro
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
+A session that ended long ago has its journal in a pack (:mod:`holdfast.journal.past`), where this class reads it too.
+
 A purge or a scrub rewrites messages (:mod:`holdfast_app.sessions.rewriting`). The first line then changes, so processes
 that have the session open notice.
 
@@ -16,6 +18,8 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +28,7 @@ from typing import Any, BinaryIO, NamedTuple
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode, encode, may_be_torn
+from holdfast.journal import past
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -82,7 +87,8 @@ class Journal:
         self.session_id = session_id
         self._state = state
         self.folder = os.path.join(state, "sessions")
-        stem = os.path.join(self.folder, file_stem(session_id))
+        self._stem = file_stem(session_id)
+        stem = os.path.join(self.folder, self._stem)
         self.path = stem + ".jsonl"
         self.lock_path = stem + ".lock"
         self.hint_path = stem + ".hint"
@@ -97,12 +103,24 @@ class Journal:
         return paths.ending(self.path, 4)
 
     def exists(self) -> bool:
-        return os.path.exists(self.path)
+        return os.path.exists(self.path) or past.find(self._state, self._stem) is not None
 
     def size(self) -> int:
-        """The file's size in bytes, 0 when missing. Raises: Unavailable."""
-        found = self._identity()
+        """The size in bytes, 0 when missing. Raises: Unavailable."""
+        found = self._identity() or past.find(self._state, self._stem)
         return found.size if found else 0
+
+    def data(self) -> bytes:
+        """All of it; empty when missing. Raises: Corrupt; Unavailable."""
+        with durable.reporting(self.path, "read"), suppress(FileNotFoundError), opened(self.path) as file:
+            return file.read()
+        return b""
+
+    def unpack(self) -> None:
+        """Move a packed journal back, to change it. The caller holds its lock. Raises: Corrupt; Unavailable."""
+        if not os.path.lexists(self.path) and (data := past.read(self._state, self._stem)) is not None:
+            private.make(self._state, "sessions")
+            durable.replace(self.path, data)
 
     def _identity(self) -> _Identity | None:
         """The file as it is now, None when missing. Raises: Unavailable."""
@@ -121,7 +139,7 @@ class Journal:
     def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Each line from offset ``start``, with its offset; none when the file is missing. Raises: Unavailable."""
         missing = suppress(FileNotFoundError, IsADirectoryError)
-        with durable.reporting(self.path, "read"), missing, safeopen.reader(self.path) as file:
+        with durable.reporting(self.path, "read"), missing, opened(self.path) as file:
             if start:
                 file.seek(start)
             for line in file:
@@ -156,6 +174,7 @@ class Journal:
                 raise Conflict(
                     f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again. Nothing was dropped."
                 )
+            self.unpack()
             found = self._identity()
             size = found.size if found else 0
             self.only_ours = found == self._known
@@ -197,7 +216,7 @@ class Journal:
         if os.path.isdir(self.path):
             raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away. A journal must be a file.")
         try:
-            file = safeopen.reader(self.path)
+            file = opened(self.path)
         except FileNotFoundError:
             self._check_length(0)
             return
@@ -218,7 +237,7 @@ class Journal:
                 else:
                     yield Entry(start, end, record)
                 start = end
-            whole = min(os.fstat(file.fileno()).st_size, start)
+            whole = min(file.seek(0, os.SEEK_END), start)
         self._check_length(whole if bad < 0 else bad)
 
     def last_checkpoint(self) -> Entry | None:
@@ -265,7 +284,7 @@ class Journal:
         with durable.lock(self.lock_path):  # otherwise a purge or another writer may be active right now
             acknowledged, size = self.hint().acknowledged, self.size()
             if size:
-                with safeopen.reader(self.path) as file:
+                with opened(self.path) as file:
                     size = _whole_length(file, size)
             if acknowledged > size:
                 raise self._cut_short(size, acknowledged)
@@ -312,7 +331,7 @@ class Journal:
         """Offset of a checkpoint, not necessarily the last, or 0."""
         offset = self.hint().checkpoint
         try:
-            with safeopen.reader(self.path) as file:
+            with opened(self.path) as file:
                 file.seek(offset)
                 record = decode(file.readline().rstrip(b"\n"))
         except (OSError, ValueError, OverflowError):
@@ -321,6 +340,8 @@ class Journal:
 
 
 def _hint(path: str) -> Hint:
+    if not os.path.lexists(path):
+        return Hint()
     try:
         with safeopen.reader(path) as file:
             checkpoint, acknowledged = map(int, file.read(40).split())
@@ -353,6 +374,17 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
+def opened(path: str, *, private: bool = True) -> BinaryIO:
+    """The journal file at ``path``, or its bytes from a pack. Raises: OSError; Corrupt; Unavailable."""
+    if os.path.lexists(path):
+        with suppress(FileNotFoundError):  # another process has just packed it
+            return safeopen.reader(path, private=private)
+    data = past.read(*_packed(path))
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return io.BytesIO(data)
+
+
 def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     """The last record of a journal, if it is a checkpoint of a flush after which nothing was said; otherwise None.
 
@@ -360,9 +392,11 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     """
     hint = _hint(path.removesuffix(".jsonl") + ".hint")
     try:
-        with safeopen.reader(path) as file:
-            if os.fstat(file.fileno()).st_size != hint.acknowledged:
-                return None
+        with opened(path) as file:
+            if file.seek(0, os.SEEK_END) != hint.acknowledged:
+                if not isinstance(file, io.BytesIO):
+                    return None
+                hint = Hint(file.getvalue().rfind(b"\n" + _CHECKPOINT) + 1, len(file.getvalue()))
             file.seek(hint.checkpoint)
             record = decode(file.read().removesuffix(b"\n"))
             if not record or record["kind"] != "checkpoint" or record["override"] or not record["receipt"]:
@@ -376,22 +410,41 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
 
 
-def session_files(state: str) -> list[str]:
-    """Paths of all journals, sorted. Raises: Unavailable."""
+def _packed(path: str) -> tuple[str, str]:
+    """The private folder and the name in its packs."""
+    folder, name = os.path.split(path)
+    return os.path.dirname(folder), name.removesuffix(".jsonl")
+
+
+def session_files(state: str, *, packed: bool = False) -> list[str]:
+    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also where packed ones were; the functions
+    here and :class:`Journal` read these in their packs. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
-    return sorted(os.path.join(folder, name) for name in private.names(folder) if name.endswith(".jsonl"))
+    names = {name for name in private.names(folder) if name.endswith(".jsonl")}
+    if packed:
+        names.update(f"{one.stem}.jsonl" for one in past.every(state))
+    return [os.path.join(folder, name) for name in sorted(names)]
+
+
+def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
+    """The journals whose first line is readable, see :func:`session_files`. Raises: Unavailable."""
+    ids = map(session_id_of, session_files(state, packed=packed))
+    return (Journal(state, session_id) for session_id in ids if session_id is not None)
 
 
 def missing_files(state: str) -> list[str]:
     """Paths of missing journals, whose hint exists, sorted. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
     names = set(private.names(folder))
-    hinted = (name.removesuffix(".hint") + ".jsonl" for name in names if name.endswith(".hint"))
-    return sorted(os.path.join(folder, name) for name in hinted if name not in names)
+    stems = sorted(name.removesuffix(".hint") for name in names if name.endswith(".hint"))
+    lost = (one for one in stems if f"{one}.jsonl" not in names and past.find(state, one) is None)
+    return [os.path.join(folder, f"{stem}.jsonl") for stem in lost]
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
-    with durable.reporting(path, "read"), safeopen.reader(path, private=private) as file:
+    if not os.path.lexists(path) and (one := past.find(*_packed(path))) is not None:
+        return one.session
+    with durable.reporting(path, "read"), opened(path, private=private) as file:
         record = decode(file.readline().rstrip(b"\n"))
     return str(record["id"]) if record and record.get("kind") == "session" else None

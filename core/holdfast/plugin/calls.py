@@ -24,6 +24,8 @@ AT_ONCE_S = 5.0
 #: Maximum number of steps in which a validator searches a string. Each has its own time limit.
 _MAX_STEPS = 100_000
 _ENDED = object()
+#: How long to wait, in seconds, before asking again whether a call has begun or is late.
+_BETWEEN_S, _MOST_WAIT_S = 0.02, 0.5
 #: Limit for a plugin's own message about a failure. Longer ones quote data, and masking them would outlast deadlines.
 _DETAIL_CHARS = 2_000
 
@@ -66,62 +68,94 @@ class CallFailed(Exception):
         return "/".join(own[-1].filename.split(os.sep)[-2:]) + f":{own[-1].lineno}" if own else ""
 
 
+class _Batch(threading.Thread):
+    """Calls made one after another in a thread of their own. ``until`` is when the running call is late, 0 between
+    calls. A late call cannot be stopped, only abandoned: no call follows it, and nobody waits for its result."""
+
+    is_late = False
+    until = 0.0
+    running: tuple[Caller, str, float]
+    result: Any = None
+    error: BaseException | None = None
+
+    def __init__(self, job: Callable[[], Any]) -> None:
+        super().__init__(name="holdfast-hooks", daemon=True)
+        self._job = job
+
+    def run(self) -> None:
+        outer, _own.batch = getattr(_own, "batch", None), self
+        try:
+            self.result = self._job()
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            self.error = error
+        _own.batch = outer
+
+
+_own = threading.local()
+
+
+def together(job: Callable[[], Any]) -> Any:
+    """The result of ``job``, run in a thread of its own, in which each :func:`call` has its own time limit. Raises: as
+    ``job``; CallFailed for a late call."""
+    batch = _Batch(job)
+    try:
+        batch.start()
+    except RuntimeError:  # the interpreter is shutting down and starts no thread, so its calls have no limit
+        batch.run()
+    with ToStderr():
+        while batch.ident is not None and batch.is_alive():
+            left = batch.until - time.monotonic() if batch.until else _BETWEEN_S
+            if left <= 0:
+                batch.is_late = True
+                caller, hook, limit_s = batch.running
+                _trace(caller, hook, "failed (TimeoutError)", limit_s)
+                raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s", TimeoutError())
+            batch.join(min(left, _MOST_WAIT_S))
+    if batch.error is not None:
+        raise batch.error
+    return batch.result
+
+
 def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
     """The result of ``job``. Without a limit it runs in this thread. Raises: CallFailed.
 
-    With ``HOLDFAST_TRACE=hooks`` a line on stderr shows the outcome and the time, which includes waiting for the
-    plugin's thread. It never contains memory text, or an exception's message, which may quote it.
+    With ``HOLDFAST_TRACE=hooks`` a line on stderr shows the outcome and the time. It never contains memory text, or an
+    exception's message, which may quote it.
     """
+    batch: _Batch | None = getattr(_own, "batch", None)
+    if limit_s is not None and (batch is None or batch.until):
+        return together(partial(call, caller, hook, job, limit_s))
     began, outcome = time.perf_counter(), "failed"
+    if limit_s is None or batch is None:
+        batch = None
+    elif batch.is_late:
+        raise CallFailed(caller, hook, "an earlier call is late")
+    else:
+        batch.running, batch.until = (caller, hook, limit_s), time.monotonic() + limit_s
     try:
         with ToStderr():
-            result = job() if limit_s is None else _in_thread(job, limit_s)
+            result = job()
         results = len(result) if isinstance(result, list | tuple) else -1
         outcome = "nothing" if result is None else type(result).__name__ if results < 0 else f"{results} results"
         return result
     except CallFailed:  # of another plugin, within a wrapper
         raise
-    except _LateError as late:
-        outcome = "failed (TimeoutError)"
-        raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s", TimeoutError()) from late
     except BaseException as error:
         outcome = f"failed ({type(error).__name__})"
         raise CallFailed(
             caller, hook, "" if isinstance(error, HoldfastError) else type(error).__name__, error
         ) from error
     finally:
-        if os.environ.get("HOLDFAST_TRACE") == "hooks" and sys.stderr is not None:
-            spent_ms = (time.perf_counter() - began) * 1000
-            who = f"{caller.plugin} ({caller.distribution})"
-            sys.stderr.write(f"holdfast: hook {hook} of {who}: {outcome}, {spent_ms:.1f} ms\n")
+        if batch is not None:
+            batch.until = 0.0
+        if batch is None or not batch.is_late:
+            _trace(caller, hook, outcome, time.perf_counter() - began)
 
 
-class _LateError(Exception):
-    """A call is past its time limit."""
-
-
-def _in_thread(job: Callable[[], Any], limit_s: float) -> Any:
-    """Run ``job`` in its own thread. A late one cannot be stopped, only abandoned, so its result is ignored."""
-    outcomes: list[tuple[Any, BaseException | None]] = []
-
-    def work() -> None:
-        try:
-            outcomes.append((job(), None))
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            outcomes.append((None, error))
-
-    thread = threading.Thread(target=work, name="holdfast-hooks", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:  # the interpreter is shutting down and starts no thread, so this call has no limit
-        return job()
-    thread.join(limit_s)
-    if not outcomes:
-        raise _LateError
-    result, error = outcomes[0]
-    if error is not None:
-        raise error
-    return result
+def _trace(caller: Caller, hook: str, outcome: str, spent_s: float) -> None:
+    if os.environ.get("HOLDFAST_TRACE") == "hooks" and sys.stderr is not None:
+        who = f"{caller.plugin} ({caller.distribution})"
+        sys.stderr.write(f"holdfast: hook {hook} of {who}: {outcome}, {spent_s * 1000:.1f} ms\n")
 
 
 def implementation(caller: Caller, hook: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

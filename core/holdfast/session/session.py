@@ -16,10 +16,12 @@ from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
 from holdfast.session.context import Context
-from holdfast.text import recall
+from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
+
+logger = lazy.log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
@@ -193,6 +195,12 @@ class Session(Context):
         if receipt is not None:
             self.ended = bool(receipt.overridden) or not self.unflushed
             self._drop(len(self.messages), receipt)
+            from holdfast.journal.tidy import tidy
+
+            try:
+                tidy(self._services.state)
+            except HoldfastError as error:  # the next session's end tries again
+                logger.warning("ended sessions could not be packed: %s", error.message)
         return receipt
 
     def switch_provider(

@@ -141,10 +141,10 @@ def artifacts(found: Sequence[str]) -> str:
 
 def _nothing_open(services: Services) -> str:
     """Report turns that are in the journals but not in the handoff."""
-    ids = [journal.session_id_of(path) for path in journal.session_files(services.state)]
-    waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
+    unflushed = [one.is_unflushed() for one in journal.every(services.state)]
+    waiting = sum(unflushed)
     if not waiting:
-        return "No work is open." if ids else "No work is open. This memory is new and still empty."
+        return "No work is open." if unflushed else "No work is open. This memory is new and still empty."
     many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
     return (
         f"The handoff names no open work, but {many} journalled turns that still need a flush. "

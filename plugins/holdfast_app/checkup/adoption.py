@@ -18,7 +18,7 @@ from attrs import frozen
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
-from holdfast.journal import emergency_log, journal
+from holdfast.journal import emergency_log, journal, past
 from holdfast.journal.journal import Journal
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
@@ -26,7 +26,9 @@ from holdfast_redaction.mark import KEY_FILE
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position.
-_OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark"})
+_OF_ITS_PLACE = frozenset(
+    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", f"{past.FOLDER}/index"}
+)
 #: Files and folders rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
 _REBUILT = ("agents/", "heartbeats/", KEY_FILE)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
@@ -117,6 +119,10 @@ def _take(state: str, aside: str, name: str) -> None:
     with Folder(folder) as opened:
         if opened.stat(base).st_nlink > 1:
             raise _Left("It has several names (hard links)")
+    if name.startswith(f"{past.FOLDER}/"):
+        for one, data in past.unpacked(os.path.join(aside, name)):
+            _add_journal(state, one.session, data)
+        return
     data = safeopen.read(os.path.join(aside, name), private=False)
     *parts, last = name.split("/")
     target = os.path.join(private.make(state, *parts), last)
@@ -128,7 +134,8 @@ def _take(state: str, aside: str, name: str) -> None:
     elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
         return
     elif parts == [_SESSIONS] and last.endswith(".jsonl"):
-        _add_session(state, os.path.join(aside, name), data)
+        session_id = journal.session_id_of(os.path.join(aside, name), private=False) or last
+        _add_session(state, session_id, data)
     elif last.endswith(".jsonl"):
         known = set(own.splitlines())
         lines = [line for line in data.splitlines() if line and line not in known]
@@ -138,10 +145,19 @@ def _take(state: str, aside: str, name: str) -> None:
         raise _Left("This user's state already has its own")
 
 
-def _add_session(state: str, path: str, data: bytes) -> None:
+def _add_journal(state: str, session_id: str, data: bytes) -> None:
+    """Add a packed session."""
+    private.make(state, _SESSIONS)
+    own = Journal(state, session_id)
+    if not own.exists():
+        durable.replace(own.path, data)
+    elif own.data() != data:
+        _add_session(state, session_id, data)
+
+
+def _add_session(state: str, session_id: str, data: bytes) -> None:
     """Add the session under a new id, unless an interrupted run has added it. First lines differ, because they hold a
     random number."""
-    session_id = journal.session_id_of(path, private=False) or os.path.basename(path)
     for number in count(1):
         added = Journal(state, f"{session_id}-adopted-{number}")
         whole = rewriting.whole_lines(data, added.session_id)[0]

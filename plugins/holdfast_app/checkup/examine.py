@@ -17,7 +17,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
-from holdfast.journal import journal, safety
+from holdfast.journal import journal, past, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
@@ -199,9 +199,10 @@ def _shown(root: str, path: str) -> str:
 
 
 def _journals(state: str, *, repair: bool) -> Iterator[Check]:
-    count = broken = 0
-    for path in journal.session_files(state):
-        count += 1
+    count, broken = len(past.every(state)), 0
+    packed = [os.path.join(state, "sessions", f"{one.stem}.jsonl") for one in past.broken(state)]
+    for path in [*journal.session_files(state), *packed]:
+        count += path not in packed
         try:
             one = journal.Journal(state, owner(path))
             try:

@@ -19,6 +19,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
+from holdfast.journal import past
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, StateMutation
 from holdfast.storage import Capability
@@ -282,6 +283,11 @@ def _journal(services: Services, loss: Loss) -> Mended:
     return Mended(f"{loss.name} was restarted. Turns since the session's last flush are lost")
 
 
+def _packed(services: Services, loss: Loss) -> Mended:
+    past.accept(services.state)
+    return Mended(f"{loss.name} continues with the sessions that are still in it", whole=False)
+
+
 def _block(services: Services, loss: Loss) -> Mended:
     receipt = loss.receipt
     if receipt is None or not receipt.summary:
@@ -357,5 +363,6 @@ _MENDERS: Mapping[str, Callable[[Services, Loss], Mended]] = {
     # A document that could be repaired is repaired by now.
     "damaged": lambda _, loss: Mended(loss.message.rstrip("."), whole=False),
     "journal": _journal,
+    "packed": _packed,
     "block": _block,
 }

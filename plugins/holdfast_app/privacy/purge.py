@@ -136,7 +136,7 @@ def published(services: Services, edit: Edit) -> tuple[str, ...]:
     """Published items affected by the edit, from flush receipts. Only a user can delete them."""
     edit.begin(services)
     found: list[str] = []
-    for path in journal.session_files(services.state):
+    for path in journal.session_files(services.state, packed=True):
         session_id = journal.session_id_of(path) or ""
         try:
             for entry in journal.Journal(services.state, session_id).entries():

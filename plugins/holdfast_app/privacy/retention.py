@@ -20,7 +20,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import NotFound
 from holdfast.flush import handoff
 from holdfast.fs import durable, private
-from holdfast.journal import journal
+from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast_app import progress
@@ -77,8 +77,10 @@ class _Job(Walk):
 
     def run(self) -> None:
         rules = self.services.config.retention
-        for path in progress.each(list(journal.session_files(self.services.state)), "Checking journals"):
+        for path in progress.each(journal.session_files(self.services.state, packed=True), "Checking journals"):
             self._guarded(self._shown(path), self._expire, path, rules.journal)
+        if self.unpacked:
+            self._guarded(past.FOLDER, past.compact, self.services.state, self.unpacked)
         names = self.services.store.names() if any(getattr(rules, surface) for surface in DATED) else []
         failed = len(self.left)
         if names:
@@ -123,6 +125,7 @@ class _Job(Walk):
                     said = (entry.record for entry in session.journal.of_kinds("message"))
                     archive.add(self.services.state, session_id, said, last)
                 rewriting.erase(session.journal)
+                self.unpacked.add(file_stem(session_id))
                 durable.retire(lock)
         self._note("archived journals" if archived else "journals", self._shown(path), removed=True)
 
@@ -188,7 +191,7 @@ class _Job(Walk):
 
 
 #: Proof of a purge and queued work never expire.
-_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl", "spool.jsonl"})
+_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl", "spool.jsonl", "portable.jsonl"})
 
 
 class _OldRows(Edit):

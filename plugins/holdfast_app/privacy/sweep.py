@@ -22,7 +22,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal import emergency_log, journal, safety
+from holdfast.journal import emergency_log, journal, past, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
@@ -116,6 +116,8 @@ class Walk:
     left: list[Left] = field(factory=list)
     #: Third-party files in folders shared with the store: read, never changed.
     foreign: list[str] = field(factory=list)
+    #: Names of the removed journals, which packs may still have.
+    unpacked: set[str] = field(factory=set)
 
     def run(self) -> None:
         """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
@@ -131,8 +133,10 @@ class Walk:
         for name in progress.each(self._documents(), f"{doing} documents"):
             self._guarded(name, self._document, name)
         # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
-        for path in progress.each(list(journal.session_files(self.services.state)), f"{doing} journals"):
+        for path in progress.each(journal.session_files(self.services.state, packed=True), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
+        if not self.dry_run:
+            self._guarded(past.FOLDER, past.compact, self.services.state, self.unpacked)
         for note in emergency_log.notes(self.services.state):
             if note.away and self.edit.session(note.stem, None):  # only the user's folder names this session
                 if not self.dry_run:
@@ -165,10 +169,19 @@ class Walk:
         if self.dry_run:
             self._edit_session(one)
             return
+        if not os.path.lexists(path) and not self._is_affected(one):
+            return
         lock = os.path.join(one.folder, f"{file_stem(session_id)}.flush.lock")
         with durable.lock(lock, timeout_s=_WAIT_S):  # a flush in progress would write it all again
             if self._edit_session(one):
                 durable.retire(lock)
+
+    def _is_affected(self, one: Journal) -> bool:
+        """Whether a packed journal would change. One that stays needs no lock."""
+        return self.edit.session(one.session_id, last_said(one)) or bool(self._rewrite(one, dry_run=True))
+
+    def _rewrite(self, one: Journal, *, dry_run: bool) -> int:
+        return rewriting.rewrite(one, self.edit.record, lambda line: self.edit.other("", line) == line, dry_run=dry_run)
 
     def _edit_session(self, one: Journal) -> bool:
         """Edit the journal and the UNSAFE marker. Returns whether the whole session was removed."""
@@ -178,13 +191,12 @@ class Walk:
             if not self.dry_run:
                 safety.forget(self.services.state, one.session_id)
                 rewriting.erase(one)
+                self.unpacked.add(file_stem(one.session_id))
             self._note("journals", self._shown(one.path), removed=True)
             return True
         if os.path.exists(marker):
             self.file(marker)
-        count = rewriting.rewrite(
-            one, self.edit.record, lambda line: self.edit.other("", line) == line, dry_run=self.dry_run
-        )
+        count = self._rewrite(one, dry_run=self.dry_run)
         if count:
             self._note("journals", self._shown(one.path), count)
         return False
@@ -277,7 +289,7 @@ class Walk:
         apart = {*journals, *(path.removesuffix(".jsonl") + ".hint" for path in journals)}
         apart |= {safety.path_of(state, session) for session in map(journal.session_id_of, journals) if session}
         apart |= {os.path.join(state, name) for name in _WITHOUT_CONTENT}
-        derived = os.path.join(state, private.DERIVED, "")
+        derived = tuple(os.path.join(state, name, "") for name in (private.DERIVED, past.FOLDER))
         for path in transforms.files(state):
             if path not in apart and not path.startswith(derived) and not path.endswith(".lock"):
                 yield path
@@ -394,7 +406,7 @@ def last_said(one: Journal) -> datetime | None:
                 found = moment(at)
                 last = found if last is None else max(last, found)
     except (HoldfastError, ValueError, TypeError, AttributeError):
-        return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC)
+        return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC) if os.path.exists(one.path) else None
     return last
 
 

@@ -64,11 +64,9 @@ def cost(services: Services) -> Cost:
             continue  # of an earlier holdfast, or edited
     refused: list[Refusal] = []
     chars = 0
-    for path in journal.session_files(services.state):
-        if session := journal.session_id_of(path):
-            one = journal.Journal(services.state, session)
-            refused += refusals.of(one)
-            chars += sum(len(str(entry.record.get("text", ""))) for entry in one.of_kinds("message"))
+    for one in journal.every(services.state, packed=True):
+        refused += refusals.of(one)
+        chars += sum(len(str(entry.record.get("text", ""))) for entry in one.of_kinds("message"))
     return Cost(
         since=min(since, default=None),
         events=tuple(sorted(events, key=lambda one: -one.seconds)),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
-from holdfast.fs import paths, private
-from holdfast.journal import journal
+from holdfast.fs import paths
+from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import ownlines, untrusted
@@ -89,9 +89,9 @@ def is_served(memory: Holdfast) -> bool:
 
 def _journals(state: str) -> list[Source]:
     """The sessions' journals and archive files. Raises: Unavailable."""
-    folder = os.path.join(state, "sessions")
-    journals = [os.path.join(folder, name) for name in private.names(folder) if name.endswith(".jsonl")]
-    found = [Source(TURN, os.path.basename(path), _stamp(path)) for path in journals]
+    stamps = {f"{one.stem}.jsonl": f"{one.size} {one.crc}" for one in past.every(state)}
+    stamps |= {os.path.basename(path): _stamp(path) for path in journal.session_files(state)}
+    found = [Source(TURN, name, stamp) for name, stamp in stamps.items()]
     found += [Source(TURN, os.path.relpath(p, state).replace(os.sep, "/"), _stamp(p)) for p in archive.files(state)]
     return [source for source in found if source.stamp]
 

@@ -25,7 +25,8 @@ def repair(journal: Journal) -> int:
     """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes left
     out or missing. Nothing is deleted. Raises: Unavailable."""
     with durable.lock(journal.lock_path):
-        data = private.read(journal.path) or b""
+        journal.unpack()
+        data = journal.data()
         whole, lost = whole_lines(data, journal.session_id)
         lost = max(lost, journal.hint().acknowledged - len(data))
         if lost <= 0:
@@ -42,16 +43,18 @@ def rewrite(journal: Journal, change: Change, keep: Callable[[bytes], bool], *, 
     Returns the number of affected lines. Nothing is written if nothing changes. Raises: Unavailable.
     """
     if dry_run:
-        return _changed(private.read(journal.path) or b"", journal.session_id, change, keep)[1]
+        return _changed(journal.data(), journal.session_id, change, keep)[1]
     with durable.lock(journal.lock_path):
-        data, affected, _ = _changed(private.read(journal.path) or b"", journal.session_id, change, keep)
+        journal.unpack()
+        data, affected, _ = _changed(journal.data(), journal.session_id, change, keep)
         if affected:
             _replace(journal, data)
         return affected
 
 
 def erase(journal: Journal) -> None:
-    """Remove the journal and its companion files. Raises: Unavailable."""
+    """Remove the journal and its companion files. A packed one stays until
+    :func:`holdfast.journal.past.compact`. Raises: Unavailable."""
     damaged = os.path.basename(journal.path) + ".damaged-"  # put aside by a repair
     with durable.lock(journal.lock_path):
         aside = [name for name in private.names(journal.folder) if name.startswith(damaged)]

@@ -15,7 +15,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import paths, private
-from holdfast.journal import journal, safety
+from holdfast.journal import journal, past, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
@@ -56,8 +56,9 @@ class SessionStatus:
 class Status:
     """A project at one moment. ``sessions`` is sorted with unsafe first, next dirty, last safe, each by id. ``waiting``
     lists unpublished items, oldest first; ``spooled`` the flushes that only this machine has. ``notices`` are
-    sentences about project settings that are not in force, and about sessions compacted past the gate.
-    ``lost`` is stored data that a quick check found missing."""
+    sentences about project settings that are not in force, and about sessions compacted past the gate. ``packed``
+    counts ended sessions, all safe, that ``sessions`` leaves out (:mod:`holdfast.journal.past`). ``lost`` is stored
+    data that a quick check found missing."""
 
     root: str
     at: datetime
@@ -68,6 +69,7 @@ class Status:
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
     spooled: tuple[KeptFlush, ...] = ()
+    packed: int = 0
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -82,11 +84,11 @@ class Status:
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
-def status(services: Services) -> Status:
-    """Every session of the project, with waiting and lost items. Raises: Unavailable when the private folder cannot be
-    listed."""
+def status(services: Services, *, packed: bool = False) -> Status:
+    """The sessions of the project, with ``packed`` all of them, with waiting and lost items. Raises: Unavailable when
+    the private folder cannot be listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
-    found = [_read(services, path, markers) for path in journal.session_files(services.state)]
+    found = [_read(services, path, markers) for path in journal.session_files(services.state, packed=packed)]
     known = {one.id for one in found}
     found += [
         _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker)
@@ -94,8 +96,8 @@ def status(services: Services) -> Status:
         if session_id not in known
     ]
     now = services.now()
-    past = {one.session: one.at for one in pastgate.all_of(services.state)}
-    found = [evolve(one, past_gate_at=past[one.id]) if one.id in past else one for one in found]
+    gone = {one.session: one.at for one in pastgate.all_of(services.state)}
+    found = [evolve(one, past_gate_at=gone[one.id]) if one.id in gone else one for one in found]
     return Status(
         root=services.root,
         at=now,
@@ -105,6 +107,7 @@ def status(services: Services) -> Status:
         waiting=tuple(services.outbox.waiting()) if services.waits(private.OUTBOX) else (),
         spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
         notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
+        packed=0 if packed else past.count(services.state),
         lost=(*apart(services.root, services.state), *_lost(services)),
     )
 

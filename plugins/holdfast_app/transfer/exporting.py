@@ -157,7 +157,7 @@ class _Export:
         return self._memory.services
 
     def run(self) -> Exported:
-        names, journals = self._services.store.names(), session_files(self._services.state)
+        names, journals = self._services.store.names(), session_files(self._services.state, packed=True)
         self._done.documents = self._write(archive.DOCUMENTS, map(_line, self._documents(names)))
         self._done.facts = self._write(archive.FACTS, map(_line, self._facts()))
         self._done.events = self._write(archive.EVENTS, map(_line, self._events()))
@@ -210,7 +210,7 @@ class _Export:
         journal, end = Journal(self._services.state, session), 0
         for entry in journal.entries():
             end = entry.end
-        data = safeopen.read(path)[:end]
+        data = journal.data()[:end]
         shown = edited(data, session, partial(masked, self._services.gate))
         self._done.masked += shown != data
         return shown

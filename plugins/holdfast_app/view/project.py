@@ -68,7 +68,7 @@ class Project:
 
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
-        now = status(self.services)
+        now = status(self.services, packed=True)
         strings = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
         pairs = zip(now.sessions, strings[::2], strings[1::2], strict=True)
         return evolve(now, sessions=tuple(evolve(one, error=error, next_step=step) for one, error, step in pairs))

@@ -161,7 +161,7 @@ class WorkList:
         """Work that ended, according to the sessions' journals; ``with_open`` also work that a full handoff lacks."""
         known = set(but)
         found = []
-        for path in session_files(self._services.state):
+        for path in session_files(self._services.state, packed=True):
             try:
                 session_id = session_id_of(path)
                 work = self._of_journal(session_id) if session_id and session_id not in known else None

@@ -70,6 +70,7 @@ def status(call: Call) -> Answer:
         "layout": now.layout,
         "backend": now.backend,
         "sessions": now.sessions,
+        "packed": now.packed,
         "unsafe": [s.id for s in now.unsafe],
         "pending": len(now.waiting),
         "spooled": state.kept_table(now.spooled),
@@ -102,7 +103,7 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str, told: Seq
         rows = [(*state.cells(out, s), state.since(s), at) for s, at in zip(shown, flushed, strict=False)]
         out.say()
         out.say(out.table(rows, head=head, clipped=1))
-    hidden, ended = len(shown) - _SHOWN, len(now.sessions) - len(shown)
+    hidden, ended = len(shown) - _SHOWN, len(now.sessions) - len(shown) + now.packed
     more = [f"{count(hidden, 'more session')}: `holdfast sessions`"] if hidden > 0 else []
     more += [f"{count(ended, 'session')} ended and safe"] if ended else []
     if more:
@@ -155,7 +156,7 @@ sessions = Command(
 
 @sessions.action("list", default=True)
 def _list(call: Call) -> Answer:
-    now = status_of(call.memory.services)
+    now = status_of(call.memory.services, packed=True)
     newest = sorted(now.sessions, key=lambda one: (one.last_turn_at is not None, one.last_turn_at), reverse=True)
     begun = titles(call.memory, [one.id for one in newest if short(one.id) != one.id][:_TITLED])
 

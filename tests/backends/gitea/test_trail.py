@@ -286,7 +286,7 @@ def test_morning__with_the_forge__tells_both_points_to_both_and_is_the_same_agai
     assert f"{WORK} comment by ben: I saw it, too  ({gitea.url}/{REPO}/issues/1#issuecomment-2)" in text
     assert "comment by agent" not in text  # its own comment says what the note says
     assert "transcript" not in text
-    full = opened().morning().markdown(paths=True)
+    full = opened().morning().markdown(paths=True).partition("\n## ")[2]
     assert all(line.endswith(")") for line in full.splitlines() if line.startswith("- "))
     clock.tick(seconds=5)
     for path in (Path(memory.services.state) / "sessions").iterdir():

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 from tests.support.forget import holding
 from tests.support.trusting import trusted
 
@@ -54,6 +55,12 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Pat
         db.commit()
         db.close()
     assert hits(memory) == before
+
+
+def test_dream__in_the_background__brings_the_index_up_to_date(memory, project: Path) -> None:
+    processes.run("--root", str(project), "dream", "--if-due")
+    with closing(sqlite3.connect(project / FILE)) as db:
+        assert db.execute("SELECT texts FROM source WHERE kind = 'turn'").fetchone() == (30,)
 
 
 SEARCH = """

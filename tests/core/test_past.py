@@ -1,0 +1,223 @@
+"""Ended sessions are packed, and everything that reads a journal finds them there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.core.conftest import WHOLE
+from tests.support import processes
+
+from holdfast import Holdfast
+from holdfast.journal import past, tidy
+from holdfast_app.checkup import adoption
+
+CLOSED = {**WHOLE, "handoff": None, "work_open": False}
+HERE = Path(__file__).parents[2]
+
+
+def end(memory: Holdfast, *names: str) -> None:
+    for name in names:
+        session = memory.session(name)
+        session.add("user", f"the word of {name} is parsnip{name}", message_id=f"m-{name}")
+        session.end(CLOSED)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidy, "KEPT", 2)
+    monkeypatch.setattr(tidy, "_MORE", 1)
+
+
+@pytest.fixture
+def memory(project: Path) -> Iterator[Holdfast]:
+    """Sessions a, b and c are packed; d and e are not."""
+    with Holdfast.open(project) as opened:
+        end(opened, "a", "b", "c", "d", "e")
+        yield opened
+
+
+@pytest.fixture
+def state(project: Path) -> Path:
+    return project / ".holdfast" / "state"
+
+
+def packed(state: Path) -> set[str]:
+    return {one.stem for one in past.every(str(state))}
+
+
+def test_end__many_sessions_ended__older_ones_leave_no_file_and_are_found(memory: Holdfast, state: Path) -> None:
+    left = {name.split(".")[0] for name in os.listdir(state / "sessions")}
+    assert (left, packed(state)) == ({"d", "e"}, {"a", "b", "c"})
+    assert memory.sessions() == ["a", "b", "c", "d", "e"]
+    assert [hit.name for hit in memory.search("parsnipb", kinds=["turn"])] == ["b"]
+    root = str(state.parent.parent)
+    assert "parsnipa" in processes.run("--root", root, "sessions", "show", "a").stdout
+    assert "5 sessions ended and safe" in processes.run("--root", root, "status").stdout
+    assert "5 intact" in processes.run("--root", root, "doctor").stdout
+
+
+def test_end__session_dirty_unsafe_or_not_ended__stays(project: Path, state: Path) -> None:
+    with Holdfast.open(project) as memory:
+        memory.session("dirty").add("user", "not flushed")
+        flushed = memory.session("flushed")
+        flushed.add("user", "flushed, not ended")
+        flushed.flush(CLOSED)
+        end(memory, "a", "b", "c")
+        assert packed(state) == {"a"}
+
+
+def test_add__packed_session__goes_on_where_it_ended(memory: Holdfast, state: Path) -> None:
+    with Holdfast.open(state.parent.parent) as other:
+        session = other.session("b")
+        assert (session.ended, session.state) == (True, "safe")
+        session.add("user", "one more thing")
+        assert [m.text for m in session.unflushed] == ["one more thing"]
+        session.end(CLOSED)
+    kept = [entry.record for entry in memory.session("b").journal.entries()]
+    said = [record["text"] for record in kept if record["kind"] == "message"]
+    assert said == ["the word of b is parsnipb", "one more thing"]
+
+
+def test_add__opened_before_it_was_packed__nothing_is_lost(project: Path, state: Path) -> None:
+    with Holdfast.open(project) as first, Holdfast.open(project) as second:
+        end(first, "a")
+        old = second.session("a")
+        end(first, "b", "c", "d")
+        assert "a" in packed(state)
+        old.add("user", "late", message_id="late")
+        old.end(CLOSED)
+        assert [e.record["id"] for e in first.session("a").journal.of_kinds("message")] == ["m-a", "late"]
+
+
+@pytest.mark.parametrize("spoilt", ["removed", "cut", "zeroed"])
+def test_read__index_lost__packs_are_scanned(memory: Holdfast, state: Path, spoilt: str) -> None:
+    index = state / "past" / "index"
+    data = index.read_bytes()
+    index.unlink()
+    if spoilt != "removed":
+        index.write_bytes(data[:20] if spoilt == "cut" else bytes(len(data)))
+    assert packed(state) == {"a", "b", "c"}
+    end(memory, "f")
+    assert packed(state) == {"a", "b", "c", "d"}
+
+
+@pytest.mark.parametrize("spoilt", ["cut", "removed"])
+def test_status__pack_is_damaged__says_so_until_repaired(memory: Holdfast, state: Path, spoilt: str) -> None:
+    [pack] = (state / "past").glob("*.jsonl")
+    data = pack.read_bytes()
+    pack.unlink()
+    if spoilt == "cut":
+        pack.write_bytes(data[:-5])
+    root = str(state.parent.parent)
+    told = processes.run("--root", root, "status")
+    assert told.returncode == 1
+    assert "00001.jsonl is missing or was cut" in told.stdout
+    processes.run("--root", root, "doctor", "--fix")
+    assert processes.run("--root", root, "status").returncode == 0
+    assert packed(state) == ({"a", "b"} if spoilt == "cut" else set())
+
+
+def test_doctor__byte_of_a_pack_changed__names_the_session_and_keeps_the_others(memory: Holdfast, state: Path) -> None:
+    [pack] = (state / "past").glob("*.jsonl")
+    pack.write_bytes(pack.read_bytes().replace(b"parsnipb", b"parsnipX", 1))
+    root = str(state.parent.parent)
+    told = processes.run("--root", root, "doctor")
+    assert told.returncode == 1
+    assert "b.jsonl is damaged" in told.stdout
+    assert "a.jsonl" not in told.stdout
+    processes.run("--root", root, "doctor", "--fix")
+    assert processes.run("--root", root, "doctor").returncode == 0
+
+
+def test_purge__subject_in_a_packed_session__no_byte_is_left(memory: Holdfast, state: Path) -> None:
+    assert memory.search("parsnipb")
+    assert memory.purge(subject="parsnipb").clean
+    files = [path for path in state.parent.rglob("*") if path.is_file()]
+    assert [path.name for path in files if b"parsnipb" in path.read_bytes()] == []
+    assert memory.sessions() == ["a", "b", "c", "d", "e"]
+    assert "parsnipa" in memory.session("a").journal.data().decode()
+
+
+def test_purge__packed_session__is_gone_and_the_others_stay(memory: Holdfast, state: Path) -> None:
+    assert memory.purge(session="b").clean
+    assert memory.sessions() == ["a", "c", "d", "e"]
+    assert "parsnipc" in memory.session("c").journal.data().decode()
+
+
+def test_retention__packed_sessions_past_the_limit__are_removed(project: Path, state: Path, clock) -> None:
+    with Holdfast.open(project, clock=clock) as memory:
+        end(memory, "a", "b", "c", "d")
+        assert packed(state) == {"a", "b"}
+        clock.tick(days=40)
+        assert memory.retention().removed
+        assert memory.sessions() == []
+        assert not list((state / "past").glob("*.jsonl"))
+
+
+def test_export__packed_sessions__are_in_it(memory: Holdfast, project: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "all.zip"
+    processes.run("--root", str(project), "export", str(archive))
+    other = tmp_path / "other"
+    other.mkdir()
+    processes.run("--root", str(other), "import", str(archive), "--yes")
+    with Holdfast.open(other) as copy:
+        assert copy.sessions() == ["a", "b", "c", "d", "e"]
+
+
+def test_adopt__state_with_packs__each_session_is_there(memory: Holdfast, state: Path) -> None:
+    memory.close()
+    (state / "owner").unlink()
+    with Holdfast.open(state.parent.parent) as again:
+        end(again, "b")
+        [aside] = state.parent.glob("state.foreign-*")
+        adoption.adopt(str(state), str(aside))
+        assert again.sessions() == ["a", "b", "b-adopted-1", "c", "d", "e"]
+
+
+FORKS = """
+import os, shutil, sys
+from holdfast import Holdfast
+from holdfast.journal import tidy
+from tests.core.test_past import end
+from tests.support.dying import arm
+tidy.KEPT = 1
+for n in range(500):
+    root = os.path.join(sys.argv[1], str(n))
+    os.mkdir(root)
+    pid = os.fork() if n else 0  # the first one only imports everything
+    if not n:
+        with Holdfast.open(root) as memory:
+            end(memory, "a", "b", "c")
+    elif pid == 0:
+        with Holdfast.open(root) as memory:
+            end(memory, "a", "b")
+            tidy._MORE = 9
+            end(memory, "c")
+            tidy._MORE = 1
+            arm(n)
+            tidy.tidy(memory.services.state, limit_s=60)
+            os._exit(0)
+    if n and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
+        break
+"""
+
+
+@pytest.mark.req("R070")
+def test_kill__before_each_call_of_packing__every_session_is_whole(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], cwd=HERE, timeout=120, check=True)
+    roots = sorted(tmp_path.iterdir(), key=lambda path: int(path.name))
+    assert len(roots) > 8
+    for root in roots:
+        with Holdfast.open(root) as memory:
+            assert memory.sessions() == ["a", "b", "c"]
+            for name in "abc":
+                assert f"m-{name}" in {e.record["id"] for e in memory.session(name).journal.of_kinds("message")}
+            end(memory, "d", "e", "f")
+            assert memory.sessions() == ["a", "b", "c", "d", "e", "f"]
+            assert "parsnipb" in memory.session("b").journal.data().decode()
+    assert packed(roots[-1] / ".holdfast" / "state") >= {"a", "b"}
