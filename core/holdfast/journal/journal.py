@@ -183,8 +183,7 @@ class Journal:
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
             first = b""
-            if not size:  # a process killed in its first append may have created `sessions` without making it durable
-                durable.fsync_dir(self._state)
+            if not size:
                 first = header(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
