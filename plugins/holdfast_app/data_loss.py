@@ -27,6 +27,7 @@ from holdfast.journal import past
 from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
 from holdfast.journal.journal import every as every_journal
 from holdfast.storage import Capability, block_marker, sha256
+from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
@@ -56,10 +57,17 @@ _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 def apart(root: str, state: str) -> list[Loss]:
-    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
+    losses = []
+    if tracked := private.tracked(state):
+        message = (
+            f"Git tracks {count(len(tracked), 'name')} in the private folder, so a commit would publish its files."
+        )
+        step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
+        losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     found = statefolder.apart(root, state)
     if not found:
-        return []
+        return losses
     folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
     if set(name) - _NAMED:  # a clone can choose it, and agents read this
         name = "..."
@@ -69,7 +77,7 @@ def apart(root: str, state: str) -> list[Loss]:
         " unflushed work may be in it."
     )
     step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
-    return [Loss(kind="apart", name="", message=message, next_step=step)]
+    return [*losses, Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 class Losses:

@@ -346,9 +346,12 @@ def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(o
         while not started.is_set():
             await asyncio.sleep(0.001)
         compacting.cancel()
+        await asyncio.sleep(0.01)
+        assert not compacting.done(), "the flush is finished first"
+        finish.set()
         with pytest.raises(asyncio.CancelledError):
             await compacting
-        finish.set()
+        assert memory.session("s").state is State.SAFE
 
     asyncio.run(main())
     assert not called

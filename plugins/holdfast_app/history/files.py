@@ -15,6 +15,7 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast_app import progress, transcripts
 from holdfast_app.history import memories
 from holdfast_app.history.memories import Statement
+from holdfast_app.history.sessions import Past
 from holdfast_app.message_formats.reading import Transcript
 from holdfast_app.transcripts.rows import elements, is_document, lines
 
@@ -24,24 +25,6 @@ _SQLITE: Final = b"SQLite format 3\0"
 _BROKEN: Final = (HoldfastError, OSError, ValueError, RuntimeError, sqlite3.Error, zipfile.BadZipFile, zlib.error)
 #: Folders that hold no memory, and Codex's raw input to its other files.
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "raw_memories.md", "phase2_workspace_diff.md"})
-
-
-class Given(NamedTuple):
-    """A session from a file; see :class:`holdfast_app.history.sessions.Past`."""
-
-    client: str
-    transcript: Transcript
-
-    @property
-    def name(self) -> str:
-        return self.transcript.session_id
-
-    @property
-    def at(self) -> datetime:
-        return self.transcript.kept[-1].at
-
-    def read(self) -> Transcript:
-        return self.transcript
 
 
 class Unread(NamedTuple):
@@ -70,12 +53,12 @@ def is_foreign(path: str) -> bool:
         return True
 
 
-def read_all(path: str) -> tuple[list[Given], list[Unread]]:
+def read_all(path: str) -> tuple[list[Past], list[Unread]]:
     """The sessions in the file or folder ``path``, oldest first, and the skipped files. A file of no known form counts
     as skipped only if it is ``path`` itself. Raises: ConfigError for a missing path."""
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
-    given, unread = list[Given](), list[Unread]()
+    given, unread = list[Past](), list[Unread]()
     statements: dict[str, list[Statement]] = {}
     newest: dict[str, datetime] = {}
     for name in progress.each(list(_files(path)), "files read"):
@@ -84,7 +67,7 @@ def read_all(path: str) -> tuple[list[Given], list[Unread]]:
                 raise ValueError(f"it is larger than {MAX_FILE >> 20} MiB")
             for program, content in _read(name):
                 if isinstance(content, Transcript):
-                    given.append(Given(program, content))
+                    given.append(_past(program, content))
                 else:
                     at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
                     newest[program] = max(at, newest.get(program, at))
@@ -94,8 +77,13 @@ def read_all(path: str) -> tuple[list[Given], list[Unread]]:
         except _BROKEN as error:
             unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
     for program, stated in statements.items():
-        given += [Given(program, one) for one in memories.sessions(program, stated, newest[program])]
-    return sorted((one for one in given if one.transcript.kept), key=lambda one: (one.at, one.name)), unread
+        given += [_past(program, one) for one in memories.sessions(program, stated, newest[program])]
+    return sorted((one for one in given if one.read().kept), key=lambda one: (one.at, one.name)), unread
+
+
+def _past(program: str, content: Transcript) -> Past:
+    at = content.kept[-1].at if content.kept else datetime.now(UTC)
+    return Past(program, "", content.session_id, "", at, content)
 
 
 def _files(path: str) -> Iterator[str]:
@@ -123,21 +111,9 @@ def _read(path: str) -> Iterator[tuple[str, _Content]]:
         elif path.casefold().endswith((".md", ".markdown")):
             yield memories.markdown(stream.read().decode("utf-8"), os.path.basename(path))
         elif head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-            try:
-                yield from _rows(stream)
-            except _Unknown:
-                yield _recorded(path)
+            yield from _rows(stream, path)
         else:
             raise _Unknown
-
-
-def _recorded(path: str) -> tuple[str, _Content]:
-    """A client's recording. Raises: _Unknown."""
-    try:
-        read = transcripts.read(path)
-    except Corrupt as error:
-        raise _Unknown from error
-    return read.format, read
 
 
 def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
@@ -152,8 +128,9 @@ def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
             raise _Unknown
 
 
-def _rows(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
-    """What the JSON rows in ``stream`` hold. Raises: _Unknown before the first one; ValueError after a damaged row."""
+def _rows(stream: BinaryIO, path: str = "") -> Iterator[tuple[str, _Content]]:
+    """What the JSON rows in ``stream`` hold, or the file ``path`` as a client's recording. Raises: _Unknown before the
+    first one; ValueError after a damaged row."""
     known = damaged = 0
     for row in elements(stream) if is_document(stream) else lines(stream):
         value = row.value if isinstance(row.value, dict) else {}
@@ -162,7 +139,12 @@ def _rows(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
         elif stated := memories.statements_of(value):
             yield stated
         elif not known and not row.cut:
-            raise _Unknown
+            try:
+                read = transcripts.read(path)
+            except (ConfigError, Corrupt) as error:
+                raise _Unknown from error
+            yield read.format, read
+            return
         else:
             damaged += 1
         known += 1

@@ -17,7 +17,6 @@ from holdfast_app.history.sessions import found
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast_app.history.files import Given
     from holdfast_app.history.sessions import Past
     from holdfast_app.project import Holdfast
 
@@ -45,7 +44,7 @@ def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
     return take_each(memory, [past for past in found() if past.is_in(root)], dry_run=dry_run)
 
 
-def take_each(memory: Holdfast, sessions: Sequence[Past | Given], *, dry_run: bool) -> Iterator[Taken]:
+def take_each(memory: Holdfast, sessions: Sequence[Past], *, dry_run: bool) -> Iterator[Taken]:
     """Import the given sessions, in order."""
     witness = Witness(memory.services)
     for number, one in enumerate(sessions, 1):
@@ -59,7 +58,7 @@ def take_each(memory: Holdfast, sessions: Sequence[Past | Given], *, dry_run: bo
             yield taken
 
 
-def _take(memory: Holdfast, past: Past | Given, witness: Witness, *, dry_run: bool) -> Taken | None:
+def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> Taken | None:
     """None for a recording in which the user said nothing. Raises: HoldfastError."""
     transcript, is_memory = past.read(), past.client in PROGRAMS
     if not transcript.session_id or not (is_memory or any(one.role == "user" for one in transcript.messages)):

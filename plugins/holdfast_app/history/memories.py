@@ -136,7 +136,7 @@ def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
 
 def is_claude_mem(path: str) -> bool:
     """Whether a database has claude-mem's tables. Raises: sqlite3.Error."""
-    with closing(_opened(path)) as database:
+    with closing(opened(path)) as database:
         plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
         return {"observations", "session_summaries"} <= {name for (name,) in database.execute(plain)}
 
@@ -145,7 +145,7 @@ def claude_mem(path: str) -> Iterator[Statement]:
     """The observations and summaries in claude-mem's database. Raises: ValueError for another one; sqlite3.Error."""
     if not is_claude_mem(path):
         raise ValueError("it is not a database of claude-mem")
-    with closing(_opened(path)) as database:
+    with closing(opened(path)) as database:
         for row in database.execute("SELECT * FROM observations ORDER BY created_at_epoch, id"):
             one, at = dict(row), moment_of(row["created_at_epoch"])
             facts = [fact for fact in _listed(one.get("facts")) if isinstance(fact, str)]
@@ -158,7 +158,7 @@ def claude_mem(path: str) -> Iterator[Statement]:
             yield Statement("\n".join(told), moment_of(row["created_at_epoch"]), is_fact=False)
 
 
-def _opened(path: str) -> sqlite3.Connection:
+def opened(path: str) -> sqlite3.Connection:
     """Read-only, with nothing run that the file defines, and for a minute at most."""
     database = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
     database.row_factory = sqlite3.Row

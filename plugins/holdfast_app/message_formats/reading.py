@@ -102,6 +102,8 @@ class Reading:
     messages: list[Message] = field(factory=list)
     kept: list[Message] = field(factory=list)
     skipped: int = 0
+    #: Rows of a type that no interface has, kept as they are.
+    unread: int = 0
     left_out: dict[str, int] = field(factory=dict)
     compactions: int = 0
     last_boundary: int = 0
