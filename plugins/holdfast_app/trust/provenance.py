@@ -235,13 +235,18 @@ class Provenance(provenance.Provenance):
 
     # documents that must still exist
 
+    def _names(self) -> dict[str, int]:
+        """The recorded names, and those marked as deleted, each with its last position."""
+        lines = self._stored.read().data.decode("utf-8", "replace").split("\n")
+        return {line: at for at, line in enumerate(lines) if line}
+
     def stored(self) -> list[str]:
-        lines = self._stored.read()
+        lines = self._names()
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
     def confirm(self, name: str, text: str) -> None:
         """Record a document created here. After a power cut the record can be gone."""
-        lines = self._stored.read()
+        lines = self._names()
         if name in lines and not _is_deleted(name, lines):
             return
         first, own = next(iter(_passages(text)), None), self._seen.listed(OWN)
@@ -250,7 +255,7 @@ class Provenance(provenance.Provenance):
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 
     def delete(self, name: str) -> None:
-        if name in self._stored.read():
+        if name in self._names():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
 
