@@ -425,6 +425,15 @@ def session_files(state: str, *, packed: bool = False) -> list[str]:
     return [os.path.join(folder, name) for name in sorted(names)]
 
 
+def by_age(state: str) -> list[str]:
+    """:func:`session_files`, the file that changed last at the end. Raises: Unavailable."""
+    changed: dict[str, int] = {}
+    for path in session_files(state):
+        with suppress(OSError):  # another process has just packed it
+            changed[path] = os.stat(path).st_mtime_ns
+    return sorted(changed, key=lambda path: (changed[path], path))
+
+
 def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
     """The journals whose first line is readable, see :func:`session_files`. Raises: Unavailable."""
     ids = map(session_id_of, session_files(state, packed=packed))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -111,6 +112,12 @@ class Provenance(provenance.Provenance):
     @property
     def stamp(self) -> str:
         return f"{self._seen.stamp} {self._trusts_all}"
+
+    def file_stamp(self, name: str) -> str:
+        with suppress(OSError):
+            found = os.stat(os.path.join(self._root, self._folder, name)) if self._folder else None
+            return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {self.stamp}" if found else ""
+        return ""
 
     def sift(self, name: str, text: str) -> Sifted:
         shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
