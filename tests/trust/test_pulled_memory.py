@@ -103,7 +103,6 @@ ATTACKS = {
 def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_and_shown_by_one_command(
     working: Victim, attack: str
 ) -> None:
-    working.run("dream", "--if-due")  # the daily run, which remembers what needs no look
     working.pull(ATTACKS[attack])
 
     read = agent_reads(working)
