@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -116,11 +117,12 @@ def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None
     state = project / ".holdfast" / "state"
     compactor = Compactor()
     compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
-    state.mkdir(parents=True)
+    compact(says("Fix it"))
+    shutil.rmtree(state / "sessions")
     (state / "sessions").write_text("")
     with pytest.raises(FlushRefused):
         compact(says("Fix it", "How?"))
-    assert compactor.calls == 0
+    assert compactor.calls == 1
 
 
 @pytest.mark.req("R184")

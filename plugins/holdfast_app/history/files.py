@@ -65,11 +65,11 @@ def read_all(path: str) -> tuple[list[Past], list[Unread]]:
         try:
             if os.path.getsize(name) > MAX_FILE:
                 raise ValueError(f"it is larger than {MAX_FILE >> 20} MiB")
+            at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
             for program, content in _read(name):
                 if isinstance(content, Transcript):
-                    given.append(_past(program, content))
+                    given.append(_past(program, content, os.path.splitext(os.path.basename(name))[0], at))
                 else:
-                    at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
                     newest[program] = max(at, newest.get(program, at))
                     statements.setdefault(program, []).extend(content)
         except _Unknown:
@@ -77,13 +77,15 @@ def read_all(path: str) -> tuple[list[Past], list[Unread]]:
         except _BROKEN as error:
             unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
     for program, stated in statements.items():
-        given += [_past(program, one) for one in memories.sessions(program, stated, newest[program])]
+        at = newest[program]
+        given += [_past(program, one, program, at) for one in memories.sessions(program, stated, at)]
     return sorted((one for one in given if one.read().kept), key=lambda one: (one.at, one.name)), unread
 
 
-def _past(program: str, content: Transcript) -> Past:
-    at = content.kept[-1].at if content.kept else datetime.now(UTC)
-    return Past(program, "", content.session_id, "", at, content)
+def _past(program: str, content: Transcript, name: str, at: datetime) -> Past:
+    """The conversation. Without an id or a time it has the name and the time of its file."""
+    dated = content.kept and content.kept[-1].at.timestamp() > 0
+    return Past(program, "", content.session_id or name, "", content.kept[-1].at if dated else at, content)
 
 
 def _files(path: str) -> Iterator[str]:

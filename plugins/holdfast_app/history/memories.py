@@ -70,9 +70,9 @@ def statements_of(row: Mapping[str, Any]) -> tuple[str, list[Statement]] | None:
     """The program of a memory's row and its statements; None for any other row."""
     if isinstance(row.get("memory"), str) and "id" in row:
         return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")))]
-    if row.get("type") == "relation" and {"from", "to", "relationType"} <= row.keys():
+    if {"from", "to", "relationType"} <= row.keys():
         return "mcp-memory", [Statement(f"{row['from']} {clean(row['relationType']).replace('_', ' ')} {row['to']}")]
-    if row.get("type") == "entity" and isinstance(row.get("observations"), list):
+    if "entityType" in row and isinstance(row.get("observations"), list):  # some servers leave the type out
         about = f"{clean(row.get('name'))}: "
         return "mcp-memory", [Statement(about + one) for one in row["observations"] if isinstance(one, str)]
     return None

@@ -161,7 +161,12 @@ def test_guard__rows_of_a_framework__are_journalled_as_they_were_said(framework:
         memory.guard(lambda given: given[-1:], session="s")(rows)
         said = [row for row in journal_of(memory) if row[1] != "summary"]
         assert [
-            (r, t, x.removesuffix("\nsummary.type: summary_text").removeprefix("error: ")) for r, t, x in said
+            (
+                r,
+                t,
+                x.removeprefix("summary.text: ").removesuffix("\nsummary.type: summary_text").removeprefix("error: "),
+            )
+            for r, t, x in said
         ] == SAID
         assert "A summary" not in str(said)
         failed = [
