@@ -26,6 +26,8 @@ from holdfast_app.transcripts.rows import lines
 if TYPE_CHECKING:
     from holdfast_app.message_formats.reading import Transcript
 
+#: Clients whose hooks may still write to a session.
+FOLLOWED: Final = frozenset({"claude-code", "codex", "opencode", "pi"})
 #: Rows of a file that may name the working directory.
 _HEAD: Final = 50
 

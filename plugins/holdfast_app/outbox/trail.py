@@ -33,6 +33,15 @@ PATIENCE_S: Final = 3.0
 _NAME: Final = r"(?!\.+[/#!])[A-Za-z0-9._-]+"  # no name is made of dots alone
 _TARGET: Final = re.compile(rf"(?:({_NAME}/{_NAME}))?[#!]([1-9][0-9]{{0,8}})")
 _TICKS: Final = re.compile(r"(`+)")
+_QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
+#: A question without a question mark.
+_REQUEST: Final = re.compile(
+    r"\b(please|(could|can|would) you|needs? your|your (call|decision|approval|review|turn)|decide|let (me|us) know)\b",
+    re.IGNORECASE,
+)
+#: Labels that a report shows.
+BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\b", re.IGNORECASE)
+PRIORITY: Final = re.compile(r"\b(priority|urgent|critical|p[0-2])\b", re.IGNORECASE)
 
 
 class IssueForge(Forge):
@@ -181,6 +190,15 @@ class IssueForge(Forge):
 
     def _bad(self, problem: str, next_step: str) -> ConfigError:
         return ConfigError(f"In `[plugins.{self.name}]` {problem}.", next_step=next_step)
+
+
+def asks(body: str, author: str, operator: str) -> bool:
+    """Whether a text mentions the operator and asks for something, outside of code and quotations."""
+    if not operator or author.casefold() == operator.casefold():
+        return False
+    prose = _QUOTED.sub(" ", body)
+    mentioned = re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose)
+    return mentioned is not None and ("?" in prose or _REQUEST.search(prose) is not None)
 
 
 @frozen(kw_only=True)
