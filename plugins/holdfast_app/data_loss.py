@@ -158,8 +158,14 @@ def _key(name: str) -> str:
 
 def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in journal.missing_files(services.state):
-        name = f"state/sessions/{os.path.basename(path)}"
+    folder = services.private("sessions")
+    there = set(private.names(folder))
+    hinted = sorted(name.removesuffix(".hint") for name in there if name.endswith(".hint"))
+    for stem in hinted:
+        path = os.path.join(folder, f"{stem}.jsonl")
+        if f"{stem}.jsonl" in there or past.find(services.state, stem) is not None:
+            continue
+        name = f"state/sessions/{stem}.jsonl"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
             "messages since its last flush."

@@ -442,15 +442,6 @@ def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
     return (Journal(state, session_id) for session_id in ids if session_id is not None)
 
 
-def missing_files(state: str) -> list[str]:
-    """Paths of missing journals, whose hint exists, sorted. Raises: Unavailable."""
-    folder = os.path.join(state, "sessions")
-    names = set(private.names(folder))
-    stems = sorted(name.removesuffix(".hint") for name in names if name.endswith(".hint"))
-    lost = (one for one in stems if f"{one}.jsonl" not in names and past.find(state, one) is None)
-    return [os.path.join(folder, f"{stem}.jsonl") for stem in lost]
-
-
 def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
     if not os.path.lexists(path) and (one := past.find(*_packed(path))) is not None:
