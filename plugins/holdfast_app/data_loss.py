@@ -23,9 +23,8 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
-from holdfast.journal import past
-from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
-from holdfast.journal.journal import every as every_journal
+from holdfast.journal import journal, past
+from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
@@ -109,8 +108,8 @@ def newest(
 
 def newest_receipts(services: Services) -> list[Receipt]:
     """The last receipts of the journals changed last."""
-    there = sorted((at, path) for path in session_files(services.state) if (at := _changed(path)))
-    return [one for _, path in there[-_NEWEST:] if (one := last_receipt(services, path)) is not None]
+    paths = journal.by_age(services.state)[-_NEWEST:]
+    return [one for path in paths if (one := last_receipt(services, path)) is not None]
 
 
 def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
@@ -157,17 +156,16 @@ def _key(name: str) -> str:
     return sha256(name)[:32]
 
 
-def _changed(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
 def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in missing_files(services.state):
-        name = f"state/sessions/{os.path.basename(path)}"
+    folder = services.private("sessions")
+    there = set(private.names(folder))
+    hinted = sorted(name.removesuffix(".hint") for name in there if name.endswith(".hint"))
+    for stem in hinted:
+        path = os.path.join(folder, f"{stem}.jsonl")
+        if f"{stem}.jsonl" in there or past.find(services.state, stem) is not None:
+            continue
+        name = f"state/sessions/{stem}.jsonl"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
             "messages since its last flush."
@@ -298,9 +296,9 @@ _T = TypeVar("_T")
 def every(services: Services) -> list[Loss]:
     """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
     is skipped."""
-    proofs = list(unproved(services, receipts(services)))
-    others = _created(services, {loss.name for loss in proofs})
-    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *proofs, *others]
+    lost = list(unproved(services, receipts(services)))
+    others = _created(services, {loss.name for loss in lost})
+    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
 
 
 def here(services: Services) -> list[Loss]:
@@ -320,13 +318,18 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 
 def receipts(services: Services) -> list[Receipt]:
     """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = {record["receipt"]["flush_id"]: record["receipt"] for record in _checkpoints(services)}
-    return list(map(receipt_from, found.values()))
+    return [receipt for receipt, _ in proofs(services)]
+
+
+def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
+    """The same, each with its session's record of the flush. Raises: Unavailable."""
+    found = {record["receipt"]["flush_id"]: record for record in _checkpoints(services)}
+    return [(receipt_from(one["receipt"]), one.get("flush") or None) for one in found.values()]
 
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for one in every_journal(services.state, packed=True):
+    for one in journal.every(services.state, packed=True):
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
 
