@@ -137,7 +137,7 @@ def receipt_from(data: object) -> Receipt:
 
 def _made(cls: type[T], row: dict[str, Any]) -> T:
     """An attrs class from its fields. Raises: TypeError."""
-    for one in attrs.fields(cls):
+    for one in attrs.fields(cls):  # type: ignore[arg-type]
         kind = {"str": str, "int": int, "bool": bool}.get(str(one.type))
         if kind and one.name in row and type(row[one.name]) is not kind:
             raise TypeError(f"{one.name}: expected {_KINDS[kind]}")
