@@ -118,7 +118,7 @@ class GiteaTrail(Forge):
 
     def activity(self, since: datetime, until: datetime) -> list[Activity]:
         """Opened, closed and merged issues and pull requests, and comments. See :class:`Forge`."""
-        from holdfast_gitea.trail import events
+        from holdfast_gitea.trail import admins, events
 
         if not self._repositories:
             raise _bad("repository is missing, so there is nothing to read", 'Set repository = "owner/name".')
@@ -132,7 +132,9 @@ class GiteaTrail(Forge):
                 found.append(Activity(INCOMPLETE, "", self._server, text, until))
             for name in self._repositories:
                 try:
-                    found += events.of(gitea.repo(name), since, until, self._operator or me, me)
+                    repo = gitea.repo(name)
+                    found += events.of(repo, since, until, self._operator or me, me)
+                    found += admins.of(repo, me, self._state, since, until)
                 except StorageError as error:
                     failed.append(error)
                     text = f"could not be read: {error.message}"
