@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
@@ -52,8 +52,7 @@ _PLAIN: Final = {
     "unlock": "unlocked",
     "delete_branch": "branch {old_ref} deleted",
 }
-#: How long after its opening a pull request's first commits are noted.
-_OPENING: Final = timedelta(seconds=2)
+_FORCED: Final = "force-pushed"
 _VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
 _QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 
@@ -145,9 +144,14 @@ def _of_issue(
         waits = "operator" if _asks_in(issue.body, issue.author, operator) else ""
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author, waits)
     ended = False
-    for row in timeline(repo, issue.number, since, until) if detailed else ():
+    rows = timeline(repo, issue.number, since, until) if detailed else []
+    # The server notes the commits that a pull request was opened with as a push, some seconds later.
+    opening = next((row for row in rows if row.get("type") == "pull_push" and issue.created_at >= since), None)
+    if opening is not None and _pushed(text(opening, "body")) == _FORCED:
+        opening = None  # it replaces the earlier notes
+    for row in rows:
         at = models.moment(row, "created_at")
-        if row.get("type") == "pull_push" and at - issue.created_at < _OPENING:  # the commits that it was opened with
+        if row is opening:
             continue
         if since <= at <= until and (described := _of_event(row, issue, operator)):
             line, waits = described
@@ -236,7 +240,7 @@ def _pushed(body: str) -> str:
     """A push to a pull request's branch."""
     try:
         row = json.loads(body)
-        return "force-pushed" if row["is_force_push"] else f"{count(len(row['commit_ids']), 'commit')} pushed"
+        return _FORCED if row["is_force_push"] else f"{count(len(row['commit_ids']), 'commit')} pushed"
     except (ValueError, TypeError, KeyError):
         return "commits pushed"
 
