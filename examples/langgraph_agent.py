@@ -10,17 +10,10 @@ the graph's own state; holdfast keeps what must survive it: another thread, anot
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    RemoveMessage,
-    ToolMessage,
-    convert_to_openai_messages,
-)
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -44,20 +37,11 @@ def thread_of(state: MessagesState, config: RunnableConfig) -> str:
     return str(config["configurable"]["thread_id"])
 
 
-def rows(messages: Iterable[BaseMessage]) -> list[Any]:
-    """Messages in holdfast's form."""
-    return list(convert_to_openai_messages(list(messages)))
-
-
 def build(memory: Holdfast) -> Any:
     """The graph: compact when it is too long, ask the model, run its tools, record the conversation."""
     model = scripted_model()
 
-    @memory.guard(
-        session=thread_of,
-        messages=lambda state, config: rows(state["messages"]),
-        kept=lambda update: rows(update["messages"][1:]),
-    )
+    @memory.guard(session=thread_of)
     def summarise(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
         """Drop everything except the current request. The brief from files replaces the dropped messages."""
         print(f"compacted: {len(state['messages']) - 1} messages are in the files now")
@@ -79,7 +63,7 @@ def build(memory: Holdfast) -> Any:
         return {"messages": [ToolMessage("login: 41 passed", tool_call_id=c["id"], name=c["name"]) for c in calls]}
 
     def record(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-        memory.session(thread_of(state, config)).mirror.keep(rows(state["messages"]))
+        memory.session(thread_of(state, config)).mirror.keep(state["messages"])
         return {}
 
     graph = StateGraph(MessagesState)

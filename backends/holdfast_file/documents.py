@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from itertools import islice
 
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable
@@ -22,6 +23,9 @@ from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
 
+#: A document with so many bytes is not read, because reading it would make every command slow.
+_MOST_BYTES = 20_000_000
+_MOST_DOCUMENTS = 10_000  # four a day for seven years
 _INTENT = ""  # no document has this name
 _REPAIR = (
     "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
@@ -40,7 +44,7 @@ class Documents:
     def read(self, name: str) -> Document | None:
         path = self._place.document(name)
         while True:
-            body = read_bytes(path, name)
+            body = read_bytes(path, name, most=_MOST_BYTES)
             if body is None:
                 return None
             pending = intents.pending(self._place.intent)
@@ -108,7 +112,13 @@ class Documents:
             except Refused:
                 return []
         found = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
-        return sorted(name for name in found if name.startswith(prefix))
+        names = sorted(name for name in islice(found, _MOST_DOCUMENTS) if name.startswith(prefix))
+        if next(found, None) is not None:
+            raise Corrupt(
+                f"{folder or os.path.basename(self._place.folder)!r} holds more than {_MOST_DOCUMENTS:,} documents.",
+                next_step="Move the oldest ones to another place.",
+            )
+        return names
 
     def settle(self) -> None:
         """Finish or undo an interrupted append, and clear its intent."""

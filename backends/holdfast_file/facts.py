@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SPARE_DEAD_LINES: Final = 256
 #: Limit of lines that hold nothing. A few come from an editor or a merge.
 MOST_EMPTY: Final = 1_000
+#: Limit of a file that this store did not write, in bytes. Reading it takes seconds.
+_MOST_BYTES: Final = 8 << 20
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
 
@@ -297,6 +299,11 @@ class FactFile:
             raise Corrupt(
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
+            )
+        if key[SIZE] > _MOST_BYTES and key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
+            raise Corrupt(
+                f"{self._place.facts!r} has more than {_MOST_BYTES:,} bytes.",
+                next_step="Move it away. `holdfast facts import FILE` reads it from there.",
             )
         with durable.reporting(self._place.facts, "read"):
             try:

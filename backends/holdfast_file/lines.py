@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?$')
 #: How each line begins that :func:`encode` writes.
 BEGINNINGS: Final = (b'{"id": ', b'{"op": ')
+#: Limit of a line. The longest names 100,000 evicted facts.
+MOST_BYTES: Final = 4 << 20
 _REQUIRED = {"id", "content", "category", "confidence", "createdAt"}
 _TEXTS = ("id", "content", "category", "createdAt", "source")
 
@@ -57,11 +59,15 @@ def encode(operation: Operation) -> bytes:
         body = json.dumps(record, ensure_ascii=False)[:-1].encode()
     except UnicodeEncodeError as error:
         raise Refused("The fact holds a lone surrogate.", next_step="Remove it.") from error
+    if len(body) > MOST_BYTES:
+        raise Refused(f"The fact needs more than {MOST_BYTES:,} bytes.", next_step="Store a shorter one.")
     return body + b', "crc": "%08x"}\n' % crc32(body)
 
 
 def decode(line: bytes) -> Operation:
     """Read a line without its newline. Raises: ValueError with the reason."""
+    if len(line) > MOST_BYTES + 100:
+        raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
     crc = _CRC.search(line)
     if crc and crc32(line[: crc.start()]) != int(crc[1], 16):
         raise ValueError('its "crc" does not fit; if it was edited on purpose, remove "crc" from the line')

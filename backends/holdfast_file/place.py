@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -100,15 +101,19 @@ def is_shared(path: str) -> bool:
         return safeopen.is_shared(path)
 
 
-def read_bytes(path: str | os.PathLike[str], name: str, *, private: bool = False) -> bytes | None:
-    """The file's bytes, or None when there is none. A ``private`` file must be this user's.
+def read_bytes(path: str | os.PathLike[str], name: str, *, most: int = -1, private: bool = False) -> bytes | None:
+    """The file's bytes, at most ``most`` if given, or None when there is none. A ``private`` file must be this user's.
 
     Raises: Corrupt, Unavailable.
     """
     with durable.reporting(name, "read"):
         try:
-            return safeopen.read(path, private=private)
+            return safeopen.read(path, most, private=private)
         except FileNotFoundError:
             return None
         except (IsADirectoryError, NotADirectoryError) as error:
             raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error
+        except safeopen.UnsafeFile as error:
+            if error.errno != errno.EFBIG:
+                raise
+            raise Corrupt(f"{name!r} is larger than {most:,} bytes.", next_step=_MOVE) from error

@@ -247,7 +247,7 @@ def main() -> None:
     systems = known["systems"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("system", nargs="*", help=f"default: all of {', '.join(systems)}")
-    parser.add_argument("--trials", type=int, default=40, help="sampled calls for each fault (default: 40)")
+    parser.add_argument("--trials", type=int, default=20, help="sampled calls for each fault (default: 20)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--install", action="store_true", help="make the environments first (needs a network)")
     parser.add_argument("--json", type=Path, help="write the rows to this file")

@@ -32,7 +32,6 @@ from holdfast_agents import turns
 from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.heartbeat import log
-from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.message_formats import reading
 from holdfast_app.message_formats.messages import text_of
@@ -96,9 +95,8 @@ def _keep(services: Services, session: Session, summary: str, client: str) -> No
     receipt = session.last_receipt
     if receipt is None or not receipt.flush_id:
         return
-    witness = Witness(services)
     text = paths.rewrite(reading.own_summary(summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
-    text = hostile.marked(text, lambda line: "" if witness.is_own(line) else witness.source_of(line) or _SOURCE)
+    text = Witness(services).marked(text, _SOURCE)
     name = services.layout.name(Surface.DAILY, receipt.at.date())
     try:
         text = services.gate.admit(text, surface=Surface.DAILY, name=name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import time
-
 from attrs import frozen
 
 from holdfast.config import values
@@ -151,15 +149,6 @@ class RetentionConfig:
         return f"Turns are kept for {days} after a session's last turn (`[retention] journal`)."
 
 
-def _check_time(value: str) -> None:
-    try:
-        fits = len(value) == 5 and value.isascii() and time.fromisoformat(value) is not None
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
-
-
 @frozen(kw_only=True)
 class DreamConfig:
     """``[dream]``: when and how the daily notes are consolidated into MEMORY.md."""
@@ -182,12 +171,6 @@ class DreamConfig:
         "Hours after the last dream until the next one is due.",
         check=more_than(0),
         project=between(12, 8_760),
-    )
-    at: str = setting(
-        "03:30",
-        "Local time of the dream that `holdfast schedule install` sets up.",
-        check=_check_time,
-        project=Allowed("any time", ANYTHING.fits),
     )
     apply: str = setting(
         "auto",
@@ -249,6 +232,19 @@ class TrustConfig:
 
 
 @frozen(kw_only=True)
+class ReportConfig:
+    """``[report]``: when the morning report is stored."""
+
+    when: str = setting(
+        "manual",
+        "`daily`: the first session start of a day stores the morning report, in the background. `manual`: only "
+        "`holdfast report --morning --write` stores it.",
+        check=one_of("daily", "manual"),
+        project=stricter("report.when", "manual", "daily"),
+    )
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
@@ -257,4 +253,5 @@ class Config(values.Config):
     prompt: PromptConfig = PromptConfig()
     dream: DreamConfig = DreamConfig()
     retention: RetentionConfig = RetentionConfig()
+    report: ReportConfig = ReportConfig()
     trust: TrustConfig = TrustConfig()

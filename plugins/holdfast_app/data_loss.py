@@ -23,10 +23,10 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
-from holdfast.journal import past
-from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
-from holdfast.journal.journal import every as every_journal
+from holdfast.journal import journal, past
+from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
+from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
@@ -56,10 +56,17 @@ _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 def apart(root: str, state: str) -> list[Loss]:
-    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
+    losses = []
+    if tracked := private.tracked(state):
+        message = (
+            f"Git tracks {count(len(tracked), 'name')} in the private folder, so a commit would publish its files."
+        )
+        step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
+        losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     found = statefolder.apart(root, state)
     if not found:
-        return []
+        return losses
     folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
     if set(name) - _NAMED:  # a clone can choose it, and agents read this
         name = "..."
@@ -69,7 +76,7 @@ def apart(root: str, state: str) -> list[Loss]:
         " unflushed work may be in it."
     )
     step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
-    return [Loss(kind="apart", name="", message=message, next_step=step)]
+    return [*losses, Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 class Losses:
@@ -101,8 +108,8 @@ def newest(
 
 def newest_receipts(services: Services) -> list[Receipt]:
     """The last receipts of the journals changed last."""
-    there = sorted((at, path) for path in session_files(services.state) if (at := _changed(path)))
-    return [one for _, path in there[-_NEWEST:] if (one := last_receipt(services, path)) is not None]
+    paths = journal.by_age(services.state)[-_NEWEST:]
+    return [one for path in paths if (one := last_receipt(services, path)) is not None]
 
 
 def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
@@ -149,16 +156,9 @@ def _key(name: str) -> str:
     return sha256(name)[:32]
 
 
-def _changed(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
 def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in missing_files(services.state):
+    for path in journal.missing_files(services.state):
         name = f"state/sessions/{os.path.basename(path)}"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
@@ -318,7 +318,7 @@ def receipts(services: Services) -> list[Receipt]:
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for one in every_journal(services.state, packed=True):
+    for one in journal.every(services.state, packed=True):
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
 

@@ -6,7 +6,7 @@ agents start a process at every event.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
 
 from holdfast_app.facts.project import RemembersFacts
 from holdfast_app.services import Services
@@ -309,6 +309,14 @@ class Holdfast(RemembersFacts):
 
     # Python agent loops
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        from holdfast_app.loops.hold import finished
+
+        await finished(self.close)
+
     @overload
     def guard(
         self,
@@ -352,7 +360,7 @@ class Holdfast(RemembersFacts):
         a list, or the rows that ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
-        from holdfast_app.loops import Guard
+        from holdfast_app.loops.guard import Guard
 
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
         return wrap if compact is None else wrap(compact)

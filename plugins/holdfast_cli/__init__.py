@@ -119,6 +119,11 @@ def _dispatch(words: list[str]) -> int:
 
         Term().say(f"holdfast {__version__}")
         return 0
+    if command == "completion" and arguments[:1] == ["values"]:
+        from holdfast_cli.completion import values
+
+        sys.stdout.writelines(f"{value}\n" for kind in arguments[1:] for value in values(kind, root))
+        return 0
     from holdfast_cli.usage import run_command
 
     return run_command(command, arguments, root)

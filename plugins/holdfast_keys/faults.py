@@ -112,11 +112,11 @@ class Service(NamedTuple):
         if 300 <= status < 400:
             return self._moved(headers.get("location", ""), repository)
         if status == 403:
-            return self._forbidden(message.casefold(), repository)
+            return self._forbidden(message.casefold(), repository, headers.get("x-accepted-github-permissions", ""))
         name, title = repository or "no repository", self.title
         if status == 401:
             return Closed(f"The {title} server does not know the token.", next_step=self.scope_step, status=401)
-        if status == 404:
+        if status in (404, 410):
             return Absent(
                 f"The {title} server has nothing there, or does not show it to this token ({name}).",
                 next_step="Check the server's address, the repository's name and that the token's user may see it.",
@@ -183,9 +183,10 @@ class Service(NamedTuple):
             f"`holdfast auth set {self.key} --origin URL`.",
         )
 
-    def _forbidden(self, said: str, repository: str) -> Closed:
-        if "scope" in said or "not accessible by personal access token" in said:
-            return Closed("The token lacks a scope for that.", next_step=self.scope_step, status=403)
+    def _forbidden(self, said: str, repository: str, wanted: str) -> Closed:
+        if "scope" in said or "not accessible by" in said:
+            named = f" ({wanted})" if re.fullmatch(r"[a-z_=,; ]{1,100}", wanted) else ""
+            return Closed(f"The token lacks a scope for that{named}.", next_step=self.scope_step, status=403)
         if "locked" in said:
             return Closed(
                 f"The issue in {repository} is locked and takes no comments.",

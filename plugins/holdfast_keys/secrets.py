@@ -24,16 +24,19 @@ USUAL_VARIABLES: Final[Mapping[str, Sequence[str]]] = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gitea": ("HOLDFAST_GITEA_TOKEN", "GITEA_TOKEN"),
+    "github": ("HOLDFAST_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"),
     "postgres": ("HOLDFAST_POSTGRES_PASSWORD",),
 }
 #: The provider's own address, which its keys belong to unless they were set for another.
 OWN_ORIGINS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com",
     "anthropic": "https://api.anthropic.com",
+    "github": "https://api.github.com",
 }
 #: The settings that name an address for a key; those of another name are ``plugins.NAME.base_url``.
 ADDRESS_SETTINGS: Final[Mapping[str, Sequence[str]]] = {
     "gitea": ("storage.server", "plugins.gitea_trail.server"),
+    "github": ("plugins.github.server",),
     "postgres": ("storage.server",),
 }
 _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")

@@ -148,7 +148,7 @@ class Transport:
         if not 200 <= response.status_code < 300:
             said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
             raise self.service.refused(
-                response.status_code, headers, said, repository=repository, is_json=is_json or not body
+                response.status_code, headers, said, repository=repository or _named(path), is_json=is_json or not body
             )
         if body and not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
@@ -294,6 +294,12 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
 def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:
     """How many things there are in all, and the server's clock."""
     return _number(headers.get("x-total-count")), faults.date(headers.get("date"))
+
+
+def _named(path: str) -> str:
+    """The repository that a path is about."""
+    parts = path.split("/")
+    return "/".join(parts[2:4]) if parts[1:2] == ["repos"] else ""
 
 
 def _following(link: str) -> dict[str, str]:

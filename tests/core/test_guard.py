@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -116,11 +117,12 @@ def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None
     state = project / ".holdfast" / "state"
     compactor = Compactor()
     compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
-    state.mkdir(parents=True)
+    compact(says("Fix it"))
+    shutil.rmtree(state / "sessions")
     (state / "sessions").write_text("")
     with pytest.raises(FlushRefused):
         compact(says("Fix it", "How?"))
-    assert compactor.calls == 0
+    assert compactor.calls == 1
 
 
 @pytest.mark.req("R184")
@@ -346,9 +348,12 @@ def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(o
         while not started.is_set():
             await asyncio.sleep(0.001)
         compacting.cancel()
+        await asyncio.sleep(0.01)
+        assert not compacting.done(), "the flush is finished first"
+        finish.set()
         with pytest.raises(asyncio.CancelledError):
             await compacting
-        finish.set()
+        assert memory.session("s").state is State.SAFE
 
     asyncio.run(main())
     assert not called

@@ -71,7 +71,7 @@ HARMLESS = [
     "[plugins.grounding]\nstrict = true",
     "[plugins.curated]\nmax_items = 100\nbullets = true",
     "[plugins.openai]\nenabled = false",
-    '[dream]\nat = "01:30"\napply = "propose"\nplugin = "offline"',
+    '[dream]\napply = "propose"\nplugin = "offline"',
 ]
 
 

@@ -16,6 +16,8 @@ from types import FrameType
 from holdfast_cli import main
 
 LIMIT_S = 30
+#: Most memory, in bytes, that one command may add to the process's largest so far: inputs are 1 MB or less.
+LIMIT_BYTES = 256 << 20
 EXITS = {0, 1, 2, 3}
 
 
@@ -48,7 +50,7 @@ class Project:
     def run(self, *words: str, stdin: bytes = b"") -> tuple[int, str]:
         """The exit code and all that was printed. A hang ends as an error of the test."""
         out, err = io.StringIO(), io.StringIO()
-        old = sys.stdin
+        old, largest = sys.stdin, _largest()
         sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
         try:
             with alarm(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -56,6 +58,7 @@ class Project:
         finally:
             sys.stdin = old
         text = out.getvalue() + err.getvalue()
+        assert _largest() - largest < LIMIT_BYTES, words
         assert "unforeseen" not in text, text
         assert "Traceback" not in text, text
         assert code in EXITS, (code, text)
@@ -119,6 +122,15 @@ class Project:
             for path in self.root.rglob("*")
             if path.is_file() and path.name != ".gitignore"
         }
+
+
+def _largest() -> int:
+    """The most memory that this process ever held. Windows does not say."""
+    if os.name == "nt":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 @contextlib.contextmanager

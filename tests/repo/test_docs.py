@@ -63,6 +63,7 @@ ELSEWHERE = {
     "python -m pip install": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "uv pip compile ": "needs the package index",
+    "claude -p ": "needs Claude Code; tests/repo/test_stranger.py runs it",
     "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
     "holdfast gitea invite": "needs a server; tests/backends/gitea/test_invitations.py runs it",
@@ -152,7 +153,7 @@ def test_tutorial__from_top_to_bottom__runs(
     root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    libraries = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    libraries = ("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.lend(*libraries, "pip", "hatchling", "pytest", "hypothesis")
     made.install(wheel)
     found = blocks((root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8"))

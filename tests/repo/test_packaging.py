@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -88,7 +89,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel)
     (project / "holdfast.toml").touch()
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
@@ -103,7 +104,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
 def core_alone(root: Path, make_environment: type[Environment], project: Path, tmp_path: Path) -> Environment:
     """Core and the file backend in an environment of their own, and a project that enables no plugin."""
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
@@ -203,9 +204,65 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 import holdfast
 print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
 print(*sorted({path for path in opened if "holdfast" not in path}))
-print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
+print(*(name for name in ("pluggy", "attr", "tomllib", "importlib.metadata") if name in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     modules, elsewhere, heavy = done.stdout.split("\n")[:3]
     assert modules.split() in (["holdfast"], ["__editable___holdfast", "holdfast"])
     assert (elsewhere, heavy) == ("", "")
+
+
+def test_dependencies__have_lower_bounds__and_upper_ones_by_the_policy(root: Path) -> None:
+    """CONTRIBUTING.md names those with an upper bound."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    bounds = [re.split(r"(?=[<>=;])", one, maxsplit=1) for one in listed if not one.startswith("holdfast-memory[")]
+    assert [name for name, bound in bounds if not bound.startswith(">=")] == []
+    assert {name for name, bound in bounds if "<" in bound} == {"pluggy", "httpx2", "mcp"}
+    pinned = {
+        line.partition("==")[0]
+        for file in ("constraints.txt", "tools.txt")
+        for line in (root / ".ci" / file).read_text(encoding="utf-8").splitlines()
+    }
+    needed = {
+        re.split(r"[\[>]", one)[0] for extra in ("dev", "docs") for one in project["optional-dependencies"][extra]
+    }
+    assert needed <= pinned
+    assert {*(root / ".ci" / "tools.in").read_text(encoding="utf-8").split()} <= pinned
+
+
+@pytest.mark.skipif(not shutil.which("ssh-keygen") or not shutil.which("bash"), reason="needs bash and ssh-keygen")
+def test_release__tag__is_signed_or_refused(root: Path, tmp_path: Path) -> None:
+    project, key = tmp_path / "project", tmp_path / "key"
+    (project / ".ci").mkdir(parents=True)
+    for name in (".ci/release", "pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(root / name, project / name)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env = {**kept, "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
+    (tmp_path / "gitconfig").write_text("[user]\n\tname = m\n\temail = m@example.org\n")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, cwd=project, env=env, capture_output=True, text=True, check=False)
+
+    for words in ("init -q", "add -A", "commit -q -m Release"):
+        assert run("git", *words.split()).returncode == 0
+    refused = run(".ci/release", "--tag-only")
+    assert refused.returncode == 1
+    assert "user.signingkey" in refused.stderr
+    assert run("git", "tag").stdout == ""
+
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    (tmp_path / "signers").write_text(f"m@example.org {key.with_suffix('.pub').read_text()}")
+    for name, value in (
+        ("gpg.format", "ssh"),
+        ("user.signingkey", key),
+        ("gpg.ssh.allowedSignersFile", tmp_path / "signers"),
+    ):
+        run("git", "config", name, str(value))
+    assert run(".ci/release", "--tag-only").returncode == 0
+    tag = run("git", "tag").stdout.strip()
+    assert run("git", "verify-tag", tag).returncode == 0
+
+    run("git", "tag", "-d", tag)
+    run("git", "tag", "-a", tag, "-m", "no signature", "--no-sign")
+    assert "has no signature" in run(".ci/release").stderr

@@ -56,7 +56,9 @@ def _signatures(name: str, value: object) -> Iterator[str]:
     if isinstance(value, type) and issubclass(value, Enum):
         yield f"class {name}: {', '.join(one.name for one in value)}"
     elif isinstance(value, type):
-        yield f"class {name}{_signature(value)}"
+        inherited = issubclass(value, Exception) and "__init__" not in vars(value)
+        shown = f"({value.__bases__[0].__name__})" if inherited else _signature(value).removesuffix(" -> None")
+        yield f"class {name}{shown}"
         for method, function in vars(value).items():
             if method[0] != "_" and inspect.isfunction(inspect.unwrap(getattr(function, "__func__", function))):
                 yield f"    def {method}{_signature(getattr(function, '__func__', function))}"
@@ -71,6 +73,7 @@ def _signature(value: object) -> str:
         shown = str(inspect.signature(value))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return ""
+    shown = re.sub(r"ForwardRef\('([^']*)'\)", r"\1", shown)
     shown = re.sub(r"(: |-> )'([^']*)'", r"\1\2", shown)
     return re.sub(r"<([\w.]+) object at 0x\w+>|<function ([\w.<>]+) at 0x\w+>", r"\1\2", shown)
 

@@ -242,8 +242,12 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim: V
     ("name", "text", "told"),
     [
         ("holdfast.toml", "[layout.x]\n" + "k1234567 = 1234567\n" * 55_000, "larger than 131,072 bytes"),
-        (".holdfast/facts.jsonl", "\n" * 60_000_000, "more than 1,000 lines without a fact"),
+        (".holdfast/facts.jsonl", "\n" * 7_000_000, "more than 1,000 lines without a fact"),
         (".holdfast/facts.jsonl", " \n" * 2_000, "more than 1,000 lines without a fact"),
+        (".holdfast/facts.jsonl", '{"id": "fact_1"}\n' * 500_000, "more than 8,388,608 bytes"),
+        (".holdfast/facts.jsonl", f'{{"id": "{"x" * 5_000_000}"}}\n', "more than 4,194,304 bytes"),
+        (".holdfast/MEMORY.md", f"# Memory\n\n- {'x ' * 11_000_000}\n", "larger than 20,000,000 bytes"),
+        (".holdfast/MEMORY.md", "- x\n" * 2_000_000, "1 passage of 1 document"),
     ],
 )
 def test_a_file_that_costs_seconds__is_refused_at_once(name: str, text: str, told: str, victim: Victim) -> None:
@@ -253,7 +257,26 @@ def test_a_file_that_costs_seconds__is_refused_at_once(name: str, text: str, tol
 
     victim.clone(build)
     ran = victim.run("doctor")
-    assert told in ran.text
+    assert told in " ".join(ran.text.split())
+
+
+def test_export__to_a_link_of_the_clone__replaces_the_link_alone(victim: Victim) -> None:
+    victim.clone(lambda project: (project / "memory.zip").symlink_to("../../.bashrc"))
+    assert victim.run("init").code == 0
+    before = victim.outside()
+    victim.run("export", "memory.zip", "--force")
+    assert victim.outside() == before
+
+
+def test_more_notes_than_anyone_writes__are_refused_at_once(victim: Victim) -> None:
+    def build(project: Path) -> None:
+        folder = project / ".holdfast" / "memory"
+        folder.mkdir(parents=True)
+        for number in range(10_001):
+            (folder / f"{number}.md").touch()
+
+    victim.unpack(build)
+    assert "holds more than 10,000 documents" in " ".join(victim.run("load").text.split())
 
 
 def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim: Victim, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,61 @@ def test_git_settings_of_an_archive__run_no_program(settings: str, victim: Victi
     assert not canary.exists(), canary.read_text()
 
 
+OBJECT = f"objects/ab/{'c' * 38}"
+
+
+@pytest.mark.parametrize("name", ["refs/heads/x", OBJECT, "objects/info/alternates", "index", "logs/x"])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_pipe_in_an_archive_s_git__is_not_waited_for(name: str, is_link: bool, victim: Victim) -> None:
+    def build(project: Path) -> None:
+        (project / "a").write_text("a")
+        commit(project)
+        path = project / ".git" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(project / "pipe" if is_link else path)
+        if is_link:
+            path.symlink_to(project / "pipe")
+
+    victim.unpack(build)
+    began = time.monotonic()
+    assert gitrun.run(str(victim.project), "log", "-g", "--all", timeout_s=60) is None
+    assert time.monotonic() - began < 30
+
+
+def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim: Victim) -> None:
+    def build(project: Path) -> None:
+        memory = project / ".holdfast"
+        memory.mkdir()
+        for name in ("MEMORY.md", "USER.md", "facts.jsonl"):
+            (memory / name).write_text(f"# Memory\n\n{EVIL}")
+        commit(project)
+        os.mkfifo(project / ".gitattributes")
+
+    victim.unpack(build)
+    began = time.monotonic()
+    for _ in range(5):
+        assert gitrun.run(str(victim.project), "blame", ".holdfast/MEMORY.md", timeout_s=5) is None
+    assert time.monotonic() - began < 10
+    assert EVIL.strip() not in victim.run("load").out
+
+
+def test_a_git_of_the_clone__that_the_search_path_names__is_not_run(victim: Victim, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+
+    def build(project: Path) -> None:
+        (project / "bin").mkdir()
+        (project / "bin" / "git").write_text(f"#!/bin/sh\necho \"$*\" >> '{canary}'\n")
+        (project / "bin" / "git").chmod(0o755)
+
+    victim.clone(build)
+    victim.env["PATH"] = f"{victim.project / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    assert victim.run("init", "--git").code == 0
+    assert "waits" not in victim.work().text
+    victim.look_around()
+    assert not canary.exists(), canary.read_text()
+
+
 def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None:
     def build(project: Path) -> None:
         (project / ".git" / "config").unlink()
@@ -330,6 +386,35 @@ def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim: Victim
     victim.pull(lambda project: forge(project / ".holdfast"))
     assert "FORGED" not in victim.run("status", PATH=str(tmp_path)).text
     assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
+
+
+def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_not_repeat(victim: Victim) -> None:
+    victim.clone(lambda project: None)
+    assert victim.run("init").code == 0
+    victim.run("add", "user", "mine", "--session", "s1")
+
+    def build(project: Path) -> None:
+        state = project / ".holdfast" / "state"
+        state.mkdir(parents=True)
+        for name, text in {".gitignore": "!*\n", "owner": "x", "facts.log.jsonl": "x\n"}.items():
+            (state / name).write_text(text)
+
+    victim.pull(build)
+    assert victim.run("status").code == 1
+    assert victim.run("add", "user", "later", "--session", "s2").code == 0
+    assert victim.run("remember", "The port is 8443").code == 0
+    assert "git rm -r --cached .holdfast/state" in " ".join(victim.run("status").text.split())
+    aside = list(victim.project.glob(".holdfast/state.foreign-*"))
+    assert victim.run("flush", "--session", "s2", "--curated", "none", "--decision", "x", "--next-step", "y").code == 0
+    assert list(victim.project.glob(".holdfast/state.foreign-*")) == aside
+    git(victim.project, "add", "-A")
+    staged = git(victim.project, "diff", "--cached", "--name-only").split()
+    assert [name for name in staged if "sessions" in name or name.endswith(".key")] == []
+    git(victim.project, "rm", "-rq", "--cached", ".holdfast/state")
+    git(victim.project, "commit", "-qm", "Untrack")
+    assert "git rm" not in victim.run("status").text
+    git(victim.project, "add", "-A")
+    assert ".holdfast/state/" not in git(victim.project, "status", "--porcelain", "-uall")
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4", "split"])

@@ -267,3 +267,20 @@ def test_revoke__withholds_again_what_was_accepted_and_keeps_what_was_written_he
     brief = working.run("load").out
     assert EVIL not in brief
     assert "Nomad" in brief
+
+
+def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(working: Victim) -> None:
+    """``git checkout --orphan`` has the remote's files in the index and no parent."""
+    build = _append("MEMORY.md", f"\n- {EVIL}\n")
+    source = working.bare.with_name("source")
+    build(source)
+    git(source, "commit", "-qam", "more", who=GIT)
+    git(source, "push", "-q", str(working.bare), "main")
+    git(working.project, "fetch", "-q")
+    git(working.project, "checkout", "-q", "--orphan", "new", "origin/main")
+    (working.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
+    git(working.project, "add", "-A")
+    git(working.project, "commit", "-qm", "new")
+    read = agent_reads(working)
+    assert EVIL not in read
+    assert "Typed here" in read

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -20,6 +19,7 @@ from urllib.parse import quote
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
+from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.client import Repo
@@ -34,13 +34,6 @@ MOST_COMMENTS: Final = 5
 _LONGEST: Final = 200
 #: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
-_BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\b", re.IGNORECASE)
-_PRIORITY: Final = re.compile(r"\b(priority|urgent|critical|p[0-2])\b", re.IGNORECASE)
-#: A question without a question mark.
-_REQUEST: Final = re.compile(
-    r"\b(please|(could|can|would) you|needs? your|your (call|decision|approval|review|turn)|decide|let (me|us) know)\b",
-    re.IGNORECASE,
-)
 #: Kinds of timeline events -> their text, with the row's body and references.
 _PLAIN: Final = {
     "dismiss_review": "review dismissed: {body}",
@@ -54,7 +47,6 @@ _PLAIN: Final = {
 }
 _FORCED: Final = "force-pushed"
 _VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
-_QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 
 
 def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str = "") -> Iterator[Activity]:
@@ -141,7 +133,7 @@ def _of_issue(
     kind = "pull" if issue.is_pull else "issue"
     target = f"{repo.name}#{issue.number}"
     if since <= issue.created_at <= until:
-        waits = "operator" if _asks_in(issue.body, issue.author, operator) else ""
+        waits = "operator" if asks(issue.body, issue.author, operator) else ""
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author, waits)
     ended = False
     rows = timeline(repo, issue.number, since, until) if detailed else []
@@ -184,7 +176,7 @@ def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operato
         if row.get("comments_count"):
             comments = models.many(repo.get(f"{path}/{row['id']}/comments").data)
             said += [text(models.table(one), "body") for one in comments]
-        waits = "operator" if wanted or any(_asks_in(one, author, operator) for one in said) else ""
+        waits = "operator" if wanted or any(asks(one, author, operator) for one in said) else ""
         yield Activity("review", target, text(row, "html_url"), _line(_verdict(row)), at, author, waits)
 
 
@@ -229,9 +221,9 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
     if kind == "change_title":
         return f"renamed from {text(row, 'old_title')!r} to {text(row, 'new_title')!r}", ""
     label = text(row, "label", "name")
-    if kind == "label" and (_BLOCKED.search(label) or _PRIORITY.search(label)):
+    if kind == "label" and (BLOCKED.search(label) or PRIORITY.search(label)):
         was_added = bool(text(row, "body"))
-        is_blocked = was_added and _BLOCKED.search(label) and issue.is_open and label in issue.labels
+        is_blocked = was_added and BLOCKED.search(label) and issue.is_open and label in issue.labels
         return f"label {label} {'added' if was_added else 'removed'}: {issue.title}", "blocked" if is_blocked else ""
     return None
 
@@ -277,16 +269,7 @@ def _of_comments(target: str, comments: list[Comment], operator: str, me: str) -
 
 
 def _asks(comment: Comment, operator: str, me: str) -> bool:
-    return not _is_trail(comment, me) and _asks_in(comment.body, comment.author, operator)
-
-
-def _asks_in(body: str, author: str, operator: str) -> bool:
-    """Whether a body mentions the operator and asks for something, outside of code and quotations."""
-    if not operator or author.casefold() == operator.casefold():
-        return False
-    prose = _QUOTED.sub(" ", body)
-    mentioned = re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose)
-    return mentioned is not None and ("?" in prose or _REQUEST.search(prose) is not None)
+    return not _is_trail(comment, me) and asks(comment.body, comment.author, operator)
 
 
 def _is_trail(comment: Comment, me: str) -> bool:

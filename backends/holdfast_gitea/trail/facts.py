@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast_app.outbox.forge import Ask
+from holdfast_app.outbox.trail import Target
 from holdfast_gitea.trail import events
-from holdfast_gitea.trail.references import Target
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Gitea, Repo
 from holdfast_gitea.wire.faults import Absent
@@ -69,7 +69,7 @@ def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
     if ask.about == "checks":
         return set().union(*(_checks(repo, _shas(repo, name)) for repo in repos)) or None
     if ask.about == "commit":  # one that is not pushed yet is not missing
-        return {"present"} if any(_has(repo, f"/git/commits/{name}") for repo in repos) else None
+        return {"present"} if any(_has(repo, f"/git/commits/{quote(name, safe='')}") for repo in repos) else None
     if ask.about == "branch":
         return {"present" if any(_has(repo, f"/branches/{quote(name)}") for repo in repos) else "absent"}
     if ask.about not in ("release", "tag"):

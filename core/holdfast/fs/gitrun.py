@@ -11,13 +11,15 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from contextlib import suppress
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from holdfast.fs import safeopen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _VIEW: Final = (
     "[core]\nbare = false\nautocrlf = input\nfsmonitor = false\nuntrackedCache = false\n"
@@ -37,6 +39,11 @@ _USUAL: Final = (
 _POINTER: Final = 4096  # bytes of a file that names a folder
 _SETTINGS: Final = 1 << 20
 _INDEX: Final = 256 << 20
+#: A repository where a call took so long is left alone for a while, because every further call may wait too.
+_TOO_LONG_S: Final = 5.0
+_REST_S: Final = 60.0
+#: When each such work tree may be asked again.
+_resting: dict[str, float] = {}
 
 
 def repositories(path: str) -> list[str]:
@@ -65,8 +72,9 @@ def git_folders(work_tree: str) -> tuple[str, str]:
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
-    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, and in a
-    repository of another user that ``safe.directory`` does not name."""
+    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, for a minute
+    after that, where git would wait for a pipe, and in a repository of another user that ``safe.directory`` does not
+    name."""
     work_tree = top(root)
     program = _program(work_tree)
     if not work_tree or not program:
@@ -74,7 +82,10 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     import tempfile  # here, because agents' hooks import modules that use this one
 
     own, common = git_folders(work_tree)
-    if not _may_read(work_tree, own):
+    if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own):
+        return None
+    opened = [*(os.path.join(own, name) for name in ("index", "logs")), os.path.join(common, "objects")]
+    if _would_wait([*opened, *(os.path.join(common, name) for name in _LINKED)]):
         return None
     with tempfile.TemporaryDirectory(prefix="holdfast-git-") as view, suppress(OSError):
         _make_view(view, own, common)
@@ -90,15 +101,17 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     return None
 
 
-def own_setting(key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
-    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``."""
+def own_setting(root: str, key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
+    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. No git
+    in the repository of ``root`` is asked."""
     words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
-    return [value.decode("utf-8", "replace") for value in _asked("", words, timeout_s).split(b"\0") if value]
+    return [value.decode("utf-8", "replace") for value in _asked(root, words, timeout_s).split(b"\0") if value]
 
 
 def setting(root: str, key: str, *, timeout_s: float = 5.0) -> bool:
     """Whether the repository's own file, or a file of the user, has a value for ``key``. Nothing is run for it."""
-    return bool(_asked(root, ("--get", key), timeout_s) or own_setting(key, timeout_s=timeout_s))
+    of_repository = _asked(root, (*_in_file(root), "--get", key), timeout_s) if top(root) else b""
+    return bool(of_repository or own_setting(root, key, timeout_s=timeout_s))
 
 
 def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> bool:
@@ -108,8 +121,15 @@ def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> boo
         raise PermissionError(errno.EPERM, "It leads to another repository", os.path.join(top(root), ".git"))
     file = safeopen.open_fd(_settings_file(root), os.O_RDWR)
     os.close(file)
-    _asked(root, (key, value), timeout_s)
+    _asked(root, (*_in_file(root), key, value), timeout_s)
     return setting(root, key)
+
+
+def merge_file(root: str, base: str, ours: str, theirs: str, *, timeout_s: float = 60.0) -> bool:
+    """Merge into ``ours`` as git does. False with a conflict, which ``ours`` then shows, or without git."""
+    program, labels = _program(root), ("-L", "ours", "-L", "base", "-L", "theirs")
+    words = ("merge-file", *labels, ours, base, theirs)
+    return bool(program) and _started(program, os.path.dirname(program), {}, words, timeout_s) is not None
 
 
 def _is_its_own(work_tree: str) -> bool:
@@ -127,23 +147,26 @@ def _is_its_own(work_tree: str) -> bool:
 
 
 def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:
-    """The output of ``git config`` outside of any repository; with ``root``, on its file."""
-    work_tree = top(root) if root else ""
-    program = _program(work_tree)
-    file = ("config", "--file", _settings_file(root), "--no-includes") if root else ()
-    if not program or (root and not work_tree):
-        return b""
-    with suppress(OSError):
-        return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, (*file, *words), timeout_s) or b""
+    """The output of ``git`` outside of any repository, and of ``root``'s programs."""
+    if program := _program(root):
+        with suppress(OSError):
+            return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, words, timeout_s) or b""
     return b""
+
+
+def _in_file(root: str) -> tuple[str, ...]:
+    return ("config", "--file", _settings_file(root), "--no-includes")
 
 
 def _settings_file(root: str) -> str:
     return os.path.join(git_folders(top(root))[1], "config")
 
 
-def tracked(work_tree: str) -> Iterator[str]:
-    """The tracked names, read from the index without git. Raises: OSError, ValueError for a damaged index."""
+def tracked(work_tree: str) -> Iterator[tuple[str, str]]:
+    """The tracked names with their objects, read from the index without git.
+
+    Raises: OSError, ValueError for a damaged index.
+    """
     own, common = git_folders(work_tree)
     if not os.path.isdir(own):
         return
@@ -152,13 +175,13 @@ def tracked(work_tree: str) -> Iterator[str]:
         if name == "index" or name.startswith(_SHARED_INDEX):
             data = safeopen.read(os.path.join(own, name), _INDEX, private=False)
             try:
-                yield from map(os.fsdecode, _names(data, size))
+                yield from ((os.fsdecode(entry), found) for entry, found in _names(data, size))
             except IndexError as error:
                 raise ValueError("the index ends early") from error
 
 
-def _names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
-    """The names in an index of version 2, 3 or 4."""
+def _names(data: bytes, hash_bytes: int) -> Iterator[tuple[bytes, str]]:
+    """The names, with their objects in hexadecimal, in an index of version 2, 3 or 4."""
     version = int.from_bytes(data[4:8], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("this is not an index of git")
@@ -177,8 +200,9 @@ def _names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
             name = b""
         end = data.index(b"\0", at)
         name += data[at:end]
+        found = data[entry + 40 : flags].hex()
         entry = end + 1 if version == 4 else entry + ((end - entry) // 8 + 1) * 8
-        yield name
+        yield name, found
 
 
 def _make_view(view: str, own: str, common: str) -> None:
@@ -198,6 +222,23 @@ def _make_view(view: str, own: str, common: str) -> None:
         source = os.path.join(folder, name)
         if os.path.isdir(source) or os.path.isfile(source):
             _link(source, os.path.join(view, name))
+
+
+def _would_wait(paths: Iterable[str]) -> bool:
+    """Whether one of ``paths``, or a file below it, is a pipe or a device, which git would read from without end."""
+    waiting, seen = list(paths), set[tuple[int, int]]()
+    while waiting:
+        with suppress(OSError):
+            path = waiting.pop()
+            found = os.stat(path)
+            if not S_ISDIR(found.st_mode):
+                if not S_ISREG(found.st_mode):
+                    return True
+            elif (found.st_dev, found.st_ino) not in seen:  # a link may lead to a folder above
+                seen.add((found.st_dev, found.st_ino))
+                with os.scandir(path) as entries:
+                    waiting += [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
+    return False
 
 
 def _link(source: str, target: str) -> None:
@@ -232,7 +273,7 @@ def _may_read(work_tree: str, own: str) -> bool:
             return True
     except OSError:
         return False
-    named = own_setting("safe.directory", kind="--path")
+    named = own_setting(work_tree, "safe.directory", kind="--path")
     return any(
         one == "*" or one.rstrip("/") == work_tree or (one.endswith("/*") and work_tree.startswith(one[:-1]))
         for one in named
@@ -254,21 +295,25 @@ def _started(
             cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit,
         )  # fmt: skip
     except subprocess.SubprocessError:
+        if limit >= _TOO_LONG_S:
+            _resting[places.get("GIT_WORK_TREE", "")] = time.monotonic() + _REST_S
         return None
     return done.stdout if done.returncode == 0 else None
 
 
-def _program(work_tree: str) -> str:
-    """Git's path; empty when there is none."""
-    for folder in _folders(work_tree):
+def _program(root: str) -> str:
+    """Git's path; empty when there is none outside of the repositories around ``root``."""
+    for folder in _folders(root):
         path = os.path.join(folder, "git.exe" if os.name == "nt" else "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return ""
 
 
-def _folders(work_tree: str) -> list[str]:
-    """The absolute folders of the search path, and the usual ones, whose programs are outside of the repository."""
-    inside = os.path.join(os.path.realpath(work_tree), "") if work_tree else "\0"
+def _folders(root: str) -> list[str]:
+    """The absolute folders of the search path, and the usual ones, whose programs are outside of ``root`` and of the
+    repositories around it."""
+    outermost = (repositories(os.path.realpath(root)) or [os.path.realpath(root)])[-1] if root else ""
+    inside = os.path.join(outermost, "") if root else "\0"
     found = filter(os.path.isabs, (*os.get_exec_path(), *_USUAL))
     return [one for one in found if not os.path.realpath(os.path.join(one, "git")).startswith(inside)]

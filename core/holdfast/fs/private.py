@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
+#: Begins a line in it with the object and the name of a file that the index has.
+TRACKED = "*"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"
 #: Lists of what waits to be published, and of flushes that wait for the store's server.
@@ -152,11 +154,17 @@ def ignore(state: str) -> None:
 
 
 def ignores_itself(state: str) -> bool:
-    """Whether the folder has a ``.gitignore``."""
+    """Whether the folder's ``.gitignore`` ignores everything. A pull can write another one."""
     try:
-        return S_ISREG(safeopen.stat(os.path.join(state, _IGNORE)).st_mode)
+        return safeopen.read(os.path.join(state, _IGNORE), len(_TO_IGNORE), private=False) == _TO_IGNORE
     except OSError:
         return False
+
+
+def tracked(state: str) -> list[str]:
+    """The names in it that git tracked when its index was last read. Raises: Unavailable."""
+    lines = (read(os.path.join(state, INDEX_SEEN)) or b"").decode("utf-8", "replace").split("\n")
+    return [line.partition(" ")[2] for line in lines if line.startswith(TRACKED)]
 
 
 def put_aside_name(name: str) -> str:
@@ -245,10 +253,8 @@ def _put_aside(parent: Folder, name: str) -> None:
             f"The private folder {name!r} is not this user's on this machine and cannot be put aside: {reason}.",
             next_step="Rename it, or give this user write permission on its parent folder, then try again.",
         ) from error
-    path = os.path.join(parent.path, aside, _IGNORE)
     with suppress(Unavailable):  # so that git does not offer it; not possible in another user's folder
-        if not os.path.lexists(path):
-            durable.append(path, _TO_IGNORE, flush=False)
+        ignore(os.path.join(parent.path, aside))
 
 
 def _take_back(parent: Folder, name: str) -> None:

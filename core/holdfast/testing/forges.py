@@ -10,14 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from holdfast.errors import HoldfastError, Unsupported
-from holdfast.models import Evidence, Receipt
+from holdfast.models import Evidence, Payload, Receipt
 
 _ALWAYS = datetime(2001, 1, 1, tzinfo=UTC)
-
-
-class _Post(NamedTuple):
-    target: str
-    body: str
 
 
 class _Ask(NamedTuple):
@@ -105,36 +100,38 @@ class ForgeContract:
         if not self.target:
             pytest.skip("this forge takes no posts")
         receipt = Receipt(flush_id=flush, session_id="s", reason="compaction", at=datetime.now(UTC))
-        evidence: list[Evidence] = forge.publish([_Post(self.target, body) for body in bodies], receipt)
+        changes = [{"kind": "status", "target": self.target, "summary": body} for body in bodies]
+        payload = Payload(objective="Ship it", state_mutations=changes)
+        evidence: list[Evidence] = forge.on_flush(payload, receipt)
         return evidence
 
     def test_g6_publish__a_post__is_there_as_it_reads_back(self, forge: Any) -> None:
-        [proof] = self._publish(forge, "flush_1", "**status**: deployed")
+        [proof] = self._publish(forge, "flush_1", "deployed to staging")
         assert (proof.pending, proof.target) == (0, self.target), proof.note
         assert proof.pointer
-        assert "**status**: deployed" in proof.read_back
+        assert "deployed to staging" in proof.read_back
         assert proof.published == proof.read_back
 
     def test_g7_publish__the_same_flush_again__is_there_once(self, forge: Any) -> None:
         for _ in range(3):
-            self._publish(forge, "flush_1", "**status**: deployed")
-        self._publish(forge, "flush_2", "**status**: rolled back")
+            self._publish(forge, "flush_1", "deployed to staging")
+        self._publish(forge, "flush_2", "rolled back again")
         assert ["deployed" in one for one in self.posted()].count(True) == 1
         assert ["rolled back" in one for one in self.posted()].count(True) == 1
 
     def test_g8_publish__out_of_reach_and_then_back__waits_and_is_there_once(self, forge: Any) -> None:
         with self.down():
-            [proof] = self._publish(forge, "flush_1", "**status**: deployed")
+            [proof] = self._publish(forge, "flush_1", "deployed to staging")
             assert proof.pending
             assert proof.note
-        [proof] = self._publish(forge, "flush_1", "**status**: deployed")
+        [proof] = self._publish(forge, "flush_1", "deployed to staging")
         assert proof.pending == 0, proof.note
         assert ["deployed" in one for one in self.posted()].count(True) == 1
 
     def test_g9_publish__nothing__asks_nobody(self, forge: Any) -> None:
         with self.down():
             receipt = Receipt(flush_id="f", session_id="s", reason="end", at=datetime.now(UTC))
-            assert forge.publish([], receipt) == []
+            assert not self.target or not forge.on_flush(Payload(objective="Ship it"), receipt)
 
     def test_g10_forge__that_only_reads__takes_no_posts(self, forge: Any) -> None:
         assert forge.publishes is bool(self.target)

@@ -1,23 +1,26 @@
 """Find who said a sentence (the user, or a tool, page or client that the agent read).
 
 A sentence that instructs an agent becomes curated memory only in the user's own words, and a stranger's sentence
-only in the agent's. This machine's journals are the evidence. They are read only when a sentence may direct an agent.
+only in the agent's. This machine's journals are the evidence.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
+from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
-from holdfast_app.authorship import hostile, ownwords, sources
+from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from holdfast.models import CuratedEntry, Payload
     from holdfast_app.base import Services
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
-_BYTES: Final = 32_000_000
+_BYTES: Final = 16_000_000
+_MOST_LABEL: Final = 3  # words
+_ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
@@ -36,51 +41,98 @@ class Witness:
     def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
         self._services = services
         self._said_turns = [Turn(messages=tuple(said))]
-        self._turns: list[Turn] | None = None
+        self._journals: list[tuple[bytes, bytes]] | None = None
 
-    def is_hostile(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent or is a stranger's sentence, and is not in the user's own words. The
-        journals are read only if it may direct an agent."""
+    def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
+        """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
+        user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not hostile.may_stay(text, self._all() if hostile.directs(text) else self._said_turns)
+        return not strangers.may_stay(text, self._said_turns, self._earlier(text), is_rule=is_rule)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
         bare = text.strip().lstrip("-*> ").strip()
         forms = (bare, bare.partition(": ")[2])
-        return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
+        return any(
+            form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self._said_turns))
+            for form in forms
+        )
 
     def is_quoted(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent, or is a stranger's sentence that this session read."""
-        return hostile.instructs_anywhere(text) or not hostile.may_stay(text, self._said_turns)
+        """Whether ``text`` instructs an agent, or is a stranger's sentence."""
+        if hostile.instructs_anywhere(text):
+            return True
+        return any(not strangers.may_stay(form, self._said_turns, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
-        """See :func:`holdfast_app.authorship.hostile.source_of`; empty for the user's own words."""
-        return "" if self.is_own(text) else hostile.source_of(text.partition(": ")[2] or text, self._all())
+        """See :func:`holdfast_app.authorship.strangers.source_of`; empty for the user's own words."""
+        if self.is_own(text):
+            return ""
+        forms = _forms(text)
+        for form in forms:
+            if found := strangers.source(form, self._said_turns, self._earlier(form)):
+                return strangers.named(found)
+        return strangers.place_of(forms[-1], self._said_turns, self._earlier(forms[-1]))
 
-    def _all(self) -> list[Turn]:
-        if self._turns is None:
-            self._turns = [*_journalled(self._services), *self._said_turns]
-        return self._turns
+    def marked(self, text: str, otherwise: str = "") -> str:
+        """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
+        which a stranger's sentence directs its reader. The user's own lines stay."""
+        text = hostile.marked(text, lambda line: "" if self.is_own(line) else self.source_of(line) or otherwise)
+        lines = []
+        for line in text.split("\n"):
+            body = line.lstrip(hostile.LEADS)
+            if not hostile.is_marked(body):
+                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_quoted(one))
+                if source := next(filter(None, map(self.source_of, said)), ""):
+                    line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _earlier(self, text: str) -> list[Turn]:
+        """The messages in the newest journals with the longest words of ``text``. Only their lines are read as
+        JSON."""
+        if self._journals is None:
+            self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
+        keys = [word.encode() for word in strangers.longest(text)]
+        said = {message.id.encode() for message in self._said_turns[0].messages}
+        return [Turn(messages=_holding(*one, keys, said)) for one in self._journals] if keys else []
 
 
-def _journalled(services: Services) -> list[Turn]:
-    """The newest journals' messages, one turn per message; unreadable journals are skipped."""
-    found: list[Turn] = []
+def _forms(text: str) -> list[str]:
+    """``text``, and without a label such as ``Decision:``."""
+    label, _, rest = text.partition(": ")
+    return [text, rest] if rest.strip() and len(label.split()) <= _MOST_LABEL else [text]
+
+
+def _newest(state: str) -> list[bytes]:
+    """The newest journals, oldest first; unreadable ones are skipped."""
+    found: list[bytes] = []
     left = _BYTES
-    for _, size, path in sorted(map(_stat, journal.session_files(services.state)), reverse=True)[:_JOURNALS]:
+    for _, size, path in sorted(map(_stat, journal.session_files(state)), reverse=True)[:_JOURNALS]:
         left -= size
         if left < 0:
             break
-        messages: list[Message] = []
-        try:
-            session = journal.session_id_of(path)
-            entries = journal.Journal(services.state, session).entries() if session else ()
-            messages.extend(message(entry.record) for entry in entries if entry.record.get("kind") == "message")
-        except (HoldfastError, KeyError, TypeError, ValueError):
-            pass  # messages read up to here count
-        found.insert(0, Turn(messages=messages))
+        with suppress(OSError, HoldfastError), journal.opened(path) as file:
+            found.insert(0, file.read(left + size))
+    return found
+
+
+def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes]) -> list[Message]:
+    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``."""
+    found = []
+    at = lower.find(keys[0])
+    while at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        if end < 0:
+            break
+        named = _ID.search(data, start, end)
+        if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
+            record = records.decode(data[start:end])
+            if record is not None and record.get("kind") == "message":
+                with suppress(KeyError, TypeError, ValueError):
+                    found.append(message(record))
+        at = lower.find(keys[0], end)
     return found
 
 
@@ -136,7 +188,11 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
-    withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_hostile(rule)]
+    withheld = [
+        rule
+        for rule in payload.rules or ()
+        if "rules" not in payload.derived and witness.is_hostile(rule, is_rule=True)
+    ]
     if withheld:
         payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
     if payload.curated is not None and not payload.curated.is_none:
@@ -158,7 +214,7 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         strings = contract.strings_of(payload)
         payload = contract.map_texts(payload, {text: changed.get(text, text) for text in strings})
     warnings = [f"A line was not put into lasting memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
-    return payload, hostile.marked(summary, witness.source_of), warnings
+    return payload, witness.marked(summary), warnings
 
 
 def _curated(entries: Sequence[CuratedEntry], witness: Witness, withheld: list[str]) -> tuple[CuratedEntry, ...]:

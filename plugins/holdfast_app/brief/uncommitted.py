@@ -49,7 +49,7 @@ def files(root: str, *, without: str = "") -> list[str]:
     out, and with it holdfast's settings."""
     root = os.path.realpath(root)
     top = gitrun.top(root)
-    ignored = gitrun.own_setting("core.excludesFile", kind="--path")[-1:] if top else []
+    ignored = gitrun.own_setting(root, "core.excludesFile", kind="--path")[-1:] if top else []
     options = [word for path in ignored for word in ("-c", f"core.excludesFile={path}")]
     answer = gitrun.run(root, *options, *_STATUS, "--", ".", timeout_s=TIMEOUT_S) if top else None
     own = os.path.relpath(os.path.realpath(without), root).replace(os.sep, "/") + "/" if without else ""

@@ -1,8 +1,7 @@
 """The dream: consolidates daily notes into MEMORY.md, with every line traced to its sources.
 
-The methods are ``memory.deep_dream()``, ``undo_dream()``, ``dream_due()`` and ``dreams()``, the commands ``holdfast
-dream`` and ``schedule``. This module is the plugin ``grounding``, which refuses lines of curated memory without a
-source.
+The methods are ``memory.deep_dream()``, ``undo_dream()``, ``dream_due()`` and ``dreams()``, the command ``holdfast
+dream``. This module is the plugin ``grounding``, which refuses lines of curated memory without a source.
 
 It checks the surfaces ``memory``, ``user`` and ``profile``, and only documents that come with their sources (those of a
 dream), because text written by a user needs no source. Setting, in ``[plugins.grounding]``: ``strict``

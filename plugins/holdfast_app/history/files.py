@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from typing import BinaryIO, Final, NamedTuple
 
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.fs import safeopen
 from holdfast_app import progress, transcripts
 from holdfast_app.history import memories
 from holdfast_app.history.memories import Statement
+from holdfast_app.history.sessions import Past
 from holdfast_app.message_formats.reading import Transcript
 from holdfast_app.transcripts.rows import elements, is_document, lines
 
@@ -24,24 +26,6 @@ _SQLITE: Final = b"SQLite format 3\0"
 _BROKEN: Final = (HoldfastError, OSError, ValueError, RuntimeError, sqlite3.Error, zipfile.BadZipFile, zlib.error)
 #: Folders that hold no memory, and Codex's raw input to its other files.
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "raw_memories.md", "phase2_workspace_diff.md"})
-
-
-class Given(NamedTuple):
-    """A session from a file; see :class:`holdfast_app.history.sessions.Past`."""
-
-    client: str
-    transcript: Transcript
-
-    @property
-    def name(self) -> str:
-        return self.transcript.session_id
-
-    @property
-    def at(self) -> datetime:
-        return self.transcript.kept[-1].at
-
-    def read(self) -> Transcript:
-        return self.transcript
 
 
 class Unread(NamedTuple):
@@ -62,7 +46,7 @@ _Content = Transcript | list[Statement]
 def is_foreign(path: str) -> bool:
     """Whether ``path`` is for :func:`read_all`: neither an archive nor a store of holdfast."""
     try:
-        with open(path, "rb") as stream:
+        with safeopen.reader(os.path.realpath(path), private=False) as stream:
             if stream.read(len(_SQLITE)) == _SQLITE:
                 return memories.is_claude_mem(path)
             return not zipfile.is_zipfile(stream) or "manifest.json" not in zipfile.ZipFile(stream).namelist()
@@ -70,23 +54,24 @@ def is_foreign(path: str) -> bool:
         return True
 
 
-def read_all(path: str) -> tuple[list[Given], list[Unread]]:
+def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
     """The sessions in the file or folder ``path``, oldest first, and the skipped files. A file of no known form counts
-    as skipped only if it is ``path`` itself. Raises: ConfigError for a missing path."""
+    as skipped only if it is ``path`` itself. ``project`` is the name of the project's folder. Raises: ConfigError for a
+    missing path."""
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
-    given, unread = list[Given](), list[Unread]()
+    given, unread = list[Past](), list[Unread]()
     statements: dict[str, list[Statement]] = {}
     newest: dict[str, datetime] = {}
     for name in progress.each(list(_files(path)), "files read"):
         try:
             if os.path.getsize(name) > MAX_FILE:
                 raise ValueError(f"it is larger than {MAX_FILE >> 20} MiB")
-            for program, content in _read(name):
+            at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
+            for program, content in _read(name, project):
                 if isinstance(content, Transcript):
-                    given.append(Given(program, content))
+                    given.append(_past(program, content, os.path.splitext(os.path.basename(name))[0], at))
                 else:
-                    at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
                     newest[program] = max(at, newest.get(program, at))
                     statements.setdefault(program, []).extend(content)
         except _Unknown:
@@ -94,8 +79,15 @@ def read_all(path: str) -> tuple[list[Given], list[Unread]]:
         except _BROKEN as error:
             unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
     for program, stated in statements.items():
-        given += [Given(program, one) for one in memories.sessions(program, stated, newest[program])]
-    return sorted((one for one in given if one.transcript.kept), key=lambda one: (one.at, one.name)), unread
+        at = newest[program]
+        given += [_past(program, one, program, at) for one in memories.sessions(program, stated, at)]
+    return sorted((one for one in given if one.read().kept), key=lambda one: (one.at, one.name)), unread
+
+
+def _past(program: str, content: Transcript, name: str, at: datetime) -> Past:
+    """The conversation. Without an id or a time it has the name and the time of its file."""
+    dated = content.kept and content.kept[-1].at.timestamp() > 0
+    return Past(program, "", content.session_id or name, "", content.kept[-1].at if dated else at, content)
 
 
 def _files(path: str) -> Iterator[str]:
@@ -111,33 +103,21 @@ def _files(path: str) -> Iterator[str]:
                 yield file
 
 
-def _read(path: str) -> Iterator[tuple[str, _Content]]:
+def _read(path: str, project: str) -> Iterator[tuple[str, _Content]]:
     """Each part of a file, with its program. Raises: one of ``_BROKEN``."""
-    with open(path, "rb") as stream:
+    with safeopen.reader(os.path.realpath(path), private=False) as stream:
         head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
         stream.seek(0)
         if head == _SQLITE:
-            yield "claude-mem", list(memories.claude_mem(path))
+            yield "claude-mem", list(memories.claude_mem(path, project))
         elif is_zip:
             yield from _members(stream)
         elif path.casefold().endswith((".md", ".markdown")):
             yield memories.markdown(stream.read().decode("utf-8"), os.path.basename(path))
         elif head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-            try:
-                yield from _rows(stream)
-            except _Unknown:
-                yield _recorded(path)
+            yield from _rows(stream, path)
         else:
             raise _Unknown
-
-
-def _recorded(path: str) -> tuple[str, _Content]:
-    """A client's recording. Raises: _Unknown."""
-    try:
-        read = transcripts.read(path)
-    except Corrupt as error:
-        raise _Unknown from error
-    return read.format, read
 
 
 def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
@@ -152,8 +132,9 @@ def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
             raise _Unknown
 
 
-def _rows(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
-    """What the JSON rows in ``stream`` hold. Raises: _Unknown before the first one; ValueError after a damaged row."""
+def _rows(stream: BinaryIO, path: str = "") -> Iterator[tuple[str, _Content]]:
+    """What the JSON rows in ``stream`` hold, or the file ``path`` as a client's recording. Raises: _Unknown before the
+    first one; ValueError after a damaged row."""
     known = damaged = 0
     for row in elements(stream) if is_document(stream) else lines(stream):
         value = row.value if isinstance(row.value, dict) else {}
@@ -162,7 +143,12 @@ def _rows(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
         elif stated := memories.statements_of(value):
             yield stated
         elif not known and not row.cut:
-            raise _Unknown
+            try:
+                read = transcripts.read(path)
+            except (ConfigError, Corrupt) as error:
+                raise _Unknown from error
+            yield read.format, read
+            return
         else:
             damaged += 1
         known += 1

@@ -12,12 +12,11 @@ from holdfast.text.humanize import count
 from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.history.memories import PROGRAMS
-from holdfast_app.history.sessions import found
+from holdfast_app.history.sessions import FOLLOWED, found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast_app.history.files import Given
     from holdfast_app.history.sessions import Past
     from holdfast_app.project import Holdfast
 
@@ -45,7 +44,7 @@ def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
     return take_each(memory, [past for past in found() if past.is_in(root)], dry_run=dry_run)
 
 
-def take_each(memory: Holdfast, sessions: Sequence[Past | Given], *, dry_run: bool) -> Iterator[Taken]:
+def take_each(memory: Holdfast, sessions: Sequence[Past], *, dry_run: bool) -> Iterator[Taken]:
     """Import the given sessions, in order."""
     witness = Witness(memory.services)
     for number, one in enumerate(sessions, 1):
@@ -59,16 +58,18 @@ def take_each(memory: Holdfast, sessions: Sequence[Past | Given], *, dry_run: bo
             yield taken
 
 
-def _take(memory: Holdfast, past: Past | Given, witness: Witness, *, dry_run: bool) -> Taken | None:
+def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> Taken | None:
     """None for a recording in which the user said nothing. Raises: HoldfastError."""
     transcript, is_memory = past.read(), past.client in PROGRAMS
-    if not transcript.session_id or not (is_memory or any(one.role == "user" for one in transcript.messages)):
+    name = transcript.session_id or past.id
+    if not name or not (is_memory or any(one.role == "user" for one in transcript.messages)):
         return None
-    end = transcript.kept[-1].at
+    end = past.at if past.transcript else transcript.kept[-1].at
     with type(memory).open(memory.services.root, clock=lambda: end) as then:
-        session = then.session(transcript.session_id)
-        failed = session.unsafe  # an earlier import can have failed after the messages were journalled
-        followed = session.journal.exists() and not session.ended and not failed
+        session = then.session(name)
+        begun = session.journal.exists() and not session.ended
+        followed = begun and not session.unsafe and past.client in FOLLOWED
+        failed = begun and not followed  # an earlier import was interrupted after the messages were journalled
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
         fresh = {} if followed else {one.id: one.text for one in transcript.kept if one.id not in known}
         hostile = {key for key, text in fresh.items() if is_memory and witness.is_hostile(text)}
@@ -93,5 +94,5 @@ def _take(memory: Holdfast, past: Past | Given, witness: Witness, *, dry_run: bo
             nothing = dict.fromkeys(("decisions", "blockers", "artifacts", "follow_ups"), ())
             objective = f"Take along what {past.client} remembers"
             payload = payload.evolve(objective=objective, facts=stated, next_step="none", **nothing)
-        receipt = then.import_transcript(transcript).end(payload)
+        receipt = then.import_transcript(transcript, session.id).end(payload)
         return evolve(taken, outcome="imported", written=[one.name for one in receipt.written] if receipt else ())

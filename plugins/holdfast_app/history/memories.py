@@ -70,9 +70,9 @@ def statements_of(row: Mapping[str, Any]) -> tuple[str, list[Statement]] | None:
     """The program of a memory's row and its statements; None for any other row."""
     if isinstance(row.get("memory"), str) and "id" in row:
         return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")))]
-    if row.get("type") == "relation" and {"from", "to", "relationType"} <= row.keys():
+    if {"from", "to", "relationType"} <= row.keys():
         return "mcp-memory", [Statement(f"{row['from']} {clean(row['relationType']).replace('_', ' ')} {row['to']}")]
-    if row.get("type") == "entity" and isinstance(row.get("observations"), list):
+    if "entityType" in row and isinstance(row.get("observations"), list):  # some servers leave the type out
         about = f"{clean(row.get('name'))}: "
         return "mcp-memory", [Statement(about + one) for one in row["observations"] if isinstance(one, str)]
     return None
@@ -136,29 +136,32 @@ def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
 
 def is_claude_mem(path: str) -> bool:
     """Whether a database has claude-mem's tables. Raises: sqlite3.Error."""
-    with closing(_opened(path)) as database:
+    with closing(opened(path)) as database:
         plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
         return {"observations", "session_summaries"} <= {name for (name,) in database.execute(plain)}
 
 
-def claude_mem(path: str) -> Iterator[Statement]:
-    """The observations and summaries in claude-mem's database. Raises: ValueError for another one; sqlite3.Error."""
+def claude_mem(path: str, project: str) -> Iterator[Statement]:
+    """The observations and summaries in claude-mem's database, which holds all projects of a user: those of ``project``
+    if there are any, otherwise all. Raises: ValueError for another database; sqlite3.Error."""
     if not is_claude_mem(path):
         raise ValueError("it is not a database of claude-mem")
-    with closing(_opened(path)) as database:
-        for row in database.execute("SELECT * FROM observations ORDER BY created_at_epoch, id"):
+    with closing(opened(path)) as database:
+        some = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
+        chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if some else "",))
+        for row in database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1]):  # noqa: S608 - no value in it
             one, at = dict(row), moment_of(row["created_at_epoch"])
             facts = [fact for fact in _listed(one.get("facts")) if isinstance(fact, str)]
             told = (clean(one.get(name)) for name in ("title", "subtitle", "narrative", "text"))
             yield Statement("\n".join(filter(None, told)), at, not facts)
             yield from (Statement(fact, at) for fact in facts)
-        for row in database.execute("SELECT * FROM session_summaries ORDER BY created_at_epoch, id"):
+        for row in database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1]):  # noqa: S608
             one = dict(row)
             told = (f"{name.replace('_', ' ').capitalize()}: {one[name]}" for name in _SUMMARY if one.get(name))
             yield Statement("\n".join(told), moment_of(row["created_at_epoch"]), is_fact=False)
 
 
-def _opened(path: str) -> sqlite3.Connection:
+def opened(path: str) -> sqlite3.Connection:
     """Read-only, with nothing run that the file defines, and for a minute at most."""
     database = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
     database.row_factory = sqlite3.Row

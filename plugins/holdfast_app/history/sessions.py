@@ -15,10 +15,10 @@ from contextlib import closing
 from datetime import UTC, datetime
 from glob import iglob
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import ConfigError
+from holdfast_app.history.memories import opened
 from holdfast_app.message_formats.reading import Reading, mapping
 from holdfast_app.transcripts import opencode, read
 from holdfast_app.transcripts.rows import lines
@@ -26,19 +26,22 @@ from holdfast_app.transcripts.rows import lines
 if TYPE_CHECKING:
     from holdfast_app.message_formats.reading import Transcript
 
+#: Clients whose hooks may still write to a session.
+FOLLOWED: Final = frozenset({"claude-code", "codex", "opencode", "pi"})
 #: Rows of a file that may name the working directory.
 _HEAD: Final = 50
 
 
 class Past(NamedTuple):
     """One recorded session: the client, its file or its id in opencode's database, the working directory (or an
-    empty string) and when it last changed, aware."""
+    empty string), when it last changed, aware, and its conversation if it was read already."""
 
     client: str
     path: str
     id: str
     folder: str
     at: datetime
+    transcript: Transcript | None = None
 
     @property
     def name(self) -> str:
@@ -47,7 +50,7 @@ class Past(NamedTuple):
 
     def read(self) -> Transcript:
         """The conversation. Raises: ConfigError, Corrupt."""
-        return _from_database(self) if self.id else read(self.path)
+        return self.transcript or (_from_database(self) if self.id else read(self.path))
 
     def is_in(self, root: str) -> bool:
         """Whether it ran in the project at ``root``."""
@@ -99,7 +102,7 @@ def _database(environ: Mapping[str, str]) -> Iterator[Past]:
     # A session with a parent is a sub-agent's.
     select = "SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL"
     try:
-        with closing(_opened(path)) as database:
+        with closing(opened(path)) as database:
             rows = database.execute(select).fetchall()
     except sqlite3.Error:
         return
@@ -110,7 +113,7 @@ def _database(environ: Mapping[str, str]) -> Iterator[Past]:
 def _from_database(past: Past) -> Transcript:
     reading, parts = Reading(), dict[str, list[object]]()
     try:
-        with closing(_opened(past.path)) as database:
+        with closing(opened(past.path)) as database:
             for key, data in database.execute(
                 "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", (past.id,)
             ):
@@ -126,7 +129,3 @@ def _from_database(past: Past) -> Transcript:
             f"opencode's session {past.id} cannot be read: {error}.", next_step="Update holdfast."
         ) from error
     return reading.finish("opencode", next_offset=0, truncated=False)
-
-
-def _opened(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True)

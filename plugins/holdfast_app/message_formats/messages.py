@@ -54,6 +54,10 @@ def take_content(
             reading.say(role, leaf_text(block), key=own, at=at, aside=True)
 
 
+#: Blocks of a user's message with the words of others.
+_ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file", "resource", "attachment"})
+
+
 def _take_block(
     reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
 ) -> None:
@@ -61,6 +65,8 @@ def _take_block(
     rest = ""
     if "thinking" in kind or kind == "reasoning":
         reading.think(block, key=key, at=at, change=change)
+    elif kind == "compaction":  # the server's words, which nobody in the conversation said
+        reading.summary(readable(block, change, but=STRUCTURE).removeprefix("content:").strip(), key=key, at=at)
     elif kind.endswith("tool_use"):
         reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)
         rest = readable(block, change, but=_TOOL_USE)
@@ -69,6 +75,8 @@ def _take_block(
         call_id = block.get("tool_use_id")
         reading.answer(block.get("content"), key=key, call_id=call_id, at=at, failed=failed, change=change)
         rest = readable(block, change, but=_RESULT)
+    elif role == "user" and kind in _ATTACHED and has_words(block):  # the user attached it and did not write it
+        reading.answer(dict(block), key=key, call_id=None, at=at, failed=False, tool=kind, change=change)
     else:
         text, rest = block_text(dict(block), change)
         reading.say(role, text, key=key, at=at, aside=not has_words(block))
@@ -94,7 +102,10 @@ def take_item(item: Mapping[str, object], key: str, at: datetime, reading: Readi
     rest = ""
     if kind in BOOKKEEPING:
         reading.leave_out(kind)
-        rest = readable(item) if says(item) else ""
+        summary = text_of(item.get("content"))
+        reading.summary(summary, key=key, at=at)
+        other = {name: value for name, value in item.items() if name != "content" or not summary}
+        rest = readable(other) if says(other) else ""
     elif kind == "reasoning":
         reading.think(item, key=key, at=at)
     elif kind.endswith("_call_output"):
@@ -108,6 +119,7 @@ def take_item(item: Mapping[str, object], key: str, at: datetime, reading: Readi
         reading.call(name, parsed(item.get(used)), key=key, call_id=awaited, at=at)
         rest = readable(item, but=_KNOWN - {*_ARGUMENTS} | {used})
     elif has_words({name: value for name, value in item.items() if name not in STRUCTURE}):
+        reading.unread += 1
         reading.say("system", f"[{kind}]\n{readable(item, but=STRUCTURE)}", key=key, at=at)
     else:
         return False

@@ -102,6 +102,8 @@ class Reading:
     messages: list[Message] = field(factory=list)
     kept: list[Message] = field(factory=list)
     skipped: int = 0
+    #: Rows of a type that no interface has, kept as they are.
+    unread: int = 0
     left_out: dict[str, int] = field(factory=dict)
     compactions: int = 0
     last_boundary: int = 0
@@ -134,7 +136,7 @@ class Reading:
         """Record the conversation's working directory; anything except a non-empty string is ignored."""
         self.session_id = clean(session_id) or self.session_id
         self._cwd = clean(cwd) or self._cwd
-        self.branch = clean(branch) or self.branch
+        self.branch = clean(branch if branch != "HEAD" else "") or self.branch  # HEAD is none, or a bare commit
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""

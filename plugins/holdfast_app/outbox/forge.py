@@ -106,7 +106,14 @@ class Forge(ABC):
         return {}
 
     def connect(
-        self, server: str, *, path: str = "", timeout_s: float = 5.0, patience_s: float = 3.0, **service: str
+        self,
+        server: str,
+        *,
+        path: str = "",
+        timeout_s: float = 5.0,
+        patience_s: float = 3.0,
+        insecure_http: bool = False,
+        **service: str,
     ) -> Transport:
         """A connection, as a context, to ``server``, which the setting ``server`` of this plugin names: with its token
         from the environment or the keyring (``holdfast auth set NAME``), without redirects, over HTTPS or to this
@@ -118,8 +125,10 @@ class Forge(ABC):
 
         fields = {"title": self.title, "key": self.name, "table": f"plugins.{self.name}", "path": path, **service}
         kind = Service(**fields)
-        token = find_token(service=kind, server=server, root=self._root)
-        return Transport(server, token, service=kind, timeout_s=timeout_s, patience_s=patience_s)
+        token = find_token(service=kind, server=server, root=self._root, insecure_http=insecure_http)
+        return Transport(
+            server, token, service=kind, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http
+        )
 
     def check(self) -> str:
         """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.

@@ -191,7 +191,7 @@ class _Job(Walk):
 
 
 #: Proof of a purge and queued work never expire.
-_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl", "spool.jsonl"})
+_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl", "spool.jsonl", "portable.jsonl"})
 
 
 class _OldRows(Edit):

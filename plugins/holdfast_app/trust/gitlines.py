@@ -20,7 +20,7 @@ _HEAD: Final = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?$")
 #: Reflog actions that put content of the user into a commit. Those of pull, merge, rebase, cherry-pick and am do not.
 _COMMITS: Final = ("commit:", "commit (initial):", "commit (amend):")
 _BUSY: Final = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-_MOST_SEEN: Final = 65_536  # bytes
+_MOST_SEEN: Final = 4_000_000  # bytes
 _MOST_REFLOG: Final = 5_000
 _MOST_REFS: Final = 100
 _MOST_COMMITS: Final = 500
@@ -76,12 +76,13 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
         return None
     here = set(_not_fetched(top, path, lines, typed)) if typed else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
-    own = _made_here(top) & committed
-    trusted = _by(top, sorted(committed - own), authors) if authors else set()
-    return Origins(
-        here | {n for n in same if commits[n] in own},
-        {n for n in same if commits[n] in trusted},
-    )
+    made = _made_here(top)
+    trusted = _by(top, sorted(committed - made.keys()), authors) if authors else set()
+    for commit in committed & made.keys():
+        numbers = [n for n in same if commits[n] == commit]
+        # A first commit may hold a fetched branch, after `git checkout --orphan`.
+        here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()) if made[commit] else numbers)
+    return Origins(here, {n for n in same if commits[n] in trusted})
 
 
 def _is_busy(top: str) -> bool:
@@ -116,10 +117,11 @@ def _is_new(root: str, path: str) -> bool:
     return bool(works) and gitrun.run(root, "rev-parse", "-q", "--verify", "HEAD", timeout_s=_TIMEOUT_S) is None
 
 
-def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int]) -> list[int]:
-    """The line numbers that no fetched branch has in this file. An unfinished pull, a squashed merge and
-    a checkout of single files put fetched lines into the work tree without a commit."""
-    listed = gitrun.run(root, "for-each-ref", "--format=%(objectname)", "refs/remotes", timeout_s=_TIMEOUT_S)
+def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int], *, but: str = "") -> list[int]:
+    """The line numbers that no fetched branch has in this file, except branches with the commit ``but``. An unfinished
+    pull, a squashed merge and a checkout of single files put fetched lines into the work tree without a commit."""
+    words = ("for-each-ref", "--format=%(objectname)", *((f"--no-contains={but}",) if but else ()), "refs/remotes")
+    listed = gitrun.run(root, *words, timeout_s=_TIMEOUT_S)
     if listed is None:
         return []
     refs = list(dict.fromkeys(listed.decode("ascii").split()))[:_MOST_REFS]
@@ -131,19 +133,20 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
     return [number for number in numbers if lines[number - 1] not in fetched]
 
 
-def _made_here(root: str) -> set[bytes]:
-    """The commits that this machine's reflogs show as made here, by the same person who wrote their content. Not those
-    of merges: a line in neither parent may be a remote's line in another form."""
+def _made_here(root: str) -> dict[bytes, bool]:
+    """The commits that this machine's reflogs show as made here, by the same person who wrote their content, and
+    whether they have no parent. Not those of merges: a line in neither parent may be a remote's line in another form.
+    """
     shown = gitrun.run(
         root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%gs",
         timeout_s=_TIMEOUT_S,
     )  # fmt: skip
-    made = set()
+    made = {}
     for line in (shown or b"").split(b"\n"):
         commit, *rest = line.split(b"\0", 4)
         is_own = len(rest) == 4 and b" " not in rest[0] and rest[1] == rest[2]
         if is_own and rest[3].decode("utf-8", "replace").startswith(_COMMITS):
-            made.add(commit)
+            made[commit] = not rest[0]
     return made
 
 
@@ -186,12 +189,17 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
     tops = gitrun.repositories(state)
     now = "\n".join(filter(None, map(_identity, tops)))
     seen = os.path.join(state, private.INDEX_SEEN)
+    before = []
     try:
-        if not now or safeopen.read(seen, _MOST_SEEN).decode("ascii", "replace") == now:
+        before = safeopen.read(seen, _MOST_SEEN).decode("utf-8", "replace").split("\n")
+        if not now or [line for line in before if not line.startswith(private.TRACKED)] == now.split("\n"):
             return []
     except OSError:
         pass
-    moved = sorted({name for top in tops for name in _tracked_in(top, state) if _is_there(state, name)})
+    # A version that was put aside once is not looked for again, because a file of ours has its name now.
+    tracked = {f"{private.TRACKED}{found} {name}": name for top in tops for name, found in _tracked_in(top, state)}
+    new = sorted({name for line, name in tracked.items() if line not in before and _is_there(state, name)})
+    moved = [name for name in new if name != private.MARK or not private.is_own(state)]
     if moved:
         aside = os.path.join(os.path.dirname(state), private.put_aside_name(os.path.basename(state)))
         durable.make_private_dir(aside)
@@ -200,7 +208,8 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
             target = os.path.join(aside, *name.split("/"))
             durable.make_private_dir(os.path.dirname(target))
             private.move(os.path.join(state, *name.split("/")), target)
-    durable.replace(seen, now.encode("ascii"), flush=False)
+    lines = [now, *sorted(line for line in tracked if "\n" not in line)]
+    durable.replace(seen, "\n".join(lines).encode("utf-8", "replace"), flush=False)
     return moved
 
 
@@ -212,9 +221,9 @@ def _identity(top: str) -> str:
     return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
-def _tracked_in(top: str, state: str) -> list[str]:
-    """The tracked names in ``state``, relative to it. Folders are compared by identity, because a file system may
-    ignore case, Unicode forms or a final dot, and git then writes to the same folder under another name."""
+def _tracked_in(top: str, state: str) -> list[tuple[str, str]]:
+    """The tracked names in ``state``, relative to it, with their objects. Folders are compared by identity, because a
+    file system may ignore case, Unicode forms or a final dot, and git then writes to it under another name."""
     try:
         names = list(gitrun.tracked(top))
     except (OSError, ValueError) as error:
@@ -225,10 +234,10 @@ def _tracked_in(top: str, state: str) -> list[str]:
     folder, way = top, os.path.relpath(state, top)
     for part in way.split(os.sep) if way != os.curdir else ():
         above, folder = folder, os.path.join(folder, part)
-        parts = [name.partition("/") for name in names]
+        parts = [(*name.partition("/"), found) for name, found in names]
         same = {first for first in {one[0] for one in parts if one[2]} if _is_same(os.path.join(above, first), folder)}
-        names = [rest for first, _, rest in parts if rest and first in same]
-    return [name for name in names if name != ".gitignore"]
+        names = [(rest, found) for first, _, rest, found in parts if rest and first in same]
+    return [one for one in names if one[0] != ".gitignore"]
 
 
 def _is_same(one: str, other: str) -> bool:

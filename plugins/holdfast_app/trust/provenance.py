@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -37,9 +38,12 @@ FACTS: Final = "*facts"
 NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
 #: Limit for comparing two versions of a document. In a longer document with withheld passages nothing counts as new.
 _MOST_COMPARED: Final = 4_000_000
-#: Limit of unknown passages in a document. Above it the document is checked as a whole, so that many short lines cost
-#: no more memory than a few long ones.
-_MOST_UNKNOWN: Final = 10_000
+#: Limits of a document's lines and characters. A longer one is a single passage, so that many short lines cost no more
+#: memory than a few long ones.
+_MOST_LINES: Final = 10_000
+_MOST_CHARS: Final = 1_000_000
+#: The same for asking git, which takes seconds for a longer one.
+_MOST_BLAMED: Final = 40_000
 _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
 
@@ -109,6 +113,12 @@ class Provenance(provenance.Provenance):
     def stamp(self) -> str:
         return f"{self._seen.stamp} {self._trusts_all}"
 
+    def file_stamp(self, name: str) -> str:
+        with suppress(OSError):
+            found = os.stat(os.path.join(self._root, self._folder, name)) if self._folder else None
+            return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {self.stamp}" if found else ""
+        return ""
+
     def sift(self, name: str, text: str) -> Sifted:
         shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
         if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
@@ -149,39 +159,26 @@ class Provenance(provenance.Provenance):
 
     def _withheld(self, name: str, text: str) -> list[Passage]:
         """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
-        need only lines of their own. More than :data:`_MOST_UNKNOWN` are one passage, the whole document."""
-        allowed, before = self._seen.listed(OWN, TRUSTED), self._seen.listed(BEFORE)
+        need only lines of their own."""
+        allowed = self._seen.listed(OWN, TRUSTED)
         if not text or self._whole(name, text) in self._seen.listed(OWN):
             return []
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
-        others: list[int] = []  # lines of the passages beyond the limit
-        was_before = False
-        for one in passages.split(text):
+        for one in _passages(text):
             digest = self._digest(name, one.key)
             if digest in allowed:
                 known.add(one.line)
-                continue
-            was_before = was_before or digest in before
-            if len(unknown) < _MOST_UNKNOWN:
-                unknown.append((one, digest))
             else:
-                others += one.lines
-        if others:
-            others += [number for one, _ in unknown for number in one.lines]
-            whole = Passage(0, len(text), 1, text.rstrip(), ())
-            unknown = [(whole, self._digest(name, whole.key))]
-            if unknown[0][1] in allowed:
-                return []
-            if was_before:
-                self._seen.add(BEFORE, [unknown[0][1]], flush=False)
+                unknown.append((one, digest))
         foreign = self._seen.listed(FOREIGN)
         pending = [(one, digest) for one, digest in unknown if self._foreign_digest(digest) not in foreign]
-        if not pending or not self._folder or not self._seen.has_begun:
+        is_long = len(text) > _MOST_CHARS or text.count("\n") > _MOST_BLAMED
+        if not pending or is_long or not self._folder or not self._seen.has_begun:
             return [one for one, _ in unknown]
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
         rows = [
-            (digest, others or [*one.lines, *(number for _, number in one.above if number not in known)])
+            (digest, [*one.lines, *(number for _, number in one.above if number not in known)])
             for one, digest in pending
         ]
         own = self._settle(rows, found)
@@ -238,30 +235,41 @@ class Provenance(provenance.Provenance):
 
     def _digests(self, name: str, text: str) -> dict[str, Passage]:
         """The document's passages by their digests, in order."""
-        return {self._digest(name, one.key): one for one in passages.split(text)}
+        return {self._digest(name, one.key): one for one in _passages(text)}
 
     def _fact_digest(self, fact: Fact) -> str:
         return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)
 
     # documents that must still exist
 
+    def _names(self) -> dict[str, int]:
+        """The recorded names, and those marked as deleted, each with its last position."""
+        lines = self._stored.read().data.decode("utf-8", "replace").split("\n")
+        return {line: at for at, line in enumerate(lines) if line}
+
     def stored(self) -> list[str]:
-        lines = self._stored.read()
+        lines = self._names()
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
     def confirm(self, name: str, text: str) -> None:
         """Record a document created here. After a power cut the record can be gone."""
-        lines = self._stored.read()
+        lines = self._names()
         if name in lines and not _is_deleted(name, lines):
             return
-        first = next(passages.split(text), None)
-        if first is None or self._digest(name, first.key) in self._seen.listed(OWN):
+        first, own = next(iter(_passages(text)), None), self._seen.listed(OWN)
+        if first is None or self._digest(name, first.key) in own or self._whole(name, text) in own:
             private.make(self._state)
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 
     def delete(self, name: str) -> None:
-        if name in self._stored.read():
+        if name in self._names():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
+
+
+def _passages(text: str) -> Iterable[Passage]:
+    if len(text) > _MOST_CHARS or text.count("\n") > _MOST_LINES:
+        return [Passage(0, len(text), 1, text.rstrip(), ())]
+    return passages.split(text)
 
 
 def _added(before: str, after: str) -> str:

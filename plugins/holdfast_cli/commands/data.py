@@ -13,7 +13,6 @@ import attrs
 from holdfast.config.serde import unstructure
 from holdfast.errors import Refused
 from holdfast.text.humanize import count, size
-from holdfast.text.plain import in_one_line
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, confirmed, read_text
@@ -22,14 +21,9 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from holdfast_app.history.files import Unread
-    from holdfast_app.history.importing import Taken
     from holdfast_app.privacy.purge import PurgeReport, ScrubReport
     from holdfast_app.privacy.transforms import Changed, Left
     from holdfast_app.transfer.exporting import Imported
-
-
-_LISTED = 20
 
 
 @Command(
@@ -74,18 +68,23 @@ def migrate(call: Call) -> Answer:
 @Command(
     "Manage",
     "write everything to one archive file",
-    argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip"),
+    argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip; the facts for NAME.mem"),
     flag("--force", "replace FILE if it exists"),
-    examples=("holdfast export memory.zip", "holdfast export memory.zip --force --json"),
+    examples=("holdfast export memory.zip", "holdfast export memory.mem", "holdfast export memory.zip --force --json"),
     notes="Documents, facts, the facts' log, journals, the settings file, waiting comments,"
     "\nthe dreams' copies and archived messages. Secrets are masked, as in all output.",
     progress=True,
 )
 def export(call: Call) -> Answer:
     """Write the archive."""
+    from holdfast_app.transfer import portable
     from holdfast_app.transfer.exporting import export
 
     file = call.args.file
+    if file.endswith(portable.SUFFIX):
+        counts = portable.export_bundle(call.memory, file, force=call.args.force)
+        what = ", ".join(count(number, kind) for kind, number in sorted(counts.items())) or "no records"
+        return Answer({"file": file, "counts": counts}, f"{call.out.mark('ok')} {what} written to {file}")
     done = export(call.memory, file, force=call.args.force)
 
     def show(out: Term) -> None:
@@ -130,17 +129,21 @@ def export(call: Call) -> Answer:
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
     from holdfast_app.history.files import is_foreign
+    from holdfast_app.transfer import portable
     from holdfast_app.transfer.archive import is_database
+    from holdfast_cli.imports import bundle, foreign, taken
 
     args = call.args
     if args.history:
         from holdfast_app.history.importing import take_all
 
-        return _taken(call, list(take_all(call.memory, dry_run=args.dry_run)), (), "--history")
+        return taken(call, list(take_all(call.memory, dry_run=args.dry_run)), (), "--history")
     if args.file is None:
         raise UsageError("`holdfast import` needs FILE or --history.", next_step="See `holdfast import --help`.")
+    if portable.is_bundle(args.file):
+        return bundle(call)
     if is_foreign(args.file):
-        return _foreign(call)
+        return foreign(call)
     if args.dry_run:
         raise UsageError("An archive has no --dry-run.", next_step="Import it into an empty project to look at it.")
     if is_database(args.file) and (unread := _unread(call)):
@@ -161,75 +164,6 @@ def _archive(call: Call) -> Answer:
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
 
 
-def _foreign(call: Call) -> Answer:
-    """Import another program's memory, once the user accepts it."""
-    from holdfast_app.history.files import read_all
-    from holdfast_app.history.importing import take_each
-
-    args = call.args
-    given, unread = read_all(args.file)
-    planned = list(take_each(call.memory, given, dry_run=True))
-    if args.dry_run or not any(one.outcome == "new" for one in planned) or not (args.yes or _accepted(call, planned)):
-        return _taken(call, planned, unread, args.file)
-    return _taken(call, list(take_each(call.memory, given, dry_run=False)), unread, args.file)
-
-
-def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
-    """Show what is new, and ask."""
-    if call.json or not can_ask():
-        return False
-    _say_taken(call.out, planned)
-    return confirmed("Add this to your memory, as your own?")
-
-
-def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
-    """What was imported, or would be: the newest sessions, and a memory's new statements."""
-    shown = taken[-_LISTED:]
-    rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in shown]
-    if rows:
-        out.say(out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,)))
-    _say_listed(out, "", [line for one in taken if one.outcome == "new" for line in one.statements])
-    if len(taken) > len(shown):
-        messages = sum(one.messages for one in taken)
-        out.say(f"  {count(len(taken), 'session')} with {count(messages, 'new message')} in all; --json lists them")
-
-
-def _say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
-    for line in lines[:_LISTED]:
-        out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
-    if len(lines) > _LISTED:
-        out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
-
-
-def _taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: str) -> Answer:
-    failed = [one for one in taken if one.outcome == "failed"]
-    waiting = any(one.outcome == "new" for one in taken)
-
-    def show(out: Term) -> None:
-        _say_taken(out, taken)
-        if not taken and source == "--history":
-            out.say("No client recorded a session in this project.")
-        for one in unread:
-            out.note("fail", f"skipped {one.name}: {one.why}")
-        if waiting:
-            out.next_step(f"`holdfast import {source}{'' if source == '--history' else ' --yes'}` imports the new ones")
-        elif any(one.outcome == "imported" for one in taken):
-            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
-
-    problem = None
-    if failed or unread:
-        what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
-        problem = Refused(
-            f"{what} could not be imported.", next_step="The reasons are above. Run it again to continue."
-        )
-    elif waiting and not call.args.dry_run:
-        problem = Refused(
-            "Nothing was imported: memory of another origin needs your yes.", next_step="Read it, then add --yes."
-        )
-    table = {"sessions": [attrs.asdict(one) for one in taken], "skipped": [one._asdict() for one in unread]}
-    return Answer(table, show, error=problem)
-
-
 def _say_imported(out: Term, done: Imported) -> None:
     new = done.added
     what = f"{count(new.documents, 'document')}, {count(new.facts, 'fact')} and {count(new.journals, 'journal')}"
@@ -247,6 +181,7 @@ def _say_imported(out: Term, done: Imported) -> None:
 def _unread(call: Call) -> Answer | None:
     """A database's content, unless the user agrees to import it."""
     from holdfast_app.transfer.archive import Database
+    from holdfast_cli.imports import say_listed
 
     file, out = call.args.file, call.out
     with Database(file) as given:
@@ -259,8 +194,8 @@ def _unread(call: Call) -> Answer | None:
         problem = Refused("A database is imported only with --yes.", next_step=step)
         return Answer({"facts": facts, "documents": names}, error=problem)
     out.say(f"{out.plain(file)} holds {count(len(facts), 'fact')} and {count(len(names), 'document')}:")
-    _say_listed(out, "fact", facts)
-    _say_listed(out, "document", names)
+    say_listed(out, "fact", facts)
+    say_listed(out, "document", names)
     if can_ask():
         return None if confirmed("Import them?") else Answer({}, ok=False)
     return Answer({}, f"\n  next: {step}", ok=False)

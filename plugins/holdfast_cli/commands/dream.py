@@ -1,17 +1,15 @@
-"""``dream`` distils the notes into MEMORY.md; log, undo, review. ``diff`` shows its changes, ``schedule`` plans it."""
+"""``dream`` distils the notes into MEMORY.md; log, undo, review. ``diff`` shows its changes."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.config import resolved
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
 from holdfast_app.dream.dreamlog import Status
-from holdfast_app.settings import schedulers
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast import Holdfast
-    from holdfast_app.config import Config
     from holdfast_app.dream.dreamlog import DreamResult, Gone
     from holdfast_app.dream.state_files import Proposal
 
@@ -119,7 +116,7 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
     argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject|edit]"),
     argument("--lookback-days", metavar="N", help="days of notes to read, including today"),
     flag("--dry-run", "only show the diff; write only the run's record"),
-    flag("--if-due", "for schedules: skip after a recent dream, and store yesterday's report"),
+    flag("--if-due", "for a scheduler: skip after a recent dream, and store yesterday's report"),
     flag("--force", "dream of the same notes again, and allow large losses"),
     flag("--undo", "restore MEMORY.md from before the last dream or undo"),
     flag("--log", "list every run, including skipped and failed ones"),
@@ -157,6 +154,7 @@ def dream(call: Call) -> Answer:
 
             with suppress(HoldfastError):
                 index.search(memory, lambda _: None)  # so that no question waits for it
+                memory.store.withheld(remember=True)  # nor `status`
     lacks = upkeep.lacks_model(memory.services)
     return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
 
@@ -232,45 +230,6 @@ def _edited(found: Proposal) -> str:
         if done.returncode != 0:
             raise UsageError(f"The editor ended with exit code {done.returncode}; nothing was changed.")
         return read_file(path)
-
-
-schedule = Command(
-    "Consolidate",
-    "dream at a fixed time with the system's scheduler, as well as when it is due",
-    argument(
-        "--with", dest="kind", choices=[str(kind) for kind in schedulers.Kind], help="scheduler (default: detected)"
-    ),
-    flag("--print", "show the setup without installing it"),
-    examples=("holdfast schedule install --print", "holdfast schedule install", "holdfast schedule status"),
-    notes="It runs `holdfast dream --if-due` once a day, at the time of `[dream] at`, without a holdfast daemon."
-    "\nThe run also stores the previous day's report.",
-)
-
-
-@schedule.action("status")
-@schedule.action("remove")
-@schedule.action("install")
-def _planned(call: Call) -> Answer:
-    """Do it, or with --print only show the plan."""
-    action = call.args.action
-    kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
-    at = cast("Config", resolved.load(call.root)).dream.at
-    plan = schedulers.plan(kind, call.root, at=at)
-    installed, said = False, f"no nightly dream is set up ({kind})"
-    if action == "remove" and not call.args.print:
-        said = "the nightly dream was removed" if schedulers.remove(plan) else "there was no nightly dream"
-    elif not call.args.print and (action == "install" or schedulers.is_installed(plan)):
-        if action == "install":
-            schedulers.install(plan)
-        installed, said = True, f"the dream runs daily at {at} ({kind}, {plan.name})"
-
-    def show(out: Term) -> None:
-        if call.args.print:
-            out.exact(str(plan))
-        else:
-            out.note("ok" if installed else "dot", said)
-
-    return Answer({"kind": kind, "name": plan.name, "at": at, "installed": installed, "plan": str(plan)}, show)
 
 
 @Command(

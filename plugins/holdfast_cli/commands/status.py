@@ -199,7 +199,8 @@ _MOST = 5
 
 _FIRST = (
     ("holdfast demo", "see the promise kept, in a few seconds"),
-    ("holdfast init", "set up this project"),
+    ("holdfast install", "guard your agent here"),
+    ("holdfast import --history", "take along what it did here before"),
     ("holdfast --help", "the commands"),
 )
 _DAILY = (

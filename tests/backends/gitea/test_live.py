@@ -28,8 +28,8 @@ from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
 from holdfast_app.config import Config
 from holdfast_app.outbox.forge import Forge
+from holdfast_app.outbox.trail import quiet
 from holdfast_gitea import marker
-from holdfast_gitea.trail.references import quiet
 from holdfast_gitea.wire.client import Gitea
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.

@@ -26,7 +26,6 @@ CALLS = {
     "show": ["show"],
     "report": ["report"],
     "dream": ["dream", "--dry-run"],
-    "schedule": ["schedule", "install", "--print", "--with", "cron"],
     "migrate": ["migrate", "--to", "sqlite"],
     "export": ["export", "memory.zip", "--force"],
     "status": ["status"],

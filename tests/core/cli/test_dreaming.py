@@ -1,12 +1,8 @@
-"""``holdfast dream`` and ``holdfast schedule`` as people run them."""
+"""``holdfast dream`` as people run it."""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -145,90 +141,6 @@ def test_review__edited__waits_as_edited_and_passes_the_gate(proposed, project, 
     assert memory(project) == "# Memory\n\n- The API lives in services/api\n- Ana owns the queue\n"
 
 
-# schedule
-
-
-@pytest.fixture
-def programs(tmp_path, monkeypatch):
-    """A PATH with nothing but a crontab and a systemctl that keep what they are told."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    table, calls = tmp_path / "table", tmp_path / "calls"
-    crontab = f"""import sys
-if sys.argv[1] == "-l":
-    try: sys.stdout.write(open({str(table)!r}).read())
-    except FileNotFoundError: sys.exit("no crontab for you")
-else:
-    open({str(table)!r}, "w").write(sys.stdin.read())
-"""
-    systemctl = f"import sys; open({str(calls)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))"
-    for name, text in (("crontab", crontab), ("systemctl", systemctl)):
-        path = folder / name
-        path.write_text(f"#!{sys.executable}\n{text}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return table, calls
-
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="there is neither cron nor systemd")
-
-
-@posix
-@pytest.mark.req("R017")
-def test_schedule__cron__adds_one_line_and_takes_only_that_away(run, project, programs):
-    table, _ = programs
-    table.write_text("# mine\n5 4 * * * backup\n")
-    (project / "holdfast.toml").write_text('[dream]\nat = "01:05"\n')
-    assert "daily at 01:05 (cron" in run("schedule", "install").out
-    lines = table.read_text().splitlines()
-    assert lines[:2] == ["# mine", "5 4 * * * backup"]
-    assert lines[2].startswith(f"5 1 * * * {sys.executable} -P -m holdfast_memory --root {project} dream --if-due")
-    assert " # holdfast-dream-project-" in lines[2]
-    name = lines[2].partition(" # ")[2]
-    table.write_text(f"# mine\n# {name}\n1 1 * * * as an earlier build wrote it\n5 4 * * * backup\n")
-    assert run("schedule", "status", "--json").json["installed"] is True
-    run("schedule", "install")
-    assert table.read_text().splitlines() == lines
-    assert run("schedule", "remove").code == 0
-    assert table.read_text() == "# mine\n5 4 * * * backup\n"
-    assert "there was no nightly dream" in run("schedule", "remove").out
-    assert run("schedule", "status", "--json").json["installed"] is False
-
-
-@posix
-def test_schedule__systemd__writes_a_timer_into_the_users_folder(run, project, programs, tmp_path, monkeypatch):
-    _, calls = programs
-    runtime = tmp_path / "runtime"
-    (runtime / "systemd").mkdir(parents=True)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    made = run("schedule", "install", "--json").json
-    assert made["kind"] == "systemd"
-    units = Path(os.environ["HOME"]) / ".config" / "systemd" / "user"
-    timer = (units / f"{made['name']}.timer").read_text()
-    service = (units / f"{made['name']}.service").read_text()
-    assert "OnCalendar=*-*-* 03:30:00\nPersistent=true" in timer
-    assert f'"--root" "{project}" "dream" "--if-due"' in service
-    assert calls.read_text().splitlines() == ["--user daemon-reload", f"--user enable --now {made['name']}.timer"]
-    run("schedule", "remove")
-    assert list(units.iterdir()) == []
-
-
-def test_schedule__odd_paths__are_quoted_or_refused():
-    from holdfast.errors import Refused
-    from holdfast_app.settings import schedulers
-
-    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07")
-    assert cron.line.startswith(
-        f"7 3 * * * {sys.executable} -P -m holdfast_memory --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1 # "
-    )
-    unit = next(iter(schedulers.plan(schedulers.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
-    assert '"/tmp/50%% of $$it"' in unit
-    with pytest.raises(Refused):
-        schedulers.plan(schedulers.Kind.CRON, "/tmp/a\n* * * * * rm", at="03:07")
-
-
 # reports
 
 
@@ -240,6 +152,6 @@ def test_report__write__is_where_layers_says_and_holds_only_what_is_elsewhere(no
     assert path.read_text() == noted("report").out
     assert noted("report", "--write").code == 0
     assert noted("validate").code == 0
-    assert noted("report", "--write", "--days", "7").code == noted("report", "--write", "--morning").code == 2
+    assert noted("report", "--write", "--days", "7").code == 2
     assert noted("purge", "--session", "s1", "--yes").code == 0
     assert not path.exists()

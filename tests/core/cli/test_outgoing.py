@@ -72,7 +72,7 @@ WRITING = {
     "work", "workflow",
 }  # fmt: skip
 SILENT = {
-    "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
+    "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "route", "auth", "completion", "trust",
     "web", "merge-driver", "export", "import", "gitea", "audit",
 }  # fmt: skip
 

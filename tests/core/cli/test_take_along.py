@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -185,6 +188,42 @@ def test_import__memory_has_grown__only_the_new_statement_is_added(run: Run, pro
     [session] = run("import", str(path), "--yes", "--json").json["sessions"]
     assert (session["messages"], session["statements"]) == (1, ["Ana: Lives in Lisbon with a cat"])
     assert memory_of(project).count("Ana: Prefers tabs over spaces") == memory_of(project).count("Lives in Lisbon")
+
+
+def test_import__claude_mem_of_several_projects__takes_this_ones(run: Run, project: Path, tmp_path: Path) -> None:
+    path = tmp_path / "claude-mem.db"
+    claude_mem(path)
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "INSERT INTO observations (project, type, title, created_at_epoch) VALUES (?, 'x', ?, ?)",
+            (project.name, "Of this project alone", AT),
+        )
+    database.close()
+    [session] = run("import", str(path), "--yes", "--json").json["sessions"]
+    assert session["statements"] == ["Of this project alone"], session
+
+
+def test_import__plain_messages__are_a_session_of_the_files_name_and_day(
+    run: Run, project: Path, tmp_path: Path
+) -> None:
+    rows = ({"role": "user", "content": "Rotate the keys"}, {"role": "assistant", "content": "Decision: every month."})
+    path = written(tmp_path / "keys.jsonl", *rows)
+    os.utime(path, (AT / 1000, AT / 1000))
+    [session] = run("import", str(path), "--yes", "--json").json["sessions"]
+    assert (session["session"], session["at"], session["outcome"]) == ("keys", "2026-01-02", "imported")
+
+
+def test_import__killed_before_its_flush__is_completed_by_the_next(run: Run, project: Path, tmp_path: Path) -> None:
+    path = written(tmp_path / "memory.jsonl", *MCP)
+    script = (
+        "import os, sys; from holdfast import Holdfast; from holdfast_app.history.files import read_all\n"
+        "memory = Holdfast.open(); memory.import_transcript(read_all(sys.argv[1])[0][0].read()); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", script, path], cwd=project, check=False, timeout=60).returncode == 9
+    [session] = run("import", str(path), "--yes", "--json").json["sessions"]
+    assert (session["outcome"], len(session["statements"])) == ("imported", 2)
+    assert "Prefers tabs" in run("facts", "--json").out
+    assert run("import", str(path), "--yes", "--json").json["sessions"][0]["outcome"] == "known"
 
 
 def test_import__secret_and_instruction__masked_and_not_believed(run: Run, project: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The repository as a marketplace of Claude Code."""
+"""The repository as a marketplace of Claude Code and of Codex, and as a plugin of opencode."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, spoil
 from tests.support import marketplace
 
 
@@ -15,6 +16,40 @@ def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path: Path
     marketplace.make(tmp_path / "made")
     made = marketplace.files(tmp_path / "made")
     assert marketplace.files(marketplace.ROOT / marketplace.PLUGIN) == made, "python -m tests.support.marketplace"
+
+
+def test_codex_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path: Path) -> None:
+    marketplace.make_codex(tmp_path / "made")
+    made = marketplace.files(tmp_path / "made")
+    assert marketplace.files(marketplace.ROOT / marketplace.CODEX) == made, "python -m tests.support.marketplace"
+
+
+@pytest.mark.skipif(shutil.which("codex") is None, reason="needs the real client on the PATH, as `codex`")
+def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compaction(
+    project: Path, tmp_path: Path
+) -> None:
+    """The hooks are the plugin's alone: nothing is installed in the project."""
+    home = tmp_path / "home"
+    home.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    model = Model()
+    try:
+        client = Codex(project, home, model)
+        client.start()
+        client.holdfast("init")
+        assert client.run("codex", "plugin", "marketplace", "add", str(marketplace.ROOT)).returncode == 0
+        assert client.run("codex", "plugin", "add", "holdfast@holdfast").returncode == 0
+        client.say(PROMPT)
+        mend = spoil(project)
+        client.compact()
+        assert model.summaries == 0
+        assert "UNSAFE" in client.holdfast("status")
+        mend()
+        client.compact()
+        assert model.summaries == 1
+        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
+    finally:
+        model.close()
 
 
 @pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")

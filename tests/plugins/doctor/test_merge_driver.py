@@ -282,3 +282,19 @@ def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(sw
     assert "Secret" not in merged
     assert "New here" in merged
     assert "Kept" in merged
+
+
+def test_merge_driver__a_pulled_attribute_names_it_for_code__leaves_git_s_conflict(tmp_path):
+    one, two = _clones(tmp_path)
+    (one / ".gitattributes").write_text("* merge=holdfast\n")
+    (one / "app.py").write_text("def check():\n    return False\n")
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "code")
+    git(two, "pull", "-q", str(one), "main")
+    for clone, text in ((one, "return True"), (two, "return is_valid()")):
+        (clone / "app.py").write_text(f"def check():\n    {text}\n")
+        git(clone, "commit", "-qam", text)
+    with pytest.raises(AssertionError, match="CONFLICT"):
+        git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
+    merged = (two / "app.py").read_text()
+    assert merged.index("<<<<<<<") < merged.index("is_valid()") < merged.index("return True") < merged.index(">>>>>>>")

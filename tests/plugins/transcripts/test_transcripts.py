@@ -54,6 +54,11 @@ def write(path, *rows, end="\n"):
     return path
 
 
+def test_read__claude_code_outside_of_a_repository__has_no_branch(tmp_path):
+    """It writes HEAD there, as for a commit without a branch."""
+    assert read(write(tmp_path / "s.jsonl", claude(gitBranch="HEAD"))).branch == ""
+
+
 # --- what real clients recorded -------------------------------------------------------------------------------
 
 

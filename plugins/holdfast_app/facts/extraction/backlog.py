@@ -21,6 +21,7 @@ from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app import background
 from holdfast_app.authorship import hostile
+from holdfast_app.authorship.witness import Witness
 from holdfast_app.facts.extraction import extract, extracted
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.extracted import Extracted
@@ -126,18 +127,14 @@ def _note(
 def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) -> str:
     """The summary of ``turns`` as it may be stored, with the decisions and the rejected approaches; lines that instruct
     an agent are marked with their source. Empty when a validator refuses it."""
-    text = hostile.marked(extraction.summary, lambda line: _source(line, turns))
-    text = "\n\n".join(filter(None, (text, notes.late(hostile.cleared(extraction.draft, turns)))))
+    text = "\n\n".join(filter(None, (extraction.summary, notes.late(hostile.cleared(extraction.draft, turns)))))
+    text = Witness(services, (message for turn in turns for message in turn.messages)).marked(text)
     text = paths.rewrite(text, services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
     except Refused as refused:
         logger.warning("a summary was refused: %s", refused.message)
         return ""
-
-
-def _source(line: str, turns: Sequence[Turn]) -> str:
-    return "" if hostile.by_user(line, turns) else hostile.source_of(line, turns)
 
 
 def work_off(

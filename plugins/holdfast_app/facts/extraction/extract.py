@@ -19,7 +19,7 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
-from holdfast_app.authorship.witness import REASON
+from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.facts.extraction import extractors
 from holdfast_app.facts.rejected import REASON as REJECTED
 
@@ -140,7 +140,8 @@ def settle(
         for candidate in extraction.facts
     ]
     rejected = facts.rejected
-    offered = [_refused(one, said, rejected) or facts.proposed(one, at) for _, one in named]
+    heard = Witness(services, (message for turn in said for message in turn.messages))
+    offered = [_refused(one, said, heard, rejected) or facts.proposed(one, at) for _, one in named]
     results = facts.store([*offered, *stated], stored)
     judged = [
         Judged(plugin=plugin, candidate=one, result=result)
@@ -156,19 +157,19 @@ def settle(
 
             try:
                 before = profile.load(services)
-                learnt = _without_instructions(extraction.profile, said)
+                learnt = _without_instructions(extraction.profile, heard)
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
     return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
 
 
-def _refused(candidate: FactCandidate, said: Sequence[Turn], rejected: Rejected) -> AddResult | None:
+def _refused(candidate: FactCandidate, said: Sequence[Turn], heard: Witness, rejected: Rejected) -> AddResult | None:
     """The refusal for a sentence that is not the user's own and instructs an agent, or was removed before."""
     content = candidate.content
     if not isinstance(content, str):
         return None
-    if not hostile.may_stay(content, said):
+    if heard.is_hostile(content):
         return AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
     since = rejected.at(content)
     if since is None:
@@ -180,10 +181,9 @@ def _refused(candidate: FactCandidate, said: Sequence[Turn], rejected: Rejected)
     return None
 
 
-def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
+def _without_instructions(learnt: Profile, heard: Witness) -> Profile:
     kept = {
-        name: "" if isinstance(text, str) and not hostile.may_stay(text, said) else text
-        for name, text in asdict(learnt).items()
+        name: "" if isinstance(text, str) and heard.is_hostile(text) else text for name, text in asdict(learnt).items()
     }
     return Profile(**kept)
 

@@ -11,8 +11,7 @@ from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut, is_none
-from holdfast_app.authorship import hostile
-from holdfast_app.authorship.witness import REASON
+from holdfast_app.authorship.witness import REASON, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,9 +51,10 @@ def values(
     facts = Facts(services)
     found: list[Value | AddResult] = []
     stated = _texts(payload)
+    witness = Witness(services, (message for turn in turns for message in turn.messages))
     said = order.flushes(Journal(services.state, late)) if late and stated else None
     for text in stated:
-        if not hostile.may_stay(text, turns):
+        if witness.is_hostile(text):
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
             continue
         try:

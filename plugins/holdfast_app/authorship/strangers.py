@@ -1,0 +1,237 @@
+"""Find sentences of strangers (pages, issues, a server's answers) that an agent read and now states.
+
+A sentence is a stranger's if a result has it, or one with most of its words, before the agent said it. For one that
+directs its reader, other words for a part of them do not help.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from html import unescape
+from typing import TYPE_CHECKING, Final
+
+from holdfast.text.lazy import Lazy
+from holdfast_app.authorship import hostile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.models import Message, Turn
+
+#: Fewest different words of a sentence that can be a stranger's.
+_FEWEST: Final = 3
+#: Minimum share of a sentence's words in another for that one to be its source.
+_ALIKE: Final = 0.8
+#: The same, and the fewest, for the stems of a direction's content words.
+_REWORDED: Final = 0.7
+_FEWEST_STEMS: Final = 3
+_MOST_CHARS: Final = 4_000
+#: How many times a sentence's words are compared at once.
+_WINDOW: Final = 2
+#: What a tool puts before a line: its number, its file, a diff's sign, a comment's or a quotation's.
+_LINE_START: Final = Lazy(
+    r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
+)
+_TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
+_BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
+_NO_NAME: Final = Lazy(r"[^\w.:/-]+")
+_WORD: Final = Lazy(r"[^\W_]+")
+_ENDING: Final = Lazy(r"(?:ations?|ments?|ings?|ed|es|ly|s|e)$")
+_STEM_CHARS: Final = 6
+#: Words without content of their own.
+_COMMON: Final = Lazy(
+    r"(?:the|an|of|to|in|on|at|for|and|or|is|are|was|be|been|its?|th(?:is|at|ese|ose|ey|eir|en|an|ere)|with|as|by|from"
+    r"|into|your?|we|our|not?|do|does|should|must|always|never|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
+    r"|every|before|after|only|so|but|here|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
+)
+#: Names of tools whose results strangers write: pages, searches, servers.
+_OUTSIDE: Final = Lazy(
+    r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
+)
+_SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
+#: See :func:`directs`.
+_DIRECTS: Final = Lazy(
+    r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
+    r"|do not|don['’]?t|please|make sure|ensure|remember|from now on|going forward|henceforth|instead|whenever"
+    r"|(?:every|each) time|before any|no longer|optional|without (?:asking|review|confirm\w*|approval)|allow(?:s"
+    r"|ed)?|permit(?:s|ted)?|forbid\w*|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai"
+    r"|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+|overrid\w+"
+    r"|supersed\w+|disabl\w+|skip\w*|bypass\w*|suppress\w*|turn(?:s|ed)? off|hid(?:e|es|den)|ignor\w+|forget\w*"
+    r"|disregard\w*|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|exfiltrat\w+|e-?mail(?:s|ed)?|(?:post"
+    r"|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?|tokens?|passwords?|api keys?"
+    r"|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]|--[a-z]|\w\.(?:example|sh|io"
+    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy"
+    r"|preference|objective|important|memory|instructions?|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
+    r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
+    r"|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|give|grant|import|include"
+    r"|insert|install|list|load|mark|merge|move|open|output|paste|pay|perform|pick|pin|prefer|print|process"
+    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
+    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|set|share|show"
+    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|use|visit|write)\b"
+)
+#: A number, or a subject or a finite verb, as far as its form shows, among a statement's first five words. A sentence
+#: without counts as an order.
+_STATES: Final = Lazy(
+    r"^\W*(?:\d|(?:an?|the|th(?:is|at|ese|ose|ere|ey)|its?|we|i|s?he|our|my|no|not|some|each|in|on|at|for|as|by|from|to|of|with"
+    r"|when|where|if|while|after|before|since|because)\b)"
+    r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
+)
+#: A shell's command that prints text of strangers, in the line that records a call.
+_FETCHES: Final = Lazy(
+    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
+    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b",
+    re.MULTILINE,
+)
+
+
+class _Heard:
+    """A message as it is compared."""
+
+    def __init__(self, message: Message, *, is_fetched: bool) -> None:
+        self.message = message
+        text = unescape(message.text) if message.role == "tool" and "&" in message.text else message.text
+        self.plain = hostile.fold(text) if "\x1b" in text else hostile.fold_quickly(text)
+        self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
+        self._words: list[str] | None = None
+        self._joined = ""
+
+    def has(self, said: _Sentence) -> bool:
+        """Whether it holds the sentence's words, or in so many words most of its stems."""
+        return self._may_have(said, len(said.words) * _ALIKE) and said.joined in self._bare()
+
+    def says_otherwise(self, said: _Sentence) -> bool:
+        """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
+        they or the sentence must direct."""
+        enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
+        least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
+        if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
+            return False
+        self._bare()
+        words, size, most = self._words or [], _WINDOW * len(said.words), 0
+        for at in range(0, max(1, len(words) - size // 2), size // 2):
+            window = " ".join(words[at : at + size])
+            if sum(stem in window for stem in said.stems) >= least:
+                most = max(most, len(_stems(window) & said.stems))
+        if most < least or (self.is_outside and most >= enough) or said.directs:
+            return most >= least
+        parts = (one for one in sentences(self.plain) if 2 * len(_stems(one) & said.stems) >= len(said.stems))
+        return any(map(directs, parts))
+
+    def _may_have(self, said: _Sentence, least: float) -> bool:
+        return sum(word in self.plain for word in said.words) >= least
+
+    def _bare(self) -> str:
+        """Its words in a row, without what tools put around lines."""
+        if self._words is None:
+            self._words = _undressed(self.plain).split()
+            self._joined = f" {' '.join(self._words)} "
+        return self._joined
+
+
+class _Sentence:
+    """A sentence that is looked for."""
+
+    def __init__(self, text: str) -> None:
+        words = _undressed(hostile.squeezed(text)).split()
+        self.joined = f" {' '.join(words)} "
+        self.words = set(words)
+        self.directs = directs(text)
+        self.stems = _stems(self.joined)
+
+
+def _undressed(plain: str) -> str:
+    """Folded text without line numbers, names of files, tags, emphasis, escapes and hyphens at line ends."""
+    if "<" in plain:
+        plain = _TAG.sub(lambda found: "" if found[1] else " ", plain)
+    if "\\n" in plain or "\n" in plain:
+        plain = _LINE_START.sub("\n", plain.replace("\\n", "\n")).replace("-\n", "")
+    return plain.replace("*", "").replace("`", "").translate(_BETWEEN)
+
+
+def longest(text: str) -> list[str]:
+    """The two longest words of ``text`` that an earlier message with it must hold, as the journals write them."""
+    words = [word for word in _WORD.findall(hostile.squeezed(text)) if not _COMMON.match(word)]
+    return sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``."""
+    return [one for one in _SENTENCE.split(text) if one.strip()]
+
+
+def _stems(plain: str) -> set[str]:
+    words = [word for word in _WORD.findall(plain) if not _COMMON.match(word) and len(word) > 1]
+    return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
+
+
+def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> Message | None:
+    """The message of a stranger with ``text``, or of a client. A tool's counts where strangers write its results, or
+    ``text`` directs or is to be a rule. ``earlier`` are turns from before ``turns``."""
+    said = _Sentence(text)
+    if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
+        return None
+    heard = [*_read(message for turn in earlier for message in turn.messages), *_heard(turns)]
+    for number, one in enumerate(heard):
+        role = one.message.role
+        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
+            continue
+        if one.has(said) or (role == "tool" and one.says_otherwise(said)):
+            return None if any(other.has(said) for other in heard[:number]) else one.message
+    return None
+
+
+#: The messages last searched: a flush asks for many sentences of the same ones.
+_last: tuple[list[Message], list[_Heard]] = ([], [])
+
+
+def _heard(turns: Iterable[Turn]) -> list[_Heard]:
+    global _last  # noqa: PLW0603
+    messages = [message for turn in turns for message in turn.messages]
+    if list(map(id, messages)) != list(map(id, _last[0])):
+        _last = messages, _read(messages)
+    return _last[1]
+
+
+def _read(messages: Iterable[Message]) -> list[_Heard]:
+    """The messages, in order. A result belongs to the oldest call of its tool without one."""
+    calls: dict[str, deque[bool]] = {}
+    found = []
+    for message in messages:
+        is_fetched = False
+        if message.role == "assistant" and message.tool:
+            calls.setdefault(message.tool, deque()).append(_FETCHES.search(message.text) is not None)
+        elif message.role == "tool" and calls.get(message.tool):
+            is_fetched = calls[message.tool].popleft()
+        found.append(_Heard(message, is_fetched=is_fetched))
+    return found
+
+
+def place_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:
+    """A noun phrase for the newest tool result with ``text``, else the newest message; empty when there is none."""
+    wanted = hostile.squeezed(text)
+    messages = [message for turn in (*earlier, *turns) for message in turn.messages]
+    having = [one for one in reversed(messages) if wanted in hostile.squeezed(one.text)]
+    found = next((one for one in having if one.role == "tool"), next(iter(having), None))
+    return named(found) if found else ""
+
+
+def named(found: Message) -> str:
+    """A noun phrase for a message, on one line, without brackets."""
+    if found.role == "tool":
+        name = _NO_NAME.sub(" ", found.tool).strip()[:60].strip()
+        return f"a result of {name}" if name else "a tool result"
+    return "an answer of the agent" if found.role == "assistant" else "a message of the client"
+
+
+def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> bool:
+    """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
+    is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier, is_rule=is_rule)
+    return not is_foreign or hostile.by_user(text, (*earlier, *turns))
+
+
+def directs(text: str) -> bool:
+    """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
+    honest directions do too, so it counts only for a sentence that a tool returned."""
+    sentences = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
+    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in sentences)

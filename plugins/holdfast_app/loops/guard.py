@@ -1,0 +1,177 @@
+"""The guard for a function, or a framework's compactor, that drops context.
+
+:meth:`holdfast.Holdfast.guard` wraps any function that drops context, sync or async. An error before the call is
+raised unchanged, and nothing was dropped.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from io import IOBase
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+
+from attrs import frozen
+
+from holdfast.errors import FlushRefused
+from holdfast.text.lazy import log
+from holdfast_app.loops import agent_framework, google_adk, langchain, openai_agents, pydantic_ai, servers
+from holdfast_app.loops.hold import ROUNDS, Hold, finished, restless
+from holdfast_app.loops.mirror import parse
+from holdfast_app.message_formats.leaves import says
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+logger = log(__name__)
+
+_NAMES = ("role", "type", "kind", "author")
+#: The frameworks' compactors by package and class, and its guard.
+_COMPACTORS: Final = {
+    ("langchain", "AgentMiddleware"): langchain.guarded,
+    ("agents", "OpenAIResponsesCompactionSession"): openai_agents.guarded,
+    ("pydantic_ai", "AbstractCapability"): pydantic_ai.guarded,
+    ("google", "BaseEventsSummarizer"): google_adk.guarded,
+    ("anthropic", "BaseClient"): servers.guarded,
+    ("openai", "BaseClient"): servers.guarded,
+    ("agent_framework", "*"): agent_framework.guarded,
+}
+
+
+@frozen(kw_only=True)
+class Guard(Hold):
+    """Callbacks around each call of the guarded function. ``messages`` gets them and returns the rows in
+    context; without it they are the call's first argument that is a list (or a deque, say) of rows, or has one as
+    ``messages``. If a list that may hold messages cannot be read as rows, or there is only an iterator, the call is
+    refused. ``kept`` gets the result and returns the rows
+    still in context.
+    """
+
+    messages: Callable[..., Iterable[object]] | None
+    kept: Callable[[Any], Iterable[object]] | None
+
+    def wrap(self, compact: Callable[P, R]) -> Callable[P, R]:
+        """Wrap ``compact`` in the gate. Raises: TypeError for a generator function, because calling it runs nothing,
+        and it would later run unchecked, and for what cannot be called."""
+        for kind in type(compact).__mro__:
+            package = kind.__module__.partition(".")[0]
+            if guarded_by := _COMPACTORS.get((package, kind.__name__), _COMPACTORS.get((package, "*"))):
+                return cast("Callable[P, R]", guarded_by(self, compact))
+        if not callable(compact):
+            raise TypeError(f"a {type(compact).__name__} cannot be guarded: guard the function that drops the messages")
+        kinds = [compact, getattr(compact, "__call__", None)]  # noqa: B004 - an object may have an async __call__
+        if any(inspect.isgeneratorfunction(k) or inspect.isasyncgenfunction(k) for k in kinds):
+            raise TypeError("a generator cannot be guarded: guard the function that drops the messages")
+        if any(inspect.iscoroutinefunction(k) for k in kinds):
+            return cast("Callable[P, R]", self._wrap_async(cast("Callable[P, Any]", compact)))
+
+        @functools.wraps(compact)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            session = self.opened(*args, **kwargs)
+            for _ in range(ROUNDS):
+                said = self._said(args, kwargs)
+                if self.pass_gate(session, said) and self._said(args, kwargs) == said:
+                    break
+            else:
+                raise restless()
+            result = compact(*args, **kwargs)
+            if inspect.iscoroutine(result):
+                result.close()  # it has not started
+                raise TypeError("the guarded function returned a coroutine: declare it `async def`")
+            self.follow(session, self._left(result, args, kwargs))
+            return result
+
+        return guarded
+
+    def _wrap_async(self, compact: Callable[P, Any]) -> Callable[P, Any]:
+        """The async version. It reads the messages on the event loop that changes them, and waits for the disk in a
+        thread."""
+
+        @functools.wraps(compact)
+        async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
+            session = await finished(self.opened, *args, **kwargs)
+            for _ in range(ROUNDS):
+                said = self._said(args, kwargs)
+                if await finished(self.pass_gate, session, said) and self._said(args, kwargs) == said:
+                    break
+            else:
+                raise restless()
+            result = await compact(*args, **kwargs)
+            await finished(self.follow, session, self._left(result, args, kwargs))
+            return result
+
+        return guarded
+
+    def _said(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
+        """The messages in context; None when only the session has them."""
+        rows = self._rows(args, kwargs)
+        return None if rows is None else parse(rows)
+
+    def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
+        if self.messages is not None:
+            return self.messages(*args, **kwargs)
+        given = [*args, *kwargs.values()]
+        # Text without a role counts, because parsing refuses it.
+        lists = [
+            rows
+            for one in given
+            if (rows := _rows_in(one)) is not None
+            and any(isinstance(row, Mapping) or says(row) or _is_row(row) for row in rows)
+        ]
+        lists.sort(key=_likeness)  # ties keep their order
+        if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
+            raise FlushRefused(
+                "The messages come as an iterator, which can be read only once, so they cannot be saved first.",
+                next_step="Pass a list, or give the guard `messages=`.",
+                target="journal",
+            )
+        return lists[0] if lists else None
+
+    def _left(self, result: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
+        """The messages in context after the compaction; None when unknown."""
+        try:
+            if self.messages is None and self._rows(args, kwargs) is None:
+                return None
+            if self.kept is not None:
+                return parse(self.kept(result))
+            if (left := _rows_in(result)) is not None:
+                return parse(left)
+            return self._said(args, kwargs)
+        except Exception as error:  # noqa: BLE001 - the compaction was safe and is done, so its result must reach the caller
+            logger.warning("cannot determine which messages the compaction kept: %s", type(error).__name__)
+            return None
+
+
+def _rows_in(given: object) -> Sequence[object] | None:
+    """The list ``given``, or the list in a loop's state: ``{"messages": rows}``, or an object's ``messages``. A deque,
+    say, counts if it holds messages."""
+    if isinstance(given, Mapping):
+        given = given.get("messages")
+    elif not isinstance(given, Collection):
+        given = getattr(given, "messages", None)
+    if isinstance(given, list | tuple):
+        return given
+    if isinstance(given, Collection) and not isinstance(given, str | bytes | bytearray | Mapping):
+        rows = list(given)
+        return rows if any(map(_is_row, rows)) else None
+    return None
+
+
+def _is_row(row: object) -> bool:
+    """Whether a list's element is a message, with a role or a type."""
+    return any(_has(row, name) for name in _NAMES)
+
+
+def _has(row: object, name: str) -> bool:
+    return isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str)
+
+
+def _likeness(rows: Sequence[object]) -> int:
+    """Sort key for how much a list looks like messages, best first. A list of tools has types but no roles."""
+    if any(_has(row, "role") for row in rows):
+        return 0
+    return 1 if all(map(_is_row, rows)) else 2

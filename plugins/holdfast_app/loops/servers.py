@@ -1,0 +1,207 @@
+"""Clients of Anthropic and OpenAI whose servers compact inside a request, where no function could be guarded.
+
+Every request that holds a conversation is journalled before it is sent. One that may compact is sent only after a
+flush. It may unless it is certain to stay below the request's threshold: a token has at least one byte, so the last
+answer's token count and the bytes added since are an upper bound.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, evolve, field, frozen
+
+from holdfast.errors import FlushRefused, HoldfastError
+from holdfast_app.loops.hold import ROUNDS, Hold, finished, like, logger, restless
+from holdfast_app.loops.mirror import parse
+from holdfast_app.loops.rows import Row, plain
+from holdfast_app.message_formats.reading import SUMMARY
+
+if TYPE_CHECKING:
+    from holdfast import Session
+    from holdfast.models import Message
+
+#: Where requests hold their rows, by the end of the path.
+_ROWS: Final = {
+    "/messages": "messages",
+    "/chat/completions": "messages",
+    "/responses": "input",
+    "/responses/compact": "input",
+}
+_DEFAULT_TOKENS: Final = {"compact_20260112": 150_000, "clear_tool_uses_20250919": 100_000}
+#: Tokens that a server adds itself, such as its prompt for tools.
+_SLACK: Final = 2_000
+
+
+def guarded(hold: Hold, given: Any) -> Any:
+    """A copy of the client ``given`` with the gate in its ``post``. A ``session`` function gets the request's body.
+    Raises, from a request: FlushRefused, and nothing was sent."""
+    inner = type(given)
+    wire = _Wire(hold=hold)
+
+    def post(self: Any, path: str, *, body: Any = None, **more: Any) -> Any:
+        sent = wire.before(path, body)
+        answer = inner.post(self, path, body=body, **more)
+        return answer if sent is None else wire.watched(sent, answer)
+
+    async def apost(self: Any, path: str, *, body: Any = None, **more: Any) -> Any:
+        sent = await finished(wire.before, path, body)
+        answer = await inner.post(self, path, body=body, **more)
+        return answer if sent is None else await finished(wire.watched, sent, answer)
+
+    client = like(given, post=apost if inspect.iscoroutinefunction(inner.post) else post)
+    for name in [n for n in vars(client) if isinstance(inspect.getattr_static(inner, n, None), cached_property)]:
+        del vars(client)[name]  # a resource that holds the unguarded post
+    return client
+
+
+@frozen(kw_only=True)
+class _Sent:
+    """A request: its messages, its bytes and the flush before it."""
+
+    session: Session
+    said: list[Message]
+    size: int
+    whole: bool  # the rows are the whole conversation, not only the new ones
+    flush_id: str = ""
+
+
+@define(kw_only=True)
+class _Wire:
+    hold: Hold
+    #: By session: the last measured request, with the tokens of its conversation.
+    measured: dict[str, tuple[_Sent, int]] = field(factory=dict)
+    #: By session: answers that could not be journalled yet.
+    waiting: dict[str, list[Row]] = field(factory=dict)
+
+    def before(self, path: str, body: Any) -> _Sent | None:
+        """Journal the request's rows, and flush if it may compact. None for other requests."""
+        name = path.partition("?")[0].rstrip("/")
+        member = next((member for end, member in _ROWS.items() if name.endswith(end)), "")
+        if not member or not isinstance(body, Mapping):
+            return None
+        session = self.hold.opened(body)
+        rows = body.get(member) or []
+        said = parse([{"role": "user", "content": rows}] if isinstance(rows, str) else rows)
+        whole = not (body.get("previous_response_id") or body.get("conversation"))
+        size = len(json.dumps(body, default=str, ensure_ascii=False).encode("utf-8", "replace"))
+        sent = _Sent(session=session, said=said, size=size, whole=whole)
+        try:
+            self._journal(sent, parse(self.waiting.pop(session.id, [])), [])
+            shortened = self._journal(sent, said, said)
+        except HoldfastError as error:
+            why = f"The request cannot be journalled: {error.message} It was not sent."
+            raise FlushRefused(why, next_step=error.next_step, target="journal") from error
+        if not shortened and not self._may_compact(name, body, sent):
+            return sent
+        for _ in range(ROUNDS):
+            if self.hold.pass_gate(session, said if whole else []):
+                receipt = session.last_receipt
+                return _Sent(
+                    session=session, said=said, size=size, whole=whole, flush_id=receipt.flush_id if receipt else ""
+                )
+        raise restless()
+
+    def _journal(self, sent: _Sent, new: list[Message], rows: list[Message]) -> bool:
+        """Journal the messages ``new``; with ``rows``, the conversation that they are, only what the session lacks.
+        Returns whether these lack a message of the session."""
+        if rows and sent.whole:
+            return sent.session.mirror.catch_up(rows)
+        now = datetime.now(UTC)
+        sent.session.extend(evolve(m, id=uuid.uuid4().hex, at=now) for m in new)
+        return False
+
+    def _may_compact(self, path: str, body: Mapping[str, Any], sent: _Sent) -> bool:
+        edits = body.get("context_management") or []
+        edits = edits.get("edits") or [] if isinstance(edits, Mapping) else list(edits)
+        if path.endswith("/compact") or body.get("compaction") or body.get("truncation") == "auto":
+            return True
+        if not edits:
+            return False
+        last, tokens = self.measured.get(sent.session.id, (None, 0))
+        reach = sent.size + _SLACK
+        if last and last.whole and last.size <= sent.size and sent.said[: len(last.said)] == last.said:
+            reach = min(reach, tokens + sent.size - last.size + _SLACK)
+        # The server fetches files and runs its own tools inside the request.
+        fetched = not sent.whole or any(name in str(body) for name in ("'url'", "_url'", "file_id", "mcp_server"))
+        fetched = fetched or any("input_schema" not in t and "function" not in str(t) for t in body.get("tools") or ())
+        return fetched or reach >= min(map(_threshold, edits))
+
+    # answers
+
+    def watched(self, sent: _Sent, answer: Any) -> Any:
+        """``answer``, journalled. A stream is, while it is read."""
+        if hasattr(type(answer), "__aiter__"):
+            return like(answer, __aiter__=lambda stream: self._aread(sent, answer))
+        if hasattr(type(answer), "__next__"):
+            return like(answer, __iter__=lambda stream: self._read(sent, answer))
+        self.after(sent, answer)
+        return answer
+
+    def _read(self, sent: _Sent, stream: Any) -> Iterator[Any]:
+        for event in stream:
+            self.after(sent, event)
+            yield event
+
+    async def _aread(self, sent: _Sent, stream: Any) -> AsyncIterator[Any]:
+        async for event in stream:
+            await finished(self.after, sent, event)
+            yield event
+
+    def after(self, sent: _Sent, answer: Any) -> None:
+        """Journal an answer, tie its compaction to the flush, and measure the conversation."""
+        answer = getattr(answer, "response", answer)  # the last event of a stream of the Responses interface
+        block = getattr(answer, "content_block", None)
+        if not hasattr(answer, "usage") and getattr(block, "type", "") != "compaction":
+            return
+        table: Any = plain(answer, model=True)
+        rows = [] if block else _answer_rows(table)
+        found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
+        if _tokens(table.get("usage") or {}):
+            self.measured[sent.session.id] = (sent, _tokens(table["usage"]))
+        try:
+            said = parse(rows)
+            self._journal(sent, said, [*sent.said, *said] if sent.whole else [])
+            for row in found:
+                name = row.get("id") or table.get("id") or "without an id"
+                flush = f"after flush {sent.flush_id}" if sent.flush_id else "although no flush came before it"
+                sent.session.add("system", f"[server's summary {name}, {flush}]", tool=SUMMARY)
+            if found and not sent.flush_id:
+                self.hold.may_drop(sent.session, [])
+        except HoldfastError as error:
+            self.waiting.setdefault(sent.session.id, []).extend([] if sent.whole else rows)
+            logger.warning("session %s: an answer waits to be journalled: %s", sent.session.id, error.message)
+
+
+def _threshold(edit: Mapping[str, Any]) -> int:
+    trigger = edit.get("trigger") or {}
+    if trigger and trigger.get("type") != "input_tokens":
+        return 0
+    value = edit.get("compact_threshold", trigger.get("value", _DEFAULT_TOKENS.get(str(edit.get("type")), 0)))
+    return int(value or 0)
+
+
+def _answer_rows(answer: Row) -> list[Any]:
+    if answer.get("choices"):
+        return [answer["choices"][0]["message"]]
+    if isinstance(answer.get("output"), list):
+        return list(answer["output"])
+    return [{"role": "assistant", "content": answer["content"]}] if answer.get("content") else []
+
+
+def _blocks(rows: list[Any]) -> list[Row]:
+    return [b for row in rows for b in (row, *(row.get("content") or ())) if isinstance(b, dict)]
+
+
+def _tokens(usage: Row) -> int:
+    """The conversation's tokens, 0 if the usage does not tell its input."""
+    if not usage.get("input_tokens") and not usage.get("total_tokens"):
+        return 0
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return int(usage.get("total_tokens") or sum(usage.get(name) or 0 for name in names))

@@ -1,0 +1,278 @@
+"""Forges whose work is issues and pull requests: their settings, and a comment on each work that a flush changed.
+
+In a comment, ``#12``, ``!12``, ``owner/repo#12``, ``@name`` and issue addresses cause events on that work, mentions
+and mails, unless they are in a code span. So quoted references are put into a code span.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from holdfast.api import hookimpl
+from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
+from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.api import PluginContext
+    from holdfast.models import Evidence, Payload, Receipt, StateMutation
+    from holdfast_app.outbox.forge import Item
+
+#: Seconds for one wait. A flush must not be delayed, and the outbox loses nothing.
+TIMEOUT_S: Final = 5.0
+#: Seconds for one call with its tries.
+PATIENCE_S: Final = 3.0
+_NAME: Final = r"(?!\.+[/#!])[A-Za-z0-9._-]+"  # no name is made of dots alone
+_TARGET: Final = re.compile(rf"(?:({_NAME}/{_NAME}))?[#!]([1-9][0-9]{{0,8}})")
+_TICKS: Final = re.compile(r"(`+)")
+_QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
+#: A question without a question mark.
+_REQUEST: Final = re.compile(
+    r"\b(please|(could|can|would) you|needs? your|your (call|decision|approval|review|turn)|decide|let (me|us) know)\b",
+    re.IGNORECASE,
+)
+#: Labels that a report shows.
+BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\b", re.IGNORECASE)
+PRIORITY: Final = re.compile(r"\b(priority|urgent|critical|p[0-2])\b", re.IGNORECASE)
+
+
+class IssueForge(Forge):
+    """A forge on a server, as its settings table says: ``server``, ``repository`` (where ``#12`` refers to),
+    ``repositories`` (further ones for the morning report), ``operator`` (its reader, by default the token's own user),
+    ``timeout_s`` and ``insecure_http``. Each flush leaves one comment per target, written once, and read back."""
+
+    known_settings: ClassVar[frozenset[str]] = frozenset(
+        {"server", "repository", "repositories", "operator", "timeout_s", "insecure_http"}
+    )
+    #: The server when the settings name none.
+    default_server: ClassVar[str] = ""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        given = context.settings
+        self._server = (self._text("server", given) or self.default_server).rstrip("/")
+        if not self._server.startswith(("https://", "http://")):
+            raise self._bad("server is missing or no address", 'Write it like server = "https://git.example.org".')
+        self._repository = self._text("repository", given)
+        self._operator = self._text("operator", given).removeprefix("@")
+        others = given.get("repositories", [])
+        if not isinstance(others, list) or not all(isinstance(name, str) for name in others):
+            raise self._bad("repositories is not a list of strings", 'Write it like repositories = ["owner/name"].')
+        self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *others))))
+        for name in self._repositories:
+            if name.count("/") != 1:
+                raise self._bad(f"{name!r} is not a repository", 'Write it like "owner/name".')
+        timeout_s = given.get("timeout_s", TIMEOUT_S)
+        if not isinstance(timeout_s, int | float) or isinstance(timeout_s, bool) or not timeout_s > 0:
+            raise self._bad("timeout_s is not a number above 0", "It is in seconds.")
+        self._timeout_s = float(timeout_s)
+        self._insecure_http = given.get("insecure_http") is True
+
+    @hookimpl
+    def on_flush(self, payload: Payload, receipt: Receipt) -> Sequence[Evidence] | None:
+        """A comment for each piece of work whose state changed."""
+        if not payload.state_mutations:
+            return None
+        from holdfast.models import Evidence
+
+        by_target: dict[Target, list[StateMutation]] = {}
+        elsewhere: dict[str, None] = {}
+        for mutation in payload.state_mutations:
+            target = self._target(mutation.target)
+            if target is None:
+                elsewhere[mutation.target] = None
+            else:
+                by_target.setdefault(target, []).append(mutation)
+        posts = [
+            Post(str(target), self._body(target, said, [*by_target], receipt)) for target, said in by_target.items()
+        ]
+        note = f"It names no issue on {self._server}, so only the daily summary records it; `owner/repo#12` names one."
+        return [
+            *self.publish(posts, receipt),
+            *(Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere),
+        ]
+
+    def send(self, item: Item) -> Evidence:
+        """Add the comment unless it is there, and read it back. See :meth:`holdfast_app.outbox.forge.Forge.send`."""
+        from holdfast.models import Evidence
+        from holdfast_keys.faults import Absent, Closed, Passing
+
+        target = self._target(item.target)
+        if target is None:
+            raise StorageError(
+                f"{item.target!r} names no issue on {self._server}.", next_step="Drop it, or correct the settings."
+            )
+        try:
+            with self._open() as server:
+                url, body = self._comment(server, target, item)
+        except Passing as error:
+            raise TryLater(error.message, next_step=error.next_step, after_s=error.retry_after_s or 0.0) from error
+        except (Absent, Closed) as error:  # another try changes nothing, and other targets may well be open
+            raise StorageError(error.message, next_step=error.next_step) from error
+        except NotFound as error:
+            step = "correct it with `holdfast outbox retarget`, or give the comment up with `holdfast outbox drop`."
+            raise NotFound(error.message, next_step=f"{error.next_step.rstrip('.')}: {step}") from error
+        url = url or f"{self._server}/{target.repository}/issues/{target.number}"
+        return Evidence(target=item.target, pointer=url, published=item.body, read_back=body)
+
+    def activity(self, since: datetime, until: datetime) -> list[Activity]:
+        """What happened in the repositories. A repository that cannot be read costs its own lines only."""
+        if not self._repositories:
+            raise self._bad("repository is missing, so there is nothing to read", 'Set repository = "owner/name".')
+        found: list[Activity] = []
+        failed: list[StorageError] = []
+        with self._open() as server:
+            me = self._login(server)
+            if not self._operator:
+                whom = f"to {me}, the token's user, are found" if me else "are not found"
+                text = f"No `operator` is set in the settings, so questions {whom}."
+                found.append(Activity(INCOMPLETE, "", self._server, text, until))
+            for name in self._repositories:
+                try:
+                    found += self._events(server, name, since, until, me)
+                except StorageError as error:
+                    failed.append(error)
+                    text = f"could not be read: {error.message}"
+                    found.append(Activity("repository", name, f"{self._server}/{name}", text, until))
+            if failed and len(failed) == len(self._repositories):
+                raise failed[0]
+        return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
+
+    @abstractmethod
+    def _open(self) -> AbstractContextManager[Any]:
+        """A connection: between two flushes none is held. Raises: ConfigError without a token."""
+
+    @abstractmethod
+    def _comment(self, server: Any, target: Target, item: Item) -> tuple[str, str]:
+        """Add the comment unless it is there. Returns its address and its body, read again."""
+
+    @abstractmethod
+    def _login(self, server: Any) -> str:
+        """The token user's login; empty when it is not shown."""
+
+    @abstractmethod
+    def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterable[Activity]:
+        """The events in a repository, in any order."""
+
+    def _target(self, text: str) -> Target | None:
+        return target_of(text, server=self._server, repository=self._repository)
+
+    def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
+        """The comment for people, except for the last line."""
+        from holdfast.config.layout import Surface
+        from holdfast.text.plain import one_line
+
+        keep = {str(one) for one in targets}
+        lines = []
+        for mutation in said:
+            text = quiet(one_line(mutation.summary), server=self._server, repository=target.repository, keep=keep)
+            lines.append(f"**{mutation.kind}**: {text}")
+        told = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+        note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+        story = f"The whole story: {code(note)}, block {code(receipt.flush_id)}." if note else ""
+        by = f"Session {code(one_line(receipt.session_id))}, {receipt.at:%Y-%m-%d %H:%M %Z}."
+        last = f"id={self.item_id(receipt.flush_id, str(target))} kind=trail flush={receipt.flush_id}"
+        return f"{told}\n\n{by} {story}".rstrip() + f"\n\n<!-- hf:rec {last} -->"
+
+    def _text(self, key: str, given: Mapping[str, object]) -> str:
+        value = given.get(key, "")
+        if not isinstance(value, str):
+            raise self._bad(f"{key} is not a string", "Put it in quotation marks.")
+        return value.strip()
+
+    def _bad(self, problem: str, next_step: str) -> ConfigError:
+        return ConfigError(f"In `[plugins.{self.name}]` {problem}.", next_step=next_step)
+
+
+def asks(body: str, author: str, operator: str) -> bool:
+    """Whether a text mentions the operator and asks for something, outside of code and quotations."""
+    if not operator or author.casefold() == operator.casefold():
+        return False
+    prose = _QUOTED.sub(" ", body)
+    mentioned = re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose)
+    return mentioned is not None and ("?" in prose or _REQUEST.search(prose) is not None)
+
+
+@frozen(kw_only=True)
+class Target:
+    """An issue or pull request of a repository, ``owner/name``."""
+
+    repository: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+
+def target_of(text: str, *, server: str, repository: str) -> Target | None:
+    """The work that ``owner/repo#12``, ``#12`` (in ``repository``) or an address on ``server`` names, else None."""
+    text = text.strip()
+    found = _TARGET.fullmatch(text)
+    if found is None:
+        found = re.fullmatch(_address(server) + r"(?:[?#]\S*)?", text, re.IGNORECASE)
+    if found is None:
+        return None
+    name = found[1] or repository
+    return Target(repository=name, number=int(found[2])) if name else None
+
+
+def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()) -> str:
+    """``text`` (one line) without references, except for the targets in ``keep``, written like ``owner/repo#12``."""
+    pieces = _TICKS.split(text)
+    if "\\`" in text or not _paired(pieces):
+        pieces = [text.replace("`", "'")]  # the start of code is ambiguous
+
+    def covered(found: re.Match[str]) -> str:
+        told = found[0].lstrip("\\")  # a backslash would break the code span, where it is not needed
+        named = target_of(told, server=server, repository=repository)
+        if named is not None and str(named) in keep:
+            return told
+        # Two adjacent code spans would be parsed as a single span with different borders.
+        before = " " if found.start() == 0 else ""
+        after = " " if found.end() == len(found.string) else ""
+        return f"{before}`{told}`{after}"
+
+    pattern = _pattern(server)
+    opened = ""
+    for at, piece in enumerate(pieces):
+        if at % 2:
+            opened = piece if not opened else "" if piece == opened else opened
+        elif not opened:
+            pieces[at] = pattern.sub(covered, piece)
+    return "".join(pieces).strip()
+
+
+def code(text: str) -> str:
+    """``text`` as a code span."""
+    return "`" + text.replace("`", "'") + "`"
+
+
+def _paired(pieces: list[str]) -> bool:
+    """Whether every run of backticks opens a code span or closes one."""
+    opened = ""
+    for run in pieces[1::2]:
+        opened = run if not opened else "" if run == opened else opened
+    return not opened
+
+
+def _address(server: str) -> str:
+    return re.escape(server) + rf"/({_NAME}/{_NAME})/(?:issues|pulls?)/([1-9][0-9]{{0,8}})"
+
+
+def _pattern(server: str) -> re.Pattern[str]:
+    """A wider pattern than the server's, extending to the word's end, because covering too much does no harm.
+
+    Addresses may have a name before the host or an extra slash, and in ``_#1_`` the first character is not a letter.
+    """
+    host = re.escape(urlsplit(server).netloc)
+    address = rf"https?://(?:[^\s`/]*@)?{host}/[^\s`]*?(?:issues|pulls?)/[0-9]"
+    reference = rf"{address}|(?<![^\W_])(?<!`)(?:(?:{_NAME}/{_NAME})?[#!][0-9]|@[\w-])"
+    return re.compile(rf"\\*(?:{reference})(?:[^\s`]*[\w/])?", re.IGNORECASE)

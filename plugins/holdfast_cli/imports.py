@@ -1,0 +1,120 @@
+"""``holdfast import`` of what other programs remember and of Portable Memory: shown first, and accepted once."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from holdfast.errors import Refused
+from holdfast.text.humanize import count
+from holdfast.text.plain import in_one_line
+from holdfast_cli.command import Answer, Call
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import can_ask, confirmed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast_app.history.files import Unread
+    from holdfast_app.history.importing import Taken
+    from holdfast_cli.terminal import Term
+
+_LISTED = 20
+
+
+def bundle(call: Call) -> Answer:
+    """Merge a bundle of Portable Memory, once the user accepts what it states."""
+    from holdfast_app.transfer.portable import import_bundle
+
+    args, out = call.args, call.out
+    done = import_bundle(call.memory, args.file, dry_run=True)
+    if not args.dry_run and done.statements and not args.yes:
+        if call.json or not can_ask():
+            raise UsageError("The bundle states facts.", next_step="Add --dry-run to see them, --yes to accept them.")
+        say_listed(out, "", done.statements)
+        if not confirmed("Add this to your memory, as your own?"):
+            return Answer(attrs.asdict(done), "Nothing was added.")
+    if not args.dry_run:
+        done = import_bundle(call.memory, args.file)
+
+    def show(out: Term) -> None:
+        facts = f"{count(done.added, 'fact')} added, {done.removed} removed"
+        if args.dry_run:
+            say_listed(out, "", done.statements)
+            facts = f"{count(len(done.statements), 'fact')} would be added"
+        read = f"{count(sum(done.records.values()), 'record')} and {count(done.deletions, 'new deletion')} read"
+        out.say(f"{out.mark('ok')} {facts}; {read}")
+        say_listed(out, "left out", done.left_out)
+
+    return Answer(attrs.asdict(done), show)
+
+
+def foreign(call: Call) -> Answer:
+    """Import another program's memory, once the user accepts it."""
+    from holdfast_app.history.files import read_all
+    from holdfast_app.history.importing import take_each
+
+    args = call.args
+    given, unread = read_all(args.file, os.path.basename(call.memory.services.root))
+    planned = list(take_each(call.memory, given, dry_run=True))
+    if args.dry_run or not any(one.outcome == "new" for one in planned) or not (args.yes or _accepted(call, planned)):
+        return taken(call, planned, unread, args.file)
+    return taken(call, list(take_each(call.memory, given, dry_run=False)), unread, args.file)
+
+
+def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
+    """Show what is new, and ask."""
+    if call.json or not can_ask():
+        return False
+    _say_taken(call.out, planned)
+    return confirmed("Add this to your memory, as your own?")
+
+
+def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
+    """What was imported, or would be: the newest sessions, and a memory's new statements."""
+    shown = taken[-_LISTED:]
+    rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in shown]
+    if rows:
+        out.say(out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,)))
+    say_listed(out, "", [line for one in taken if one.outcome == "new" for line in one.statements])
+    if len(taken) > len(shown):
+        messages = sum(one.messages for one in taken)
+        out.say(f"  {count(len(taken), 'session')} with {count(messages, 'new message')} in all; --json lists them")
+
+
+def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
+    for line in lines[:_LISTED]:
+        out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
+    if len(lines) > _LISTED:
+        out.say(f"  {out.dim(f'and {len(lines) - _LISTED:,} more')}")
+
+
+def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: str) -> Answer:
+    failed = [one for one in taken if one.outcome == "failed"]
+    waiting = any(one.outcome == "new" for one in taken)
+
+    def show(out: Term) -> None:
+        _say_taken(out, taken)
+        if not taken and source == "--history":
+            out.say("No client recorded a session in this project.")
+        for one in unread:
+            out.note("fail", f"skipped {one.name}: {one.why}")
+        if waiting:
+            out.next_step(f"`holdfast import {source}{'' if source == '--history' else ' --yes'}` imports the new ones")
+        elif any(one.outcome == "imported" for one in taken):
+            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
+
+    problem = None
+    if failed or unread:
+        what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
+        problem = Refused(
+            f"{what} could not be imported.", next_step="The reasons are above. Run it again to continue."
+        )
+    elif waiting and not call.args.dry_run:
+        problem = Refused(
+            "Nothing was imported: memory of another origin needs your yes.", next_step="Read it, then add --yes."
+        )
+    table = {"sessions": [attrs.asdict(one) for one in taken], "skipped": [one._asdict() for one in unread]}
+    return Answer(table, show, error=problem)

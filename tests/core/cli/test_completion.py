@@ -1,0 +1,128 @@
+"""What the real shells offer at TAB: commands, options, choices and stored names, quickly and from plain files."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BIN = os.path.dirname(sys.executable)
+#: The script's lines and their end: the words typed so far, and some that must be offered.
+TYPED = [
+    ("holdfast unins", {"uninstall"}),
+    ("holdfast --root PROJECT facts sh", {"show"}),
+    ("holdfast facts show fact", {"FACT"}),
+    ("holdfast --root PROJECT facts show fact", {"FACT"}),
+    ("holdfast sessions show fix", {"fix-login"}),
+    ("holdfast flush --session fix", {"fix-login"}),
+    ("holdfast show MEM", {"MEMORY.md"}),
+    ("holdfast install claude", {"claude-code"}),
+    ("holdfast config flush.pol", {"flush.policy"}),
+    ("holdfast init --layout tim", {"timmy"}),
+]
+
+
+@pytest.fixture
+def used(run, project):
+    """A project with a session, a fact and a document; the fact's id."""
+    assert run("add", "user", "Fix it", "--session", "fix-login").code == 0
+    stored = run("remember", "The deploy day is Tuesday", "--json")
+    (project / ".holdfast" / "MEMORY.md").write_text("- One\n")
+    (project / ".holdfast" / "memory").mkdir(exist_ok=True)
+    (project / ".holdfast" / "memory" / "$(touch pwned) `touch pwned`.md").write_text("x")
+    (project / ".holdfast" / "memory" / "x;touch pwned.md").write_text("x")
+    return re.search(r"fact_\w+", stored.out)[0]
+
+
+def environment():
+    return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "TERM": "dumb"}
+
+
+def script(shell, folder):
+    done = subprocess.run(
+        [os.path.join(BIN, "holdfast"), "completion", shell], cwd=folder, capture_output=True, text=True, check=True
+    )
+    (folder / f"completion.{shell}").write_text(done.stdout)
+    return folder / f"completion.{shell}"
+
+
+def in_bash(line, file, project):
+    words = line.split()
+    text = f"source {file}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _holdfast; "
+    text += "printf '%s\\n' \"${COMPREPLY[@]}\""
+    return subprocess.run(["bash", "-uc", text], cwd=project, env=environment(), capture_output=True, text=True,
+                          timeout=60, check=True).stdout  # fmt: skip
+
+
+def in_fish(line, file, project):
+    text = f"source {file}; complete -C '{line}'"
+    return subprocess.run(["fish", "--no-config", "-c", text], cwd=project, env=environment(), capture_output=True,
+                          text=True, timeout=60, check=True).stdout  # fmt: skip
+
+
+def in_zsh(line, file, project):
+    """Type the line and TAB at a terminal; returns the screen."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(project)
+        os.execvpe("zsh", ["zsh", "-f"], environment())
+    shown = ""
+
+    def until(expected, seconds=20.0):
+        nonlocal shown
+        end = time.monotonic() + seconds
+        while expected not in shown and time.monotonic() < end:
+            if select.select([terminal], [], [], 0.1)[0]:
+                shown += os.read(terminal, 65_536).decode(errors="replace")
+
+    try:
+        setup = f"PS1='re''ady> '; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -D; source {file}\n"
+        os.write(terminal, setup.encode())
+        until("ready> ")
+        shown = ""
+        os.write(terminal, f"{line}\t".encode())
+        until("MORE THAN THIS", 2.5)
+    finally:
+        os.close(terminal)
+        os.waitpid(process, 0)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|.\x08", "", shown)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell__at_tab__offers_commands_choices_and_stored_names(shell, used, project):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    offer = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}[shell]
+    file = script(shell, project)
+    missing = {}
+    for line, words in TYPED:
+        shown = offer(line.replace("PROJECT", str(project)), file, project)
+        wanted = {used if word == "FACT" else word for word in words}
+        if not all(word in shown for word in wanted):
+            missing[line] = shown
+    assert missing == {}
+    assert "touch" not in offer("holdfast show me", file, project)
+    assert not (project / "pwned").exists()
+    assert not Path("pwned").exists()
+
+
+def test_values__of_a_press_of_tab__import_no_command_and_open_nothing(used, project):
+    code = "import sys; from holdfast_cli import main; main(['completion', 'values', 'sessions', 'facts', 'documents'])"
+    code += "; print(sorted(m for m in sys.modules if m.split('.')[0] in ('argparse', 'attrs', 'attr', 'pluggy')))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:3] == ["fix-login", used, "MEMORY.md"]
+    assert done.stdout.endswith("\n[]\n")
+
+
+def test_values__of_a_database__are_offered(run, project):
+    assert run("config", "storage.backend", "sqlite").code == 0
+    stored = run("remember", "The deploy day is Tuesday", "--json")
+    assert run("completion", "values", "facts").out.split() == re.findall(r"fact_\w+", stored.out)[:1]

@@ -1,0 +1,22 @@
+"""With ``FUZZ_UNTIL``, a time, the targets run in random order and stop then (``python -m tests.fuzz``)."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+import pytest
+
+_UNTIL = float(os.environ.get("FUZZ_UNTIL", "inf"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if "FUZZ_UNTIL" in os.environ:
+        random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID", "")).shuffle(items)  # the same in each worker
+
+
+@pytest.fixture(autouse=True)
+def in_time() -> None:
+    if time.time() > _UNTIL:
+        pytest.skip("the time is over")

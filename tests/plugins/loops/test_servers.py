@@ -1,0 +1,124 @@
+"""The SDKs' own clients against servers that compact at random requests."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.loops.test_frameworks import installed, journal_of, spoil
+from tests.support.compacting_server import CompactingServer
+
+from holdfast import FlushRefused, Holdfast
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+THRESHOLD = 6_000
+REPEATED = "Go on."
+
+
+def words(number: int) -> str:
+    """Every third question is the same."""
+    return REPEATED if number % 3 == 0 else f"question {number} " + "and more " * 40
+
+
+def flushed(memory: Holdfast) -> Any:
+    """A probe: every request's message must be in the journal, and flushed when the request may compact."""
+    seen: list[tuple[bool, int]] = []
+
+    def probe(body: Any) -> None:
+        session = memory.session("s")
+        seen.append((not session.unflushed, len(str(body))))
+
+    return seen, probe
+
+
+@pytest.mark.req("R184", "R083")
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(
+    stream: bool, project: Path
+) -> None:
+    installed("anthropic")
+    import anthropic
+
+    moments = random.Random(3)
+    with Holdfast.open(project) as memory:
+        seen, probe = flushed(memory)
+        with CompactingServer(lambda number: moments.random() < 0.3, probe) as server:
+            client = memory.guard(anthropic.Anthropic(base_url=server.url, api_key="k"), session="s")
+            trigger = {"type": "input_tokens", "value": THRESHOLD}
+            edits: Any = {"edits": [{"type": "compact_20260112", "trigger": trigger}]}
+            rows: list[Any] = []
+            for number in range(12):
+                if number % 5 == 4:  # another request of the same program
+                    title: Any = [{"role": "user", "content": f"A title for turn {number}"}]
+                    client.messages.create(model="m", max_tokens=10, messages=title)
+                rows.append({"role": "user", "content": words(number)})
+                asked: Any = {"model": "m", "max_tokens": 10, "messages": rows, "context_management": edits}
+                if stream:
+                    with client.beta.messages.stream(**asked) as answers:
+                        answer = answers.get_final_message()
+                else:
+                    answer = client.beta.messages.create(**asked)
+                if any(block.type == "compaction" for block in answer.content) and number % 2:
+                    rows = []  # the loop drops what the block replaces
+                rows.append({"role": "assistant", "content": answer.content})
+        said = journal_of(memory)
+    told = Counter(text for role, tool, text in said if role == "user" and "title" not in text)
+    assert told == Counter(words(number).strip() for number in range(12))
+    assert all(safe for safe, size in seen if size > THRESHOLD)
+    assert not any("The server's words" in text for role, tool, text in said if tool != "summary")
+    assert any("The server's words" in text for role, tool, text in said)
+    ties = [text for role, tool, text in said if text.startswith("[server's summary")]
+    assert len(ties) == sum("The server's words" in text for role, tool, text in said)
+
+
+@pytest.mark.req("R184", "R083")
+def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project: Path) -> None:
+    installed("openai")
+    import openai
+
+    moments = random.Random(5)
+    per_request = 12
+    with Holdfast.open(project) as memory:
+        seen, probe = flushed(memory)
+        with CompactingServer(lambda number: moments.random() < 0.6, probe) as server:
+            client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
+            management: Any = [{"type": "compaction", "compact_threshold": THRESHOLD}]
+            last: Any = {}
+            for request in range(10):
+                rows: Any = [{"role": "user", "content": words(request * per_request + n)} for n in range(per_request)]
+                answer = client.responses.create(model="m", input=rows, context_management=management, **last)
+                last = {"previous_response_id": answer.id}
+        said = journal_of(memory)
+    assert Counter(t for r, _, t in said if r == "user") == Counter(words(n).strip() for n in range(120))
+    assert [t for r, tool, t in said if r == "assistant"] == [f"answer {n}" for n in range(1, 11)]
+    assert all(safe for safe, _ in seen[1:]), "only the first is surely below the threshold"
+    sealed = [t for _, tool, t in said if tool == "summary" and "only the provider can read" in t]
+    tied = [t for _, tool, t in said if tool == "summary" and ", after flush flush_" in t]
+    assert len(sealed) == len(tied) + sum("although no flush" in t for _, _, t in said) > 1
+
+
+@pytest.mark.req("R184", "R166")
+def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: Path) -> None:
+    installed("openai")
+    import openai
+
+    spoil(project)
+    with Holdfast.open(project) as memory, CompactingServer() as server:
+        client = memory.guard(openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k"), session=lambda body: "s")
+        rows: Any = [{"role": "user", "content": "Fix it"}]
+
+        async def main() -> None:
+            await client.responses.create(model="m", input=rows)
+            with pytest.raises(FlushRefused):
+                await client.with_options(timeout=5).responses.compact(model="m", input=rows)
+            with pytest.raises(FlushRefused, match="JSON cannot represent"):
+                await client.responses.create(model="m", input=[object()])
+
+        asyncio.run(main())
+        assert len(server.bodies) == 1
+        assert journal_of(memory) == [("user", "", "Fix it"), ("assistant", "", "answer 1")]

@@ -1,0 +1,104 @@
+"""A server on loopback that speaks Anthropic's Messages and OpenAI's Responses and compacts when its script says so."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class CompactingServer:
+    """``compacts(number)`` decides about each request; ``probe(body)`` runs before the answer. A context manager."""
+
+    def __init__(
+        self, compacts: Callable[[int], bool] = lambda n: False, probe: Callable[[Any], object] = lambda b: None
+    ) -> None:
+        self.compacts, self.probe, self.bodies = compacts, probe, list[Any]()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with owner._lock:
+                    owner.bodies.append(body)
+                    number = len(owner.bodies)
+                owner.probe(body)
+                kind, data = owner.answer(self.path.partition("?")[0], body, number)
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._httpd.daemon_threads = True
+        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._httpd.shutdown()
+        self._httpd.server_close()
+
+    def answer(self, path: str, body: Any, number: int) -> tuple[str, bytes]:
+        compacts = self.compacts(number)
+        if path.endswith("/responses/compact"):
+            users = [i for i in body["input"] if i.get("role") == "user"]
+            made = {"id": f"resp_{number}", "created_at": 1, "object": "response.compaction"}
+            made |= {"output": [*users, _sealed(number)], "usage": _USAGE}
+            return "application/json", json.dumps(made).encode()
+        if path.endswith("/responses"):
+            said = {"type": "output_text", "text": f"answer {number}", "annotations": []}
+            item = {
+                "type": "message",
+                "id": f"msg_{number}",
+                "role": "assistant",
+                "status": "completed",
+                "content": [said],
+            }
+            made = {"id": f"resp_{number}", "created_at": 1, "object": "response", "model": "m", "status": "completed"}
+            made |= {"output": [*([_sealed(number)] if compacts else []), item], "usage": _USAGE}
+            made |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+            if not body.get("stream"):
+                return "application/json", json.dumps(made).encode()
+            events = [{"type": "response.completed", "sequence_number": 1, "response": made}]
+            return "text/event-stream", _stream(events)
+        block = {"type": "compaction", "content": f"The server's words {number}", "signature": "sig"}
+        text = {"type": "text", "text": f"answer {number}"}
+        blocks = [*([block] if compacts else []), text]
+        usage = {"input_tokens": 10, "output_tokens": 5}
+        message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "m"}
+        message |= {"content": blocks, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
+        if not body.get("stream"):
+            return "application/json", json.dumps(message).encode()
+        events: list[Any] = [{"type": "message_start", "message": {**message, "content": []}}]
+        for index, one in enumerate(blocks):
+            events.append({"type": "content_block_start", "index": index, "content_block": one})
+            events.append({"type": "content_block_stop", "index": index})
+        events.append({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage})
+        return "text/event-stream", _stream([*events, {"type": "message_stop"}])
+
+
+_USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "total_tokens": 15,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens_details": {"reasoning_tokens": 0},
+}
+
+
+def _sealed(number: int) -> dict[str, Any]:
+    return {"type": "compaction", "id": f"cmp_{number}", "encrypted_content": "gAAAA" * 20}
+
+
+def _stream(events: list[Any]) -> bytes:
+    return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()
