@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Fewest different words of a sentence that can be a stranger's.
 _FEWEST: Final = 3
+#: Most words of a sentence that is not looked for in two sentences together.
+_FEW: Final = 5
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
 #: The same, and the fewest, for the stems of a direction's content words.
@@ -44,6 +47,13 @@ _OUTSIDE: Final = Lazy(
     r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
 )
 _SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
+#: How tools show a line of a file or message: its number, its file, a quotation's, difference's or comment's sign.
+_SHOWN: Final = Lazy(r"(?m)^(?:[ \t]*(?:[+>|#*-]|//|\d+(?:\u2192|[:|.)\t]))|[\w./-]+:\d+[:-])+[ \t]*")
+#: Tags, colours, emphasis, and the space and hyphen of HTML.
+_DRESS: Final = Lazy(r"</?[A-Za-z][^<>]{0,200}>|&nbsp;|(?:\x1b|\ufffd)\[[0-9;]{0,20}m|[*`]+|(?<!\w)_|_(?!\w)")
+#: A line's end within a word, and within a sentence.
+_HYPHEN: Final = Lazy(r"(?<=[a-z])(?:-\n[ \t]*|&shy;)(?=[a-z])")
+_WRAPPED: Final = Lazy(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
 #: See :func:`directs`.
 _DIRECTS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
@@ -86,19 +96,32 @@ class _Heard:
         self.message = message
         self.plain = hostile.fold_quickly(message.text)
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
-        self._stems: list[tuple[str, set[str]]] | None = None
+
+    @cached_property
+    def _parts(self) -> list[list[str]]:
+        """The words of its sentences, and of the parts of long ones."""
+        plain = hostile.fold_quickly(undressed(self.message.text))
+        split = (part.rstrip(" .!?").split() for part in _SENTENCE.split(plain))
+        return [words[at : at + _WINDOW] for words in split for at in range(0, max(1, len(words)), _WINDOW)]
+
+    @cached_property
+    def _stems(self) -> list[tuple[str, set[str]]]:
+        return [(" ".join(part), _stems(" ".join(part))) for part in self._parts]
 
     def has(self, said: _Sentence) -> bool:
         """Whether it holds the sentence, or one with most of its words."""
-        if not all(key in self.plain for key in said.keys):
+        if not any(key in self.plain for key in said.keys):
             return False
         if said.wanted in self.plain or said.wanted in " ".join(self.plain.split()):
             return True
         least = _ALIKE * len(said.words)
         if self.message.role == "user" or sum(word in self.plain for word in said.words) < least:
             return False
-        parts = _SENTENCE.split(self.plain)
-        return any(len(said.words.intersection(part.rstrip(" .!?").split())) >= least for part in parts)
+        for part, after in pairwise([*self._parts, []]):
+            both = (*part, *after) if len(said.words) > _FEW else part
+            if len(said.words.intersection(both)) >= least:
+                return True
+        return False
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether a sentence of it, or two together, hold most stems of the sentence, and one of both directs. Of local
@@ -106,9 +129,6 @@ class _Heard:
         least = said.least if self.is_outside else len(said.stems)
         if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
             return False
-        if self._stems is None:
-            parts = [part.split()[at : at + _WINDOW] for part in _SENTENCE.split(self.plain) for at in _starts(part)]
-            self._stems = [(" ".join(part), _stems(" ".join(part))) for part in parts]
         return any(
             len(said.stems & (one | other)) >= least and (said.directs or directs(text) or directs(after))
             for (text, one), (after, other) in pairwise([*self._stems, ("It is.", set())])
@@ -127,6 +147,12 @@ class _Sentence:
         self.least = max(_FEWEST_STEMS, _REWORDED * len(self.stems))
 
 
+def undressed(text: str) -> str:
+    """A tool's result without what tools and markup put around and into its sentences, which end at no line's end."""
+    text = _SHOWN.sub("", text.replace("\\n", "\n"))
+    return _WRAPPED.sub(" ", _HYPHEN.sub("", _DRESS.sub(" " if "<" in text else "", text)))
+
+
 def longest(text: str) -> list[str]:
     """The two longest words of ``text`` that an earlier message with it must hold, as the journals write them."""
     words = [word for word in _WORD.findall(hostile.squeezed(text)) if not _COMMON.match(word)]
@@ -136,10 +162,6 @@ def longest(text: str) -> list[str]:
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``."""
     return [one for one in _SENTENCE.split(text) if one.strip()]
-
-
-def _starts(part: str) -> range:
-    return range(0, max(1, part.count(" ")), _WINDOW)
 
 
 def _stems(plain: str) -> set[str]:
