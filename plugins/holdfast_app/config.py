@@ -232,6 +232,19 @@ class TrustConfig:
 
 
 @frozen(kw_only=True)
+class ReportConfig:
+    """``[report]``: when the morning report is stored."""
+
+    when: str = setting(
+        "manual",
+        "`daily`: the first session start of a day stores the morning report, in the background. `manual`: only "
+        "`holdfast report --morning --write` stores it.",
+        check=one_of("daily", "manual"),
+        project=stricter("report.when", "manual", "daily"),
+    )
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
@@ -240,4 +253,5 @@ class Config(values.Config):
     prompt: PromptConfig = PromptConfig()
     dream: DreamConfig = DreamConfig()
     retention: RetentionConfig = RetentionConfig()
+    report: ReportConfig = ReportConfig()
     trust: TrustConfig = TrustConfig()

@@ -30,9 +30,13 @@ CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "openco
 
 
 def begin(services: Services, *, flushed: bool = True) -> None:
-    """Start a process for due work. ``flushed``: a note has just been written. Never raises, because the next flush
+    """Start processes for due work. ``flushed``: a note has just been written. Never raises, because the next flush
     tries again."""
     try:
+        if not flushed and services.config.report.when == "daily":
+            name = services.layout.name(Surface.REPORT, services.now().date())
+            if services.store.read(name) is None:
+                background.start(services.root, "report", "--morning", "--write")
         last = when.mark(services.state)
         is_due = services.config.dream.when == "auto" and not when.not_due(services, last)
         if is_due and (flushed or _is_newer(services, last.at)):

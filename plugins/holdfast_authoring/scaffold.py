@@ -19,7 +19,7 @@ from holdfast_cli.terminal import Cell, Term
 from holdfast_memory import DISTRIBUTION
 
 #: The kinds of plugin: folders in ``templates``.
-KINDS: Final = ("validator", "extractor", "dreamer", "publisher", "backend", "model", "feature")
+KINDS: Final = ("validator", "extractor", "dreamer", "publisher", "forge", "backend", "model", "feature")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _MAX_NAME = 40
 _SUFFIX = ".tmpl"
@@ -83,8 +83,8 @@ def _values(short: str, kind: str) -> dict[str, str]:
         "command": short,
         "variable": plugin.upper(),
         "prefix": "".join(part.capitalize() for part in short.split("-")),
-        "requirement": f"{DISTRIBUTION}>=0.1,<1",
-        "test_requirement": f"{DISTRIBUTION}[testing]>=0.1,<1" if kind == "backend" else "pytest>=8.3",
+        "requirement": f"{DISTRIBUTION}{'[forges]' if kind == 'forge' else ''}>=0.1,<1",
+        "test_requirement": f"{DISTRIBUTION}[testing]>=0.1,<1" if kind in ("backend", "forge") else "pytest>=8.3",
     }
 
 

@@ -73,6 +73,7 @@ def _signature(value: object) -> str:
         shown = str(inspect.signature(value))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return ""
+    shown = re.sub(r"ForwardRef\('([^']*)'\)", r"\1", shown)
     shown = re.sub(r"(: |-> )'([^']*)'", r"\1\2", shown)
     return re.sub(r"<([\w.]+) object at 0x\w+>|<function ([\w.<>]+) at 0x\w+>", r"\1\2", shown)
 

@@ -260,6 +260,14 @@ def test_a_file_that_costs_seconds__is_refused_at_once(name: str, text: str, tol
     assert told in " ".join(ran.text.split())
 
 
+def test_export__to_a_link_of_the_clone__replaces_the_link_alone(victim: Victim) -> None:
+    victim.clone(lambda project: (project / "memory.zip").symlink_to("../../.bashrc"))
+    assert victim.run("init").code == 0
+    before = victim.outside()
+    victim.run("export", "memory.zip", "--force")
+    assert victim.outside() == before
+
+
 def test_more_notes_than_anyone_writes__are_refused_at_once(victim: Victim) -> None:
     def build(project: Path) -> None:
         folder = project / ".holdfast" / "memory"

@@ -69,7 +69,7 @@ def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
     if ask.about == "checks":
         return set().union(*(_checks(repo, _shas(repo, name)) for repo in repos)) or None
     if ask.about == "commit":  # one that is not pushed yet is not missing
-        return {"present"} if any(_has(repo, f"/git/commits/{name}") for repo in repos) else None
+        return {"present"} if any(_has(repo, f"/git/commits/{quote(name, safe='')}") for repo in repos) else None
     if ask.about == "branch":
         return {"present" if any(_has(repo, f"/branches/{quote(name)}") for repo in repos) else "absent"}
     if ask.about not in ("release", "tag"):

@@ -171,6 +171,16 @@ class PluginManager:
         with self._attributed():
             return self._findings(request)
 
+    def failing_validators(self, text: str) -> dict[str, HookFailed]:
+        """The validators that fail on ``text`` when each is asked alone, by name, with the errors."""
+        found: dict[str, HookFailed] = {}
+        for name in sorted(self.implementing("on_validate")):
+            try:
+                self._ask("on_validate", name, {"request": ValidationRequest("journal", "", text)})
+            except CallFailed as failed:
+                found[name] = self._hook_failed(failed)
+        return found
+
     def on_extract(
         self,
         turns: Sequence[Turn],

@@ -61,6 +61,8 @@ _FORMS: Final = (
         r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
         r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
         r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
+        r"|\b(?:ignore|disregard|disobey|bypass)\s+(?:the|your)\s+(?:user|operator|human|owner)\b"
+        r"(?=\s*(?:[.,;!]|\Z|and\b|or\b|when\b|if\b))"
         r"|\bignore(?:all)?(?:the|your)?(?:previous|prior|above|earlier)(?:instructions|prompts|rules)"
         r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b"
         r"|\b(?:ignor(?:a|e|ad|en|ez|are)|oublie[zs]?|olvid(?:a|e|ad|en))\b.{0,40}"
@@ -83,8 +85,9 @@ _FORMS: Final = (
     ),
     # run a script from the internet, always or as a duty
     _Form(
-        "curl,wget,iwr",
-        r"\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
+        "curl,wget,iwr,pipe",
+        r"\bpipe\b.{0,60}https?://.{0,120}\b(?:to|into|through)\s+(?:sudo\s+)?(?:ba|z|da)?sh\b"
+        r"|\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
         r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
     ),
     # keep it from the user
@@ -121,7 +124,7 @@ _OTHER_SCRIPTS: Final = Lazy(
 _LATIN: Final = "\u02af"
 _TARGETED: Final = 4_000
 #: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
-_CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
+_CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd\[?)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
 #: Letters without a glyph.
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
 #: A character that prints nothing or looks like a Latin letter.
@@ -290,8 +293,7 @@ def _referred(found: re.Match[str]) -> str:
 
 def fold_quickly(text: str) -> str:
     """:func:`fold` where a character of ``text`` asks for it."""
-    is_plain = "&#" not in text and (text.isascii() or not _ODD.search(text))
-    return text.casefold() if is_plain else fold(text)
+    return text.casefold() if text.isascii() or not _ODD.search(text) else fold(text)
 
 
 def squeezed(text: str) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from functools import cached_property
-from itertools import pairwise
+from html import unescape
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
@@ -22,16 +21,20 @@ if TYPE_CHECKING:
 
 #: Fewest different words of a sentence that can be a stranger's.
 _FEWEST: Final = 3
-#: Most words of a sentence that is not looked for in two sentences together.
-_FEW: Final = 5
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
 #: The same, and the fewest, for the stems of a direction's content words.
 _REWORDED: Final = 0.7
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
-#: Words of a passage without a stop that are compared at once.
-_WINDOW: Final = 40
+#: How many times a sentence's words are compared at once.
+_WINDOW: Final = 2
+#: What a tool puts before a line: its number, its file, a diff's sign, a comment's or a quotation's.
+_LINE_START: Final = Lazy(
+    r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
+)
+_TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
+_BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
 _ENDING: Final = Lazy(r"(?:ations?|ments?|ings?|ed|es|ly|s|e)$")
@@ -47,13 +50,6 @@ _OUTSIDE: Final = Lazy(
     r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
 )
 _SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
-#: How tools show a line of a file or message: its number, its file, a quotation's, difference's or comment's sign.
-_SHOWN: Final = Lazy(r"(?m)^(?:[ \t]*(?:[+>|#*-]|//|\d+(?:\u2192|[:|.)\t]))|[\w./-]+:\d+[:-])+[ \t]*")
-#: Tags, colours, emphasis, and the space and hyphen of HTML.
-_DRESS: Final = Lazy(r"</?[A-Za-z][^<>]{0,200}>|&nbsp;|(?:\x1b|\ufffd)\[[0-9;]{0,20}m|[*`]+|(?<!\w)_|_(?!\w)")
-#: A line's end within a word, and within a sentence.
-_HYPHEN: Final = Lazy(r"(?<=[a-z])(?:-\n[ \t]*|&shy;)(?=[a-z])")
-_WRAPPED: Final = Lazy(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
 #: See :func:`directs`.
 _DIRECTS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
@@ -94,63 +90,63 @@ class _Heard:
 
     def __init__(self, message: Message, *, is_fetched: bool) -> None:
         self.message = message
-        self.plain = hostile.fold_quickly(message.text)
+        text = unescape(message.text) if message.role == "tool" and "&" in message.text else message.text
+        self.plain = hostile.fold(text) if "\x1b" in text else hostile.fold_quickly(text)
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
-
-    @cached_property
-    def _parts(self) -> list[list[str]]:
-        """The words of its sentences, and of the parts of long ones."""
-        plain = hostile.fold_quickly(undressed(self.message.text))
-        split = (part.rstrip(" .!?").split() for part in _SENTENCE.split(plain))
-        return [words[at : at + _WINDOW] for words in split for at in range(0, max(1, len(words)), _WINDOW)]
-
-    @cached_property
-    def _stems(self) -> list[tuple[str, set[str]]]:
-        return [(" ".join(part), _stems(" ".join(part))) for part in self._parts]
+        self._words: list[str] | None = None
+        self._joined = ""
 
     def has(self, said: _Sentence) -> bool:
-        """Whether it holds the sentence, or one with most of its words."""
-        if not any(key in self.plain for key in said.keys):
-            return False
-        if said.wanted in self.plain or said.wanted in " ".join(self.plain.split()):
-            return True
-        least = _ALIKE * len(said.words)
-        if self.message.role == "user" or sum(word in self.plain for word in said.words) < least:
-            return False
-        for part, after in pairwise([*self._parts, []]):
-            both = (*part, *after) if len(said.words) > _FEW else part
-            if len(said.words.intersection(both)) >= least:
-                return True
-        return False
+        """Whether it holds the sentence's words, or in so many words most of its stems."""
+        return self._may_have(said, len(said.words) * _ALIKE) and said.joined in self._bare()
 
     def says_otherwise(self, said: _Sentence) -> bool:
-        """Whether a sentence of it, or two together, hold most stems of the sentence, and one of both directs. Of local
-        tools only those with all stems count."""
-        least = said.least if self.is_outside else len(said.stems)
+        """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
+        they or the sentence must direct."""
+        enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
+        least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
         if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
             return False
-        return any(
-            len(said.stems & (one | other)) >= least and (said.directs or directs(text) or directs(after))
-            for (text, one), (after, other) in pairwise([*self._stems, ("It is.", set())])
-        )
+        self._bare()
+        words, size, most = self._words or [], _WINDOW * len(said.words), 0
+        for at in range(0, max(1, len(words) - size // 2), size // 2):
+            window = " ".join(words[at : at + size])
+            if sum(stem in window for stem in said.stems) >= least:
+                most = max(most, len(_stems(window) & said.stems))
+        if most < least or (self.is_outside and most >= enough) or said.directs:
+            return most >= least
+        parts = (one for one in sentences(self.plain) if 2 * len(_stems(one) & said.stems) >= len(said.stems))
+        return any(map(directs, parts))
+
+    def _may_have(self, said: _Sentence, least: float) -> bool:
+        return sum(word in self.plain for word in said.words) >= least
+
+    def _bare(self) -> str:
+        """Its words in a row, without what tools put around lines."""
+        if self._words is None:
+            self._words = _undressed(self.plain).split()
+            self._joined = f" {' '.join(self._words)} "
+        return self._joined
 
 
 class _Sentence:
     """A sentence that is looked for."""
 
     def __init__(self, text: str) -> None:
-        self.wanted = hostile.squeezed(text)
-        self.words = set(self.wanted.split())
-        self.keys = sorted(self.words, key=len)[-2:]
+        words = _undressed(hostile.squeezed(text)).split()
+        self.joined = f" {' '.join(words)} "
+        self.words = set(words)
         self.directs = directs(text)
-        self.stems = _stems(self.wanted)
-        self.least = max(_FEWEST_STEMS, _REWORDED * len(self.stems))
+        self.stems = _stems(self.joined)
 
 
-def undressed(text: str) -> str:
-    """A tool's result without what tools and markup put around and into its sentences, which end at no line's end."""
-    text = _SHOWN.sub("", text.replace("\\n", "\n"))
-    return _WRAPPED.sub(" ", _HYPHEN.sub("", _DRESS.sub(" " if "<" in text else "", text)))
+def _undressed(plain: str) -> str:
+    """Folded text without line numbers, names of files, tags, emphasis, escapes and hyphens at line ends."""
+    if "<" in plain:
+        plain = _TAG.sub(lambda found: "" if found[1] else " ", plain)
+    if "\\n" in plain or "\n" in plain:
+        plain = _LINE_START.sub("\n", plain.replace("\\n", "\n")).replace("-\n", "")
+    return plain.replace("*", "").replace("`", "").translate(_BETWEEN)
 
 
 def longest(text: str) -> list[str]:
@@ -169,16 +165,16 @@ def _stems(plain: str) -> set[str]:
     return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
 
 
-def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = ()) -> Message | None:
-    """The message of a stranger with ``text``, or of a client. A tool's counts where strangers write its results or
-    ``text`` directs. ``earlier`` are messages from before ``turns``."""
+def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> Message | None:
+    """The message of a stranger with ``text``, or of a client. A tool's counts where strangers write its results, or
+    ``text`` directs or is to be a rule. ``earlier`` are turns from before ``turns``."""
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     heard = [*_read(message for turn in earlier for message in turn.messages), *_heard(turns)]
     for number, one in enumerate(heard):
         role = one.message.role
-        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
+        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
             continue
         if one.has(said) or (role == "tool" and one.says_otherwise(said)):
             return None if any(other.has(said) for other in heard[:number]) else one.message
@@ -228,9 +224,9 @@ def named(found: Message) -> str:
     return "an answer of the agent" if found.role == "assistant" else "a message of the client"
 
 
-def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> bool:
+def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> bool:
     """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
-    is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier)
+    is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier, is_rule=is_rule)
     return not is_foreign or hostile.by_user(text, (*earlier, *turns))
 
 

@@ -1,12 +1,13 @@
 """Find who said a sentence (the user, or a tool, page or client that the agent read).
 
 A sentence that instructs an agent becomes curated memory only in the user's own words, and a stranger's sentence
-only in the agent's. This machine's journals are the evidence. They are read only when a sentence may direct an agent.
+only in the agent's. This machine's journals are the evidence.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from holdfast.models import CuratedEntry, Payload
     from holdfast_app.base import Services
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
-_BYTES: Final = 32_000_000
+_BYTES: Final = 16_000_000
+_MOST_LABEL: Final = 3  # words
+_ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
@@ -40,11 +43,12 @@ class Witness:
         self._said_turns = [Turn(messages=tuple(said))]
         self._journals: list[tuple[bytes, bytes]] | None = None
 
-    def is_hostile(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent or is a stranger's sentence, and is not in the user's own words."""
+    def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
+        """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
+        user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not strangers.may_stay(text, self._said_turns, self._earlier(text))
+        return not strangers.may_stay(text, self._said_turns, self._earlier(text), is_rule=is_rule)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -59,17 +63,17 @@ class Witness:
         """Whether ``text`` instructs an agent, or is a stranger's sentence."""
         if hostile.instructs_anywhere(text):
             return True
-        return not strangers.may_stay(text, self._said_turns, self._earlier(text))
+        return any(not strangers.may_stay(form, self._said_turns, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
         """See :func:`holdfast_app.authorship.strangers.source_of`; empty for the user's own words."""
         if self.is_own(text):
             return ""
-        bare = text.partition(": ")[2] or text
-        for form in (text, bare):
+        forms = _forms(text)
+        for form in forms:
             if found := strangers.source(form, self._said_turns, self._earlier(form)):
                 return strangers.named(found)
-        return strangers.place_of(bare, self._said_turns, self._earlier(bare))
+        return strangers.place_of(forms[-1], self._said_turns, self._earlier(forms[-1]))
 
     def marked(self, text: str, otherwise: str = "") -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -86,14 +90,19 @@ class Witness:
         return "\n".join(lines)
 
     def _earlier(self, text: str) -> list[Turn]:
-        """The messages in the newest journals with the longest words of ``text``, where it may direct an agent. Only
-        their lines are read as JSON."""
-        if not strangers.directs(text):
-            return []
+        """The messages in the newest journals with the longest words of ``text``. Only their lines are read as
+        JSON."""
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = [word.encode() for word in strangers.longest(text)]
-        return [Turn(messages=_holding(lower, data, keys)) for lower, data in self._journals] if keys else []
+        said = {message.id.encode() for message in self._said_turns[0].messages}
+        return [Turn(messages=_holding(*one, keys, said)) for one in self._journals] if keys else []
+
+
+def _forms(text: str) -> list[str]:
+    """``text``, and without a label such as ``Decision:``."""
+    label, _, rest = text.partition(": ")
+    return [text, rest] if rest.strip() and len(label.split()) <= _MOST_LABEL else [text]
 
 
 def _newest(state: str) -> list[bytes]:
@@ -109,15 +118,16 @@ def _newest(state: str) -> list[bytes]:
     return found
 
 
-def _holding(lower: bytes, data: bytes, keys: Sequence[bytes]) -> list[Message]:
-    """The messages of a journal whose lines, in lower case, hold all ``keys``."""
+def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes]) -> list[Message]:
+    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``."""
     found = []
     at = lower.find(keys[0])
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
         if end < 0:
             break
-        if all(lower.find(key, start, end) >= 0 for key in keys):
+        named = _ID.search(data, start, end)
+        if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
             record = records.decode(data[start:end])
             if record is not None and record.get("kind") == "message":
                 with suppress(KeyError, TypeError, ValueError):
@@ -178,7 +188,11 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
-    withheld = [rule for rule in payload.rules or () if "rules" not in payload.derived and witness.is_hostile(rule)]
+    withheld = [
+        rule
+        for rule in payload.rules or ()
+        if "rules" not in payload.derived and witness.is_hostile(rule, is_rule=True)
+    ]
     if withheld:
         payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
     if payload.curated is not None and not payload.curated.is_none:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _STALE_S = 3600.0
 _HOUR_S = 3600.0
 _PROBE = ".holdfast-probe"
+#: What each validator is asked about.
+_HARMLESS = "The weekly report is due on Monday."
 
 
 def examine(root: str, *, repair: bool = False) -> list[Check]:
@@ -62,6 +64,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     try:
         with Holdfast.open(root) as memory:
             checks += _named("backend", iter([good(f"{memory.config.storage.backend} opens")]))
+            checks += _named("validators", _validators(memory))
             checks += _in_store(memory, repair=repair)
             checks += _named("git", _git(root))
             checks += _named("spool", _spool(memory, repair=repair))
@@ -141,6 +144,13 @@ def _plugins(root: str) -> Iterator[Check]:
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
         yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
+
+
+def _validators(memory: Holdfast) -> Iterator[Check]:
+    """Ask each validator once. A broken one blocks everything, so it is named. Silent while all work."""
+    for name, error in memory.services.plugins.failing_validators(_HARMLESS).items():
+        off = f"`holdfast config plugins.{name}.enabled false` switches it off; until then nothing can be stored."
+        yield fail(error.message, f"{error.next_step} {off}".strip())
 
 
 def inventory(root: str) -> list[discovery.Status]:

@@ -63,7 +63,7 @@ def morning(services: Services) -> Morning:
     remarks: list[str] = []
     forges = forges_of(services)
     for forge in forges.values():
-        found, missing = _of(services, forge, since, now)
+        found, missing = _of(services, forge, since, now, is_only=len(forges) == 1)
         happened += found
         remarks += missing
     if not forges:
@@ -102,34 +102,36 @@ def _listed(happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
 
 
 def _of(
-    services: Services, forge: Forge, since: datetime, now: datetime
+    services: Services, forge: Forge, since: datetime, now: datetime, *, is_only: bool
 ) -> tuple[list[tuple[Activity, Line]], list[str]]:
-    """A forge's activity with its lines, and sentences about missing parts."""
+    """A forge's activity with its lines, and sentences about missing parts. Of several forges each line names its."""
+    named = "" if is_only else f"{forge.title} "
     try:
         activity = forge.activity(since, now)
-        heads = [_head(one, now) for one in activity]
+        heads = [_head(one, now, named) for one in activity]
         masked = services.gate.outgoing_all(
             [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)],
             surface=Surface.REPORT,
         )
     except HoldfastError as error:
-        return [], [f"{forge.title} could not be reached, so this report uses files alone: {error}"]
+        lacks = "this report uses files alone" if is_only else "its events are missing"
+        return [], [f"{forge.title} could not be reached, so {lacks}: {error}"]
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
         return [], [f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."]
-    lines = [(one, _line(one, head, text)) for one, head, text in zip(activity, heads, masked, strict=True)]
+    lines = [(one, _line(one, head, text, named)) for one, head, text in zip(activity, heads, masked, strict=True)]
     return [pair for pair in lines if pair[0].kind != INCOMPLETE], [
         one.text for one in activity if one.kind == INCOMPLETE
     ]
 
 
-def _head(one: Activity, now: datetime) -> str:
+def _head(one: Activity, now: datetime, named: str) -> str:
     by = f" by {one.author}" if one.author else ""
-    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}".split())
+    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {named}{one.target} {one.kind}{by}".split())
 
 
-def _line(one: Activity, head: str, text: str) -> Line:
+def _line(one: Activity, head: str, text: str, named: str) -> Line:
     by = f" {one.author}" if one.author else ""
-    return Line(text=text, pointer=one.pointer, short=f"{screen.short(one.target)}{by}{text.removeprefix(head)}")
+    return Line(text=text, pointer=one.pointer, short=f"{named}{screen.short(one.target)}{by}{text.removeprefix(head)}")
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

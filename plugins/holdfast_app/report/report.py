@@ -103,11 +103,11 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     return Report(first_day=window[0], last_day=today, sections=sections)
 
 
-def write(services: Services, made: Report) -> Written:
-    """Store a report as its last day's report, replacing an earlier report for that day. Reports are derived, so
-    nothing reads them as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
-    name = services.layout.name(Surface.REPORT, made.last_day)
-    text = services.gate.admit(str(made), surface=Surface.REPORT, name=name)
+def write(services: Services, day: date, text: str) -> Written:
+    """Store a report as the day's, replacing an earlier report for that day. Reports are derived, so nothing reads them
+    as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
+    name = services.layout.name(Surface.REPORT, day)
+    text = services.gate.admit(text, surface=Surface.REPORT, name=name)
     return services.store.change(Surface.REPORT, name, lambda _: text)
 
 
@@ -120,7 +120,7 @@ def write_yesterdays(services: Services) -> Written | None:
     if services.store.read(services.layout.name(Surface.REPORT, day)) is not None:
         return None
     made = report(services, last_day=day)
-    return write(services, made) if any(made.sections.values()) else None
+    return write(services, day, str(made)) if any(made.sections.values()) else None
 
 
 def _outgoing(services: Services, lines: list[Line]) -> tuple[Line, ...]:

@@ -17,7 +17,11 @@ WIDTH: Final = 60
 #: Rows without the items: the title, three headings and the blank lines between them, and the sentence at the end.
 _FIXED: Final = 10
 #: What comes first under "Changed": kinds of activity, then first words of its text.
-_FIRST: Final = (("release", "tag", "push", "checks", "repository"), ("merged", "closed", "reopened"), ("opened",))
+_FIRST: Final = (
+    ("release", "tag", "push", "checks", "merge", "repository"),
+    ("merged", "closed", "reopened"),
+    ("opened",),
+)
 NAMES: Final = ("Needs you", "Does not fit together", "Changed")
 
 
@@ -47,16 +51,16 @@ def grouped(happened: Iterable[tuple[Activity, Line]]) -> list[str]:
     """One row for each kind of event on the forge, the most important first."""
     groups: dict[tuple[int, str], dict[str, str]] = {}
     for one, line in happened:
-        verb = one.text.partition(":")[0] if one.kind != "comment" else "comments"
+        verb = one.text.partition(":")[0] if one.kind not in ("comment", "commit") else f"{one.kind}s"
         rank = next((n for n, words in enumerate(_FIRST) if one.kind in words or verb in words), len(_FIRST))
         group = groups.setdefault((rank + (one.kind == "comment"), verb), {})
-        group[one.target] = line.short or line.text
+        group[f"{one.target}\0{one.pointer}" if one.kind == "commit" else one.target] = line.short or line.text
     return [
-        next(iter(shown.values())) if len(shown) == 1 else f"{verb}: {', '.join(map(short, shown))}"
+        next(iter(shown.values())) if len(shown) == 1 else f"{verb}: {', '.join(dict.fromkeys(map(short, shown)))}"
         for (_, verb), shown in sorted(groups.items(), key=lambda pair: pair[0][0])
     ]
 
 
 def short(target: str) -> str:
     """``owner/repo#12`` without the owner."""
-    return target.rpartition("/")[2]
+    return target.partition("\0")[0].rpartition("/")[2]

@@ -134,7 +134,8 @@ class Exported:
 def export(memory: Holdfast, path: str, *, force: bool = False) -> Exported:
     """Write the archive ``path`` atomically, mode 0600. Raises: ConfigError when it exists and not ``force``; Corrupt
     for damaged data; Unavailable; PluginError. Then no file is written."""
-    path = os.path.realpath(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    path = os.path.join(os.path.realpath(folder), name)  # a link there, which a clone can bring, is replaced
     if os.path.isdir(path) or (os.path.lexists(path) and not force):
         raise ConfigError(f"{path} exists already.", next_step="Name another file, or add `--force` to replace it.")
     data = io.BytesIO()

@@ -180,8 +180,8 @@ def report(call: Call) -> Answer:
     args, memory = call.args, call.memory
     if args.morning and args.days:
         raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")
-    if args.write and (args.morning or (args.days or 1) > 1):
-        raise UsageError("A stored report covers one day.", next_step="Leave out --morning and --days, or --write.")
+    if args.write and (args.days or 1) > 1:
+        raise UsageError("A stored report covers one day.", next_step="Leave out --days, or --write.")
     remarks: Sequence[str] = ()
     screen: Sequence[str] = ()
     extra: dict[str, Any] = {}
@@ -194,7 +194,7 @@ def report(call: Call) -> Answer:
         made = memory.report(days=args.days or 1)
         text, sections = made.markdown(paths=args.paths), made.sections
     if args.write:
-        extra["written"] = write(memory.services, made).name
+        extra["written"] = write(memory.services, made.last_day, text).name
     tables = {
         title.lower().replace(" ", "_"): [{"text": line.text, "pointer": line.pointer} for line in lines]
         for title, lines in sections.items()

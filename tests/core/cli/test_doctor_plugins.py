@@ -21,7 +21,8 @@ def bring(tmp_path, monkeypatch):
         (info.parent / f"{name}_plugin.py").write_text("known_settings = ()\n")
         (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         (info.parent / f"{name}_checks.py").write_text(source)
-        monkeypatch.delitem(sys.modules, f"{name}_checks", raising=False)
+        for module in ("checks", "plugin"):
+            monkeypatch.delitem(sys.modules, f"{name}_{module}", raising=False)
 
     return install
 
@@ -75,3 +76,41 @@ def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(
     assert check["next_step"]
     assert of(result, "leftovers")
     assert result.code == 1
+
+
+BROKEN = """import time
+from holdfast.api import hookimpl
+known_settings = ()
+@hookimpl
+def on_validate(request):
+    BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("raise KeyError('gone')", "KeyError"),
+        ("time.sleep(60)", "it took longer than 0.3 s"),
+        ("return 'all is well'", "it returned str, and this hook returns Sequence[Finding]"),
+        ("return (one for one in ())", "return a list, not a generator"),
+        ("return ['text']", "list of str"),
+    ],
+)
+def test_doctor__validator_that_is_broken__is_named_once_and_the_other_checks_are_there(
+    run, project, bring, body, told
+):
+    bring("acme", "def checks(memory):\n    return []\n")
+    assert run("remember", "The deploy day is Tuesday").code == 0
+    with open(sys.path[0] + "/acme_plugin.py", "w") as file:
+        file.write(BROKEN.replace("BODY", body))
+    (project / "holdfast.toml").write_text("[plugins.acme]\ndeadline_s = 0.3\n")
+    trusted(project)
+    result = run("doctor", "--json")
+    (check,) = of(result, "validators")
+    assert check["outcome"] == "fail"
+    assert told in check["message"]
+    assert "'acme'" in check["message"]
+    assert "plugins.acme.enabled false" in check["next_step"]
+    assert of(result, "leftovers")
+    assert of(result, "facts")[0]["outcome"] == "ok"

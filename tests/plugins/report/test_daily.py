@@ -1,0 +1,86 @@
+"""The morning report of several forges, and the one that a day's first session start stores."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.plugins.outbox.test_outbox import Board
+from tests.support.git import git
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast.errors import Unavailable
+from holdfast_app.outbox.forge import Activity
+
+
+@pytest.fixture
+def repo(project: Path) -> Path:
+    git(project, "init", "-q", "-b", "main", ".")
+    git(project, "commit", "-q", "--allow-empty", "-m", "Fix the login")
+    return project
+
+
+def test_morning__two_forges__each_line_names_its_forge_and_one_may_fail(repo: Path) -> None:
+    board = Board(repo)
+    board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", "well done", until)]  # type: ignore[method-assign]
+    with Holdfast.open(repo, plugins=[("test0", board)]) as memory:
+        told = [line.text[17:] for line in memory.morning().sections["On the forge"]]
+    assert sorted(told) == ["git main commit by t: Fix the login", "the board o/r#1 comment: well done"]
+
+    def fails(since: object, until: object) -> list[Activity]:
+        raise Unavailable("The board is down.", next_step="Wait.")
+
+    board.activity = fails  # type: ignore[method-assign]
+    with Holdfast.open(repo, plugins=[("test0", board)]) as memory:
+        morning = memory.morning()
+    assert morning.remarks == ("the board could not be reached, so its events are missing: The board is down. Wait.",)
+    assert any("Fix the login" in line.text for line in morning.sections["On the forge"])
+
+
+def test_screen__several_commits__are_one_row_with_their_branches(repo: Path) -> None:
+    git(repo, "commit", "-q", "--allow-empty", "-m", "fix: the logout")
+    with Holdfast.open(repo) as memory:
+        assert "- commits: main" in memory.morning().screen
+
+
+def start(repo: Path, session: str) -> None:
+    """A session start, as a client's hook runs it."""
+    event = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(repo), "source": "startup"}
+    command = [sys.executable, "-m", "holdfast_memory", "hook", "claude-code"]
+    done = subprocess.run(command, cwd=repo, input=json.dumps(event), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def stored(repo: Path) -> list[Path]:
+    return sorted((repo / ".holdfast" / "memory" / "reports").glob("*.md"))
+
+
+def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo: Path) -> None:
+    (repo / "holdfast.toml").write_text('[report]\nwhen = "daily"\n[dream]\nwhen = "manual"\n', encoding="utf-8")
+    trusted(repo)
+    start(repo, "one")
+    until = time.monotonic() + 90
+    while not stored(repo) and time.monotonic() < until:
+        time.sleep(0.1)
+    [path] = stored(repo)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Morning report: everything since ")
+    assert "main commit by t: Fix the login" in text
+    at = os.stat(path).st_mtime_ns
+    start(repo, "two")
+    time.sleep(1)
+    assert [os.stat(one).st_mtime_ns for one in stored(repo)] == [at]
+    with Holdfast.open(repo) as memory:
+        assert memory.validate().errors == ()
+
+
+def test_start__reports_are_not_asked_for__stores_none(repo: Path) -> None:
+    start(repo, "one")
+    time.sleep(1)
+    assert stored(repo) == []
