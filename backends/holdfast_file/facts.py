@@ -300,7 +300,7 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        if key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
+        if key[SIZE] > _MOST_BYTES and key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
             raise Corrupt(
                 f"{self._place.facts!r} has more than {_MOST_BYTES:,} bytes.",
                 next_step="Move it away. `holdfast facts import FILE` reads it from there.",

@@ -23,9 +23,8 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
-from holdfast.journal import past
-from holdfast.journal.journal import Journal, missing_files, session_files, session_id_of
-from holdfast.journal.journal import every as every_journal
+from holdfast.journal import journal, past
+from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
@@ -109,8 +108,8 @@ def newest(
 
 def newest_receipts(services: Services) -> list[Receipt]:
     """The last receipts of the journals changed last."""
-    there = sorted((at, path) for path in session_files(services.state) if (at := _changed(path)))
-    return [one for _, path in there[-_NEWEST:] if (one := last_receipt(services, path)) is not None]
+    paths = journal.by_age(services.state)[-_NEWEST:]
+    return [one for path in paths if (one := last_receipt(services, path)) is not None]
 
 
 def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
@@ -157,16 +156,9 @@ def _key(name: str) -> str:
     return sha256(name)[:32]
 
 
-def _changed(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
 def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in missing_files(services.state):
+    for path in journal.missing_files(services.state):
         name = f"state/sessions/{os.path.basename(path)}"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
@@ -326,7 +318,7 @@ def receipts(services: Services) -> list[Receipt]:
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for one in every_journal(services.state, packed=True):
+    for one in journal.every(services.state, packed=True):
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import attrs
@@ -56,7 +57,7 @@ def foreign(call: Call) -> Answer:
     from holdfast_app.history.importing import take_each
 
     args = call.args
-    given, unread = read_all(args.file)
+    given, unread = read_all(args.file, os.path.basename(call.memory.services.root))
     planned = list(take_each(call.memory, given, dry_run=True))
     if args.dry_run or not any(one.outcome == "new" for one in planned) or not (args.yes or _accepted(call, planned)):
         return taken(call, planned, unread, args.file)

@@ -61,6 +61,22 @@ def cloned(tmp_path: Path, project: Path) -> Path:
     return project
 
 
+def test_withheld__own_documents_remembered__a_pull_into_one_is_noticed(cloned: Path, opened: Opened) -> None:
+    memory = opened()
+    memory.store.change("daily", "memory/2026-11-21.md", lambda _: "# Daily Memory: 2026-11-21\n\n- Fact: my own\n")
+    before = memory.store.withheld(remember=True)
+    assert memory.store.withheld() == before
+    assert "memory/2026-11-20.md" in before
+    assert "memory/2026-11-21.md" not in before
+    author = cloned.parent / "author"
+    (author / ".holdfast" / "memory" / "2026-11-21.md").write_text(f"# Daily Memory: 2026-11-21\n\n- Fact: {ATTACK}\n")
+    (cloned / ".holdfast" / "memory" / "2026-11-21.md").unlink()
+    git("-C", author, "add", "-A")
+    git("-C", author, "commit", "-qm", "more")
+    git("-C", cloned, "pull", "-q")
+    assert memory.store.withheld() == {**before, "memory/2026-11-21.md": 1}
+
+
 def test_load__clone_with_memory_that_nobody_trusts__names_it_and_shows_none_of_it(
     cloned: Path, opened: Opened
 ) -> None:

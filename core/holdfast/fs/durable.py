@@ -137,8 +137,9 @@ def sync(path: PathArg, *, private: bool = True) -> None:
     fsync_dir(os.path.dirname(os.path.abspath(path)))
 
 
-def remove(path: PathArg) -> None:
-    """Remove ``path`` durably. A missing file is not an error. Raises: Unavailable."""
+def remove(path: PathArg, *, flush: bool = True) -> None:
+    """Remove ``path``, durably; without ``flush`` a power cut may bring it back. A missing file is not an error.
+    Raises: Unavailable."""
     target = os.path.abspath(path)
     with (
         reporting(path, "remove"),
@@ -146,7 +147,8 @@ def remove(path: PathArg) -> None:
         Folder(os.path.dirname(target), syncable=True) as folder,
     ):
         folder.unlink(os.path.basename(target))
-        _sync_names(folder)
+        if flush:
+            _sync_names(folder)
 
 
 def retire(path: PathArg) -> None:

@@ -183,8 +183,7 @@ class Journal:
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
             first = b""
-            if not size:  # a process killed in its first append may have created `sessions` without making it durable
-                durable.fsync_dir(self._state)
+            if not size:
                 first = header(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
@@ -424,6 +423,15 @@ def session_files(state: str, *, packed: bool = False) -> list[str]:
     if packed:
         names.update(f"{one.stem}.jsonl" for one in past.every(state))
     return [os.path.join(folder, name) for name in sorted(names)]
+
+
+def by_age(state: str) -> list[str]:
+    """:func:`session_files`, the file that changed last at the end. Raises: Unavailable."""
+    changed: dict[str, int] = {}
+    for path in session_files(state):
+        with suppress(OSError):  # another process has just packed it
+            changed[path] = os.stat(path).st_mtime_ns
+    return sorted(changed, key=lambda path: (changed[path], path))
 
 
 def every(state: str, *, packed: bool = False) -> Iterator[Journal]:

@@ -23,12 +23,12 @@ def tidy(state: str, *, limit_s: float = 0.02) -> int:
     """Pack the oldest ended and flushed sessions. Returns their number. Stops after ``limit_s`` seconds; the next call
     continues. Raises: Unavailable."""
     until = time.monotonic() + limit_s
-    files = journal.session_files(state)
+    files = journal.by_age(state)
     if len(files) < KEPT + _MORE:
         return 0
     chosen: dict[Journal, bytes] = {}
     with ExitStack() as held:
-        for path in sorted(files, key=_changed)[:-KEPT]:
+        for path in files[:-KEPT]:
             if time.monotonic() > until or len(chosen) == _MOST or sum(map(len, chosen.values())) > _BYTES:
                 break
             with suppress(HoldfastError, OSError):
@@ -44,13 +44,6 @@ def tidy(state: str, *, limit_s: float = 0.02) -> int:
                 _forget(one)
             durable.fsync_dir(os.path.dirname(files[0]))
     return len(chosen)
-
-
-def _changed(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _ended(state: str, path: str) -> Journal | None:

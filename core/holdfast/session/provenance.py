@@ -74,3 +74,7 @@ class Provenance:
     def stamp(self) -> str:
         """Changes when a withheld passage may be shown, or the reverse."""
         return ""
+
+    def file_stamp(self, name: str) -> str:
+        """Changes with the document's file and with :attr:`stamp`. Empty where documents are not files."""
+        return ""

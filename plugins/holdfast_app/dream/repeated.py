@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.fs import safeopen
 from holdfast.journal import journal
 from holdfast.storage import ABSENT
 from holdfast.text.humanize import count
@@ -91,8 +90,7 @@ def _proposal(services: Services) -> Proposal | None:
 def _said(services: Services) -> dict[str, str]:
     """Key -> sentence, of those said in enough sessions, the most frequent first."""
     sessions, first = Counter[str](), dict[str, str]()
-    paths = sorted(journal.session_files(services.state), key=lambda path: safeopen.stat(path).st_mtime)
-    for path in paths[-_NEWEST:]:
+    for path in journal.by_age(services.state)[-_NEWEST:]:
         found = {same_key(text): text for text in _sentences(services, path)}
         sessions.update(found.keys())
         first = found | first

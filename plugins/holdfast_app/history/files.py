@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import BinaryIO, Final, NamedTuple
 
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.fs import safeopen
 from holdfast_app import progress, transcripts
 from holdfast_app.history import memories
 from holdfast_app.history.memories import Statement
@@ -45,7 +46,7 @@ _Content = Transcript | list[Statement]
 def is_foreign(path: str) -> bool:
     """Whether ``path`` is for :func:`read_all`: neither an archive nor a store of holdfast."""
     try:
-        with open(path, "rb") as stream:
+        with safeopen.reader(os.path.realpath(path), private=False) as stream:
             if stream.read(len(_SQLITE)) == _SQLITE:
                 return memories.is_claude_mem(path)
             return not zipfile.is_zipfile(stream) or "manifest.json" not in zipfile.ZipFile(stream).namelist()
@@ -53,9 +54,10 @@ def is_foreign(path: str) -> bool:
         return True
 
 
-def read_all(path: str) -> tuple[list[Past], list[Unread]]:
+def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
     """The sessions in the file or folder ``path``, oldest first, and the skipped files. A file of no known form counts
-    as skipped only if it is ``path`` itself. Raises: ConfigError for a missing path."""
+    as skipped only if it is ``path`` itself. ``project`` is the name of the project's folder. Raises: ConfigError for a
+    missing path."""
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
     given, unread = list[Past](), list[Unread]()
@@ -66,7 +68,7 @@ def read_all(path: str) -> tuple[list[Past], list[Unread]]:
             if os.path.getsize(name) > MAX_FILE:
                 raise ValueError(f"it is larger than {MAX_FILE >> 20} MiB")
             at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
-            for program, content in _read(name):
+            for program, content in _read(name, project):
                 if isinstance(content, Transcript):
                     given.append(_past(program, content, os.path.splitext(os.path.basename(name))[0], at))
                 else:
@@ -101,13 +103,13 @@ def _files(path: str) -> Iterator[str]:
                 yield file
 
 
-def _read(path: str) -> Iterator[tuple[str, _Content]]:
+def _read(path: str, project: str) -> Iterator[tuple[str, _Content]]:
     """Each part of a file, with its program. Raises: one of ``_BROKEN``."""
-    with open(path, "rb") as stream:
+    with safeopen.reader(os.path.realpath(path), private=False) as stream:
         head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
         stream.seek(0)
         if head == _SQLITE:
-            yield "claude-mem", list(memories.claude_mem(path))
+            yield "claude-mem", list(memories.claude_mem(path, project))
         elif is_zip:
             yield from _members(stream)
         elif path.casefold().endswith((".md", ".markdown")):

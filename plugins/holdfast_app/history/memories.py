@@ -141,18 +141,21 @@ def is_claude_mem(path: str) -> bool:
         return {"observations", "session_summaries"} <= {name for (name,) in database.execute(plain)}
 
 
-def claude_mem(path: str) -> Iterator[Statement]:
-    """The observations and summaries in claude-mem's database. Raises: ValueError for another one; sqlite3.Error."""
+def claude_mem(path: str, project: str) -> Iterator[Statement]:
+    """The observations and summaries in claude-mem's database, which holds all projects of a user: those of ``project``
+    if there are any, otherwise all. Raises: ValueError for another database; sqlite3.Error."""
     if not is_claude_mem(path):
         raise ValueError("it is not a database of claude-mem")
     with closing(opened(path)) as database:
-        for row in database.execute("SELECT * FROM observations ORDER BY created_at_epoch, id"):
+        some = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
+        chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if some else "",))
+        for row in database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1]):  # noqa: S608 - no value in it
             one, at = dict(row), moment_of(row["created_at_epoch"])
             facts = [fact for fact in _listed(one.get("facts")) if isinstance(fact, str)]
             told = (clean(one.get(name)) for name in ("title", "subtitle", "narrative", "text"))
             yield Statement("\n".join(filter(None, told)), at, not facts)
             yield from (Statement(fact, at) for fact in facts)
-        for row in database.execute("SELECT * FROM session_summaries ORDER BY created_at_epoch, id"):
+        for row in database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1]):  # noqa: S608
             one = dict(row)
             told = (f"{name.replace('_', ' ').capitalize()}: {one[name]}" for name in _SUMMARY if one.get(name))
             yield Statement("\n".join(told), moment_of(row["created_at_epoch"]), is_fact=False)

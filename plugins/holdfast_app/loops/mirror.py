@@ -94,23 +94,28 @@ class Mirror:
                 if held[key] > 0:
                     held[key] -= 1
                     continue
-                at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
-                new.append(self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed))
+                new.append(self._journal(m))
             return new
 
-    def catch_up(self, said: Sequence[Message]) -> None:
-        """:meth:`add` for a list that its owner may have shortened since. Messages after the last one held are new,
-        even when they repeat a dropped one. Raises: FlushRefused when it lacks messages that cannot be flushed."""
+    def catch_up(self, said: Sequence[Message]) -> bool:
+        """:meth:`add` for a list that its owner may have shortened since; returns whether it lacks a message. Messages
+        after the last one held are then new, even when they repeat one. A side request shares nothing with the session,
+        and is new as a whole. The session drops nothing."""
         with self._lock:
             held = [_key(m) for m in self._session.messages if m.tool not in _ASIDE]
             keys = [key for key in self._keys(said) if key[1] not in _ASIDE]
-        if Counter(held) - Counter(keys):
-            spoken = [n for n, m in enumerate(said) if m.tool not in _ASIDE]
-            known = set(held)
-            answer = next((n for n, k in enumerate(keys) if k[0] == "assistant" and k not in known), len(keys))
-            at = _new_from(held, keys[:answer])  # an answer that the session lacks is newer than all it has
-            self.follow(said[: spoken[at - 1] + 1] if at else [])
-        self.add(said)
+            if not Counter(held) - Counter(keys):
+                shortened = False
+            else:
+                shortened, known = True, set(held)
+                answer = next((n for n, k in enumerate(keys) if k[0] == "assistant" and k not in known), len(keys))
+                at = _new_from(held, keys[:answer])  # an answer that the session lacks is newer than all it has
+                spoken = [n for n, m in enumerate(said) if m.tool not in _ASIDE]
+                for message in said[spoken[at - 1] + 1 if at else 0 :]:
+                    self._journal(message)
+        if not shortened:
+            self.add(said)
+        return shortened
 
     def loses(self, left: Sequence[Message]) -> bool:
         """Whether ``left`` lacks a message that no flush covers."""
@@ -125,6 +130,10 @@ class Mirror:
             keys = self._keys(left)
             kept = self._session.compact(keep_last=len(held) - _kept_from(held, keys))
             self._carried = Counter(keys) - Counter(_key(m) for m in kept)
+
+    def _journal(self, m: Message) -> Message:
+        at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
+        return self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed)
 
     def _keys(self, said: Sequence[Message]) -> list[Key]:
         """The key that matches each message to its stored form: redacted, without this machine's paths."""
@@ -147,14 +156,15 @@ def _key(message: Message) -> Key:
 
 def _new_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
     """Where ``keys`` goes on after ``held``: behind the longest common run that ends with the last message of ``held``
-    that ``keys`` has."""
+    that ``keys`` has. 0 when ``held`` goes on after a run that is only a part of ``keys``: its words may be new."""
     known = set(keys)
-    end = next((n for n in range(len(held), 0, -1) if held[n - 1] in known), 0)
-    runs = []
-    for at in [n + 1 for n, key in enumerate(keys) if end and key == held[end - 1]]:
-        pairs = zip(reversed(held[:end]), reversed(keys[:at]), strict=False)
+    shared = [key for key in held if key in known]
+    runs = [(0, 0)]
+    for at in [n + 1 for n, key in enumerate(keys) if key == shared[-1]] if shared else ():
+        pairs = zip(reversed(shared), reversed(keys[:at]), strict=False)
         runs.append((sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), at))
-    return max(runs)[1] if runs else 0
+    run, at = max(runs)
+    return at if run == at or (held and shared and held[-1] == shared[-1]) else 0
 
 
 def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:

@@ -94,11 +94,11 @@ class _Wire:
         sent = _Sent(session=session, said=said, size=size, whole=whole)
         try:
             self._journal(sent, parse(self.waiting.pop(session.id, [])), [])
-            self._journal(sent, said, said)
+            shortened = self._journal(sent, said, said)
         except HoldfastError as error:
             why = f"The request cannot be journalled: {error.message} It was not sent."
             raise FlushRefused(why, next_step=error.next_step, target="journal") from error
-        if not self._may_compact(name, body, sent):
+        if not shortened and not self._may_compact(name, body, sent):
             return sent
         for _ in range(ROUNDS):
             if self.hold.pass_gate(session, said if whole else []):
@@ -108,13 +108,14 @@ class _Wire:
                 )
         raise restless()
 
-    def _journal(self, sent: _Sent, new: list[Message], rows: list[Message]) -> None:
-        """Journal the messages ``new``; with ``rows``, the conversation that they are, only what the session lacks."""
+    def _journal(self, sent: _Sent, new: list[Message], rows: list[Message]) -> bool:
+        """Journal the messages ``new``; with ``rows``, the conversation that they are, only what the session lacks.
+        Returns whether these lack a message of the session."""
         if rows and sent.whole:
-            sent.session.mirror.catch_up(rows)
-        else:
-            now = datetime.now(UTC)
-            sent.session.extend(evolve(m, id=uuid.uuid4().hex, at=now) for m in new)
+            return sent.session.mirror.catch_up(rows)
+        now = datetime.now(UTC)
+        sent.session.extend(evolve(m, id=uuid.uuid4().hex, at=now) for m in new)
+        return False
 
     def _may_compact(self, path: str, body: Mapping[str, Any], sent: _Sent) -> bool:
         edits = body.get("context_management") or []

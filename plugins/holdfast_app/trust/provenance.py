@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -111,6 +112,12 @@ class Provenance(provenance.Provenance):
     @property
     def stamp(self) -> str:
         return f"{self._seen.stamp} {self._trusts_all}"
+
+    def file_stamp(self, name: str) -> str:
+        with suppress(OSError):
+            found = os.stat(os.path.join(self._root, self._folder, name)) if self._folder else None
+            return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {self.stamp}" if found else ""
+        return ""
 
     def sift(self, name: str, text: str) -> Sifted:
         shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
@@ -235,13 +242,18 @@ class Provenance(provenance.Provenance):
 
     # documents that must still exist
 
+    def _names(self) -> dict[str, int]:
+        """The recorded names, and those marked as deleted, each with its last position."""
+        lines = self._stored.read().data.decode("utf-8", "replace").split("\n")
+        return {line: at for at, line in enumerate(lines) if line}
+
     def stored(self) -> list[str]:
-        lines = self._stored.read()
+        lines = self._names()
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
     def confirm(self, name: str, text: str) -> None:
         """Record a document created here. After a power cut the record can be gone."""
-        lines = self._stored.read()
+        lines = self._names()
         if name in lines and not _is_deleted(name, lines):
             return
         first, own = next(iter(_passages(text)), None), self._seen.listed(OWN)
@@ -250,7 +262,7 @@ class Provenance(provenance.Provenance):
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 
     def delete(self, name: str) -> None:
-        if name in self._stored.read():
+        if name in self._names():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
 

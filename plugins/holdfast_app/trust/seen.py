@@ -11,10 +11,9 @@ each passage. ``root`` names the project.
 from __future__ import annotations
 
 import os
-from collections import ChainMap
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Self
 
 from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
 
@@ -24,36 +23,63 @@ OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
 
+#: How many lines are searched in a list before all its lines are told apart, which takes as long as so many searches.
+_FEW: Final = 60
+
+
 class LineList:
-    """An append-only file's lines, each with its last position; only its new part is read again."""
+    """An append-only file's lines. Only its new part is read again."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._lines: dict[str, int] = {}
-        self._number = 0
+        self.data = b"\n"
+        self._lines: set[bytes] = set()
+        self._asked = 0
         self._file = (0, 0, 0)  # inode, size and time of the file as read
 
-    def read(self) -> dict[str, int]:
+    def read(self) -> Self:
         """Costs one file status call while it is unchanged. Raises: Unavailable."""
         try:
             status = os.lstat(self.path)
             file = (status.st_ino, status.st_size, status.st_mtime_ns)
             if file != self._file:
                 is_longer = status.st_ino == self._file[0] and status.st_size > self._file[1]
-                if not is_longer:
-                    self._lines, self._number = {}, 0
                 with safeopen.reader(self.path) as opened:
                     opened.seek(self._file[1] if is_longer else 0)
-                    new = opened.read().decode("utf-8", "replace").split("\n")
-                self._lines.update(zip(new, range(self._number, self._number + len(new)), strict=True))
-                self._lines.pop("", None)
-                self._number += len(new)
+                    new = opened.read()
+                self.data = self.data + new if is_longer else b"\n" + new
+                self._lines = self._lines | set(new.split(b"\n")) if is_longer and self._lines else set()
                 self._file = file
         except (FileNotFoundError, NotADirectoryError):
-            self._lines, self._number, self._file = {}, 0, (0, 0, 0)
+            self.data, self._lines, self._file = b"\n", set(), (0, 0, 0)
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
-        return self._lines
+        return self
+
+    def __contains__(self, line: object) -> bool:
+        sought = str(line).encode("utf-8", "surrogateescape")
+        self._asked += 1
+        if self._asked > _FEW and not self._lines:
+            self._lines = set(self.data.split(b"\n"))
+        if self._lines:
+            return sought in self._lines
+        return b"\n%b\n" % sought in self.data or self.data.endswith(b"\n" + sought)
+
+    def __bool__(self) -> bool:
+        return bool(self.data.strip())
+
+
+class Lists:
+    """Several lists as one."""
+
+    def __init__(self, lists: tuple[LineList, ...]) -> None:
+        self.lists = lists
+
+    def __contains__(self, line: object) -> bool:
+        return any(line in one for one in self.lists)
+
+    def __bool__(self) -> bool:
+        return any(self.lists)
 
 
 def _name(root: str) -> str:
@@ -91,9 +117,9 @@ class Seen:
         data = b"".join(b"%d:%b" % (len(one), one) for one in (p.encode("utf-8", "surrogatepass") for p in parts))
         return ownership_mark.digest(data, size=_BYTES, key=self._secret)
 
-    def listed(self, *kinds: str) -> Collection[str]:
+    def listed(self, *kinds: str) -> Lists:
         """The lists as they are now. Raises: Unavailable."""
-        return ChainMap(*(self._lists[kind].read() for kind in kinds))
+        return Lists(tuple(self._lists[kind].read() for kind in kinds))
 
     def begin(self, digests: Iterable[str]) -> None:
         """Record the project's first content. Raises: Unavailable."""
@@ -119,7 +145,7 @@ class Seen:
     @property
     def stamp(self) -> str:
         """Changes when a passage that was withheld may be shown, or the reverse. Raises: Unavailable."""
-        return " ".join(str(len(self._lists[kind].read())) for kind in (TRUSTED, FOREIGN, BEFORE))
+        return " ".join(str(len(self._lists[kind].read().data)) for kind in (TRUSTED, FOREIGN, BEFORE))
 
     def forget_trust(self) -> bool:
         """Remove passages accepted with ``holdfast trust``. False when there are none. Raises: Unavailable."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import os
+from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.fs import durable, private
 from holdfast.session import store
 from holdfast.storage import Add, Change, Remove, get_fact, update_fact
 
@@ -12,6 +15,10 @@ if TYPE_CHECKING:
 
     from holdfast.models import AddResult, Fact
     from holdfast.session.provenance import Provenance
+
+
+#: The documents of which nothing is withheld, each with its file's status.
+_CLEAN: Final = "clean.json"
 
 
 class Store(store.Store):
@@ -42,12 +49,23 @@ class Store(store.Store):
             return []
         return self.provenance.withheld_facts(self.readable_facts())
 
-    def withheld(self) -> dict[str, int]:
-        """The documents with passages that are withheld from agents, and how many. Reads the whole store.
-        Raises: Corrupt, Unavailable."""
+    def withheld(self, *, remember: bool = False) -> dict[str, int]:
+        """The documents with passages that are withheld from agents, and how many. Reads the store's files that changed
+        since a call with ``remember``, and other stores whole. Raises: Corrupt, Unavailable."""
         if not self.provenance.withholds:
             return {}
-        return {name: number for name in self.names() if (number := self.withheld_in(name))}
+        path = os.path.join(self.state, private.DERIVED, _CLEAN)
+        known, now, found = private.table(path), {}, {}
+        for name in self.names():
+            stamp = self.provenance.file_stamp(name)
+            if not stamp or known.get(name) != stamp:
+                found[name] = self.withheld_in(name)
+            if stamp and not found.get(name):
+                now[name] = stamp
+        if remember and now != known:
+            private.make(self.state, private.DERIVED)
+            durable.replace(path, json.dumps(now).encode(), flush=False)
+        return {name: number for name, number in found.items() if number}
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """:meth:`StorageBackend.add_fact`, recorded as written here. Raises the same errors."""

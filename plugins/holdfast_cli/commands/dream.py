@@ -154,6 +154,7 @@ def dream(call: Call) -> Answer:
 
             with suppress(HoldfastError):
                 index.search(memory, lambda _: None)  # so that no question waits for it
+                memory.store.withheld(remember=True)  # nor `status`
     lacks = upkeep.lacks_model(memory.services)
     return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
 

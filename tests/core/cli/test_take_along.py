@@ -190,6 +190,19 @@ def test_import__memory_has_grown__only_the_new_statement_is_added(run: Run, pro
     assert memory_of(project).count("Ana: Prefers tabs over spaces") == memory_of(project).count("Lives in Lisbon")
 
 
+def test_import__claude_mem_of_several_projects__takes_this_ones(run: Run, project: Path, tmp_path: Path) -> None:
+    path = tmp_path / "claude-mem.db"
+    claude_mem(path)
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "INSERT INTO observations (project, type, title, created_at_epoch) VALUES (?, 'x', ?, ?)",
+            (project.name, "Of this project alone", AT),
+        )
+    database.close()
+    [session] = run("import", str(path), "--yes", "--json").json["sessions"]
+    assert session["statements"] == ["Of this project alone"], session
+
+
 def test_import__plain_messages__are_a_session_of_the_files_name_and_day(
     run: Run, project: Path, tmp_path: Path
 ) -> None:

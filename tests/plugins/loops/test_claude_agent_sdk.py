@@ -38,6 +38,7 @@ def test_claude_agent_sdk__installed_project_and_a_broken_store__journals_and_do
         monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(home))  # it has the key that marks the project's state as this user's
     environment = {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

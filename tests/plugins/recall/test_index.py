@@ -57,8 +57,11 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Pat
     assert hits(memory) == before
 
 
-def test_dream__in_the_background__brings_the_index_up_to_date(memory, project: Path) -> None:
+def test_dream__in_the_background__brings_what_is_derived_up_to_date(memory, project: Path) -> None:
+    memory.session("talk").end()
     processes.run("--root", str(project), "dream", "--if-due")
+    [note] = (project / ".holdfast" / "memory").glob("*.md")
+    assert f"memory/{note.name}" in (project / FILE).with_name("clean.json").read_text()
     with closing(sqlite3.connect(project / FILE)) as db:
         assert db.execute("SELECT texts FROM source WHERE kind = 'turn'").fetchone() == (30,)
 

@@ -84,13 +84,11 @@ def everything(services: Services) -> extract.ExtractResult:
 def collect(services: Services) -> None:
     """Queue every session's ended turns that are neither extracted nor queued."""
     plugins = backlog.later(services)
-    for path in journal.session_files(services.state) if plugins else ():
+    for one in journal.every(services.state) if plugins else ():
         try:
-            session_id = journal.session_id_of(path)
-            if session_id is None or not journal.Journal(services.state, session_id).is_unflushed():
-                continue
-            session = Session(services, session_id)
-            backlog.enqueue(services, session_id, ended(session.unflushed), plugins)
+            if one.is_unflushed():
+                said = Session(services, one.session_id).unflushed
+                backlog.enqueue(services, one.session_id, ended(said), plugins)
         except HoldfastError as error:
             logger.warning("cannot queue a session's turns: %s", error.message)
 
