@@ -296,9 +296,9 @@ _T = TypeVar("_T")
 def every(services: Services) -> list[Loss]:
     """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
     is skipped."""
-    proofs = list(unproved(services, receipts(services)))
-    others = _created(services, {loss.name for loss in proofs})
-    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *proofs, *others]
+    lost = list(unproved(services, receipts(services)))
+    others = _created(services, {loss.name for loss in lost})
+    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
 
 
 def here(services: Services) -> list[Loss]:
@@ -318,8 +318,13 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 
 def receipts(services: Services) -> list[Receipt]:
     """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = {record["receipt"]["flush_id"]: record["receipt"] for record in _checkpoints(services)}
-    return list(map(receipt_from, found.values()))
+    return [receipt for receipt, _ in proofs(services)]
+
+
+def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
+    """The same, each with its session's record of the flush. Raises: Unavailable."""
+    found = {record["receipt"]["flush_id"]: record for record in _checkpoints(services)}
+    return [(receipt_from(one["receipt"]), one.get("flush") or None) for one in found.values()]
 
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:

@@ -304,7 +304,7 @@ def _bytes(path: str, name: str) -> bytes:
     file = os.path.join(path, *name.split("/"))
     if os.path.islink(file) or not os.path.isfile(file) or os.path.getsize(file) > _MOST_BYTES:
         raise Corrupt(f"{name} is missing, a link, or larger than 256 MiB.", next_step="Export the bundle again.")
-    return safeopen.read(os.path.join(os.path.realpath(path), *name.split("/")), private=False)
+    return safeopen.read(os.path.join(os.path.realpath(path), *name.split("/")), _MOST_BYTES, private=False)
 
 
 def _object(line: str, where: str) -> Record:
