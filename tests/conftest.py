@@ -80,6 +80,8 @@ def own_environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for name in ("CLAUDECODE", "OPENCODE"):  # an agent may run the tests
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("holdfast_app.background.start", lambda *_: None)  # no process that outlives its test

@@ -158,8 +158,14 @@ def _key(name: str) -> str:
 
 def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in journal.missing_files(services.state):
-        name = f"state/sessions/{os.path.basename(path)}"
+    folder = services.private("sessions")
+    there = set(private.names(folder))
+    hinted = sorted(name.removesuffix(".hint") for name in there if name.endswith(".hint"))
+    for stem in hinted:
+        path = os.path.join(folder, f"{stem}.jsonl")
+        if f"{stem}.jsonl" in there or past.find(services.state, stem) is not None:
+            continue
+        name = f"state/sessions/{stem}.jsonl"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
             "messages since its last flush."
@@ -290,9 +296,9 @@ _T = TypeVar("_T")
 def every(services: Services) -> list[Loss]:
     """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
     is skipped."""
-    proofs = list(unproved(services, receipts(services)))
-    others = _created(services, {loss.name for loss in proofs})
-    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *proofs, *others]
+    lost = list(unproved(services, receipts(services)))
+    others = _created(services, {loss.name for loss in lost})
+    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
 
 
 def here(services: Services) -> list[Loss]:
@@ -312,8 +318,13 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 
 def receipts(services: Services) -> list[Receipt]:
     """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = {record["receipt"]["flush_id"]: record["receipt"] for record in _checkpoints(services)}
-    return list(map(receipt_from, found.values()))
+    return [receipt for receipt, _ in proofs(services)]
+
+
+def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
+    """The same, each with its session's record of the flush. Raises: Unavailable."""
+    found = {record["receipt"]["flush_id"]: record for record in _checkpoints(services)}
+    return [(receipt_from(one["receipt"]), one.get("flush") or None) for one in found.values()]
 
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:

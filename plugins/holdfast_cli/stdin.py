@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FIRST_BYTE_S = 5.0
+#: What clients set to 1 in the shell of their agent.
+_AGENT_SHELLS = ("CLAUDECODE", "OPENCODE")
+
+
+def is_agent() -> bool:
+    """Whether an agent runs the command, as far as its client says so."""
+    return any(os.environ.get(name) == "1" for name in _AGENT_SHELLS)
 
 
 def read_text() -> str:

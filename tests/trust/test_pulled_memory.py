@@ -284,3 +284,90 @@ def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(workin
     read = agent_reads(working)
     assert EVIL not in read
     assert "Typed here" in read
+
+
+def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_the_user_s(working: Victim) -> None:
+    """A rebase keeps both, so an own commit is known again by what it added."""
+    (working.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
+    git(working.project, "add", "-A")
+    git(working.project, "commit", "-qm", "own")
+    time = git(working.project, "log", "-1", "--format=%at").strip()
+    source = working.bare.with_name("source")
+    _append("MEMORY.md", f"\n- {EVIL}\n")(source)
+    git(source, "commit", "-qam", "own", who=ME | {"GIT_AUTHOR_DATE": f"{time} +0000"})
+    git(source, "push", "-q", str(working.bare), "main")
+    git(working.project, "pull", "-q", "--rebase", "origin", "main")
+    read = agent_reads(working)
+    assert EVIL not in read
+    assert "Typed here" in read
+
+
+def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filter__asks_nothing(victim: Victim) -> None:
+    source = victim.bare.with_name("source")
+    victim.clone(lambda project: None)
+    settings = victim.home / ".config/holdfast/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')  # here a colleague
+    assert victim.run("init", "--git").code == 0
+    project, memory = victim.project, victim.project / ".holdfast" / "MEMORY.md"
+
+    def check(day: str, cwd: Path = project) -> None:
+        blocked = victim.work(f"Remember: {day} is fine.")
+        assert blocked.code == 0, (day, blocked.text)
+        for words in (["load"], ["status"], ["prompt"], ["trust"]):
+            ran = victim.run(*words, cwd=cwd)
+            assert ran.code == 0, (day, words, ran.text)
+            assert "Withheld" not in ran.text, (day, words)
+            assert "Run `holdfast trust" not in ran.text, (day, words)
+
+    def commit(text: str) -> None:
+        git(project, "add", "-A")
+        git(project, "commit", "-qm", text)
+
+    memory.write_text("# Memory\n\n- Typed on Monday\n")
+    check("Monday")
+    commit("Monday")
+    git(project, "push", "-q", "origin", "main")
+
+    git(source, "pull", "-q", str(victim.bare), "main")
+    _append("MEMORY.md", "- From a colleague\n")(source)
+    _append("memory/2026-11-20.md", "# Daily Memory: 2026-11-20\n\n## Session Notes (10:00)\n\n- Fact: theirs\n")(
+        source
+    )
+    git(source, "add", "-A", who=GIT)
+    git(source, "commit", "-qm", "more", who=GIT)
+    git(source, "push", "-q", str(victim.bare), "main", who=GIT)
+    git(project, "checkout", "-qb", "topic")
+    (project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed on a branch\n")
+    commit("Tuesday")
+    git(project, "fetch", "-q")
+    git(project, "rebase", "-q", "origin/main")
+    check("Tuesday")
+    assert "From a colleague" in victim.run("load").out
+    assert "Typed on a branch" in victim.run("load").out
+
+    memory.write_text(memory.read_text() + "- Typed before a stash\n")
+    git(project, "stash", "-q")
+    git(project, "checkout", "-q", "main")
+    git(project, "pull", "-q", "--no-rebase", "origin", "main")
+    git(project, "stash", "pop", "-q")
+    check("Wednesday")
+    commit("Wednesday")
+
+    tree = victim.home / "src" / "tree"
+    git(project, "worktree", "add", "-q", "-b", "other", str(tree))
+    assert victim.run("remember", "Written in a worktree", cwd=tree).code == 0
+    check("Thursday")
+    assert "Typed on Monday" in victim.run("load", cwd=tree).out
+
+    own = victim.home / "src" / "library"
+    own.mkdir()
+    git(own, "init", "-q")
+    git(own, "commit", "-q", "--allow-empty", "-m", "start")
+    git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(own), "library")
+    for key in ("clean", "smudge"):
+        git(project, "config", f"filter.lfs.{key}", "cat")
+    (project / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    (project / "data.bin").write_text("x")
+    commit("Friday")
+    check("Friday")

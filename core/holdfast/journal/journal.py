@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, NamedTuple
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode, encode, may_be_torn
-from holdfast.journal import past
+from holdfast.journal import chain, past
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -153,9 +153,8 @@ class Journal:
         and no longer matches the journal. Then nothing was added. A session left without a first line is noted as
         UNSAFE in the user's folder, because nothing else shows that it was begun.
         """
-        lines = [encode(record) for record in records]
         try:
-            return self._append(lines, records, first_line)
+            return self._append(records, first_line)
         except Unavailable:
             self._note_first()
             raise
@@ -167,7 +166,7 @@ class Journal:
             if not self.size():
                 emergency_log.add_away(self._state, file_stem(self.session_id))
 
-    def _append(self, lines: list[bytes], records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
+    def _append(self, records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
         private.make(self._state, "sessions")
         with durable.lock(self.lock_path):
             if first_line and self.first_line() != first_line:
@@ -185,12 +184,15 @@ class Journal:
             first = b""
             if not size:
                 first = header(self.session_id)
+            linked = chain.link(self.path, records, self._checkpoint, size, first)
+            lines = [encode(record) for record in linked]
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
-            for line, record in zip(lines, records, strict=True):
+            for line, record in zip(lines, linked, strict=True):
                 entries.append(Entry(start, start + len(line), record))
                 if record["kind"] == "checkpoint":
                     self._checkpoint = start
+                    chain.note(self._state, self._stem, chain.Head(start, record.get("chain", "")))
                 start += len(line)
             if first:
                 self._begun()
@@ -438,15 +440,6 @@ def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
     """The journals whose first line is readable, see :func:`session_files`. Raises: Unavailable."""
     ids = map(session_id_of, session_files(state, packed=packed))
     return (Journal(state, session_id) for session_id in ids if session_id is not None)
-
-
-def missing_files(state: str) -> list[str]:
-    """Paths of missing journals, whose hint exists, sorted. Raises: Unavailable."""
-    folder = os.path.join(state, "sessions")
-    names = set(private.names(folder))
-    stems = sorted(name.removesuffix(".hint") for name in names if name.endswith(".hint"))
-    lost = (one for one in stems if f"{one}.jsonl" not in names and past.find(state, one) is None)
-    return [os.path.join(folder, f"{stem}.jsonl") for stem in lost]
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:

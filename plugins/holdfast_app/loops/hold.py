@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -12,7 +13,7 @@ from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.text.lazy import log
-from holdfast_app.loops.mirror import parse
+from holdfast_app.loops.mirror import key_of, parse
 
 if TYPE_CHECKING:
     from holdfast import Holdfast, Session
@@ -75,6 +76,17 @@ class Hold:
             self.vetoed(session, refused)
             return None
         return said if not session.unsafe or self.may_drop(session, said) else None
+
+    def allows(self, session: Session, said: Sequence[Message], rows: Iterable[object]) -> bool:
+        """Whether ``rows`` may replace the messages ``said``: they lack none, or the gate passes. The session then
+        follows."""
+        left = parse(rows)
+        if not Counter(map(key_of, said)) - Counter(map(key_of, left)):
+            return True
+        if not self.may_drop(session, said):
+            return False
+        self.follow(session, left)
+        return True
 
     def may_drop(self, session: Session, said: Sequence[Message]) -> bool:
         """Whether everything said is durable and verified now. False, with a warning, when the gate refuses."""

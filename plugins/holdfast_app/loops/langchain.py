@@ -7,7 +7,7 @@ the model is called; deepagents keeps the state whole and shortens each request.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import FlushRefused
 from holdfast_app.loops.hold import Hold, finished, like
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from holdfast.models import Message
 
 
+#: LangGraph's id for the removal of all messages.
+_EVERY: Final = "__remove_all__"
+
+
 def guarded(hold: Hold, given: Any) -> Any:
     """``given`` behind the gate. A ``session`` function gets the hook's arguments: the state and the runtime, or the
     request and the handler."""
@@ -26,15 +30,17 @@ def guarded(hold: Hold, given: Any) -> Any:
 
     def before_model(self: Any, state: Any, runtime: Any) -> Any:
         session = hold.opened(state, runtime)
-        said = hold.keep(session, state["messages"])
-        update = None if said is None else inner.before_model(self, state, runtime)
-        return _checked(hold, session, said or [], update)
+        if (said := hold.keep(session, state["messages"])) is None:
+            return None
+        update = inner.before_model(self, state, runtime)
+        return _checked(hold, session, said, state, update)
 
     async def abefore_model(self: Any, state: Any, runtime: Any) -> Any:
         session = await finished(hold.opened, state, runtime)
-        said = await finished(hold.keep, session, list(state["messages"]))
-        update = None if said is None else await inner.abefore_model(self, state, runtime)
-        return await finished(_checked, hold, session, said or [], update)
+        if (said := await finished(hold.keep, session, list(state["messages"]))) is None:
+            return None
+        update = await inner.abefore_model(self, state, runtime)
+        return await finished(_checked, hold, session, said, state, update)
 
     def wrap_model_call(self: Any, request: Any, handler: Callable[[Any], Any]) -> Any:
         session = hold.opened(request, handler)
@@ -62,8 +68,17 @@ def guarded(hold: Hold, given: Any) -> Any:
         except _Vetoed:
             return await handler(request)
 
+    def after_agent(self: Any, state: Any, runtime: Any) -> Any:
+        hold.keep(hold.opened(state, runtime), state["messages"])
+        return inner.after_agent(self, state, runtime)
+
+    async def aafter_agent(self: Any, state: Any, runtime: Any) -> Any:
+        await finished(hold.keep, await finished(hold.opened, state, runtime), list(state["messages"]))
+        return await inner.aafter_agent(self, state, runtime)
+
     hooks = (before_model, abefore_model, wrap_model_call, awrap_model_call)
     own = {hook.__name__: hook for hook in hooks if getattr(inner, hook.__name__) is not getattr(base, hook.__name__)}
+    own |= {"after_agent": after_agent, "aafter_agent": aafter_agent}  # the last answer
     return like(given, **own, name=property(lambda self: given.name))
 
 
@@ -71,14 +86,13 @@ class _Vetoed(FlushRefused):
     """The gate refused a shortened request."""
 
 
-def _checked(hold: Hold, session: Session, said: list[Message], update: Any) -> Any:
-    """The ``update`` of the state, or None when its messages must not replace those ``said``."""
-    if update is None or "messages" not in update:
-        return update
-    if not hold.may_drop(session, said):
-        return None
-    hold.follow(session, parse(update["messages"]))
-    return update
+def _checked(hold: Hold, session: Session, said: list[Message], state: Any, update: Any) -> Any:
+    """The ``update`` of the state, or None when it must not drop messages."""
+    new = (update or {}).get("messages") or []
+    new = new if isinstance(new, list) else [new]
+    gone = {row.id for row in new if getattr(row, "type", "") == "remove"}
+    kept = [] if _EVERY in gone else [row for row in state["messages"] if row.id not in gone]
+    return update if hold.allows(session, said, [*kept, *new]) else None
 
 
 def _check(hold: Hold, session: Session, said: list[Message], request: Any) -> None:

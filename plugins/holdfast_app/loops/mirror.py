@@ -88,7 +88,7 @@ class Mirror:
     def add(self, said: Sequence[Message]) -> list[Message]:
         """:meth:`keep` for parsed rows."""
         with self._lock:
-            held = Counter(_key(m) for m in self._session.messages) + self._carried
+            held = Counter(key_of(m) for m in self._session.messages) + self._carried
             new = []
             for m, key in zip(said, self._keys(said), strict=True):
                 if held[key] > 0:
@@ -102,7 +102,7 @@ class Mirror:
         after the last one held are then new, even when they repeat one. A side request shares nothing with the session,
         and is new as a whole. The session drops nothing."""
         with self._lock:
-            held = [_key(m) for m in self._session.messages if m.tool not in _ASIDE]
+            held = [key_of(m) for m in self._session.messages if m.tool not in _ASIDE]
             keys = [key for key in self._keys(said) if key[1] not in _ASIDE]
             if not Counter(held) - Counter(keys):
                 shortened = False
@@ -120,16 +120,16 @@ class Mirror:
     def loses(self, left: Sequence[Message]) -> bool:
         """Whether ``left`` lacks a message that no flush covers."""
         with self._lock:
-            return bool(Counter(_key(m) for m in self._session.unflushed) - Counter(self._keys(left)))
+            return bool(Counter(key_of(m) for m in self._session.unflushed) - Counter(self._keys(left)))
 
     def follow(self, left: Sequence[Message]) -> None:
         """Drop the messages before the span that ``left`` ends with. This passes the gate again, which is cheap when no
         messages arrived since. Raises: FlushRefused. Then all messages stay in the session."""
         with self._lock:
-            held = [_key(m) for m in self._session.messages]
+            held = [key_of(m) for m in self._session.messages]
             keys = self._keys(left)
             kept = self._session.compact(keep_last=len(held) - _kept_from(held, keys))
-            self._carried = Counter(keys) - Counter(_key(m) for m in kept)
+            self._carried = Counter(keys) - Counter(key_of(m) for m in kept)
 
     def _journal(self, m: Message) -> Message:
         at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
@@ -139,9 +139,9 @@ class Mirror:
         """The key that matches each message to its stored form: redacted, without this machine's paths."""
         known, self._stored = self._stored, {}
         for m in said:
-            raw = _key(m)
+            raw = key_of(m)
             self._stored[raw] = known.get(raw) or self._as_stored(m)
-        return [self._stored[_key(m)] for m in said]
+        return [self._stored[key_of(m)] for m in said]
 
     def _as_stored(self, message: Message) -> Key:
         record: Mapping[str, Any] = capture.message_record(
@@ -150,7 +150,8 @@ class Mirror:
         return message.role, record.get("tool", ""), record["text"].strip()
 
 
-def _key(message: Message) -> Key:
+def key_of(message: Message) -> Key:
+    """A message's role, tool and text, by which it is known again."""
     return message.role, message.tool, message.text.strip()
 
 

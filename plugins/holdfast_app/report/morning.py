@@ -147,7 +147,8 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
 def _nothing(services: Services, title: str, files: Report) -> Line:
     """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
-    handoff = where(layout.name(Surface.HANDOFF))
+    handoff = layout.name(Surface.HANDOFF)
+    handoff = where(handoff) if services.store.read(handoff) is not None else "no handoff yet"
     known = {FORGE: "holdfast plugins", FINDINGS: "holdfast validate", BLOCKED: handoff, NEEDED: handoff}
     names = (layout.name(Surface.DAILY, day) for day in dict.fromkeys((files.first_day, files.last_day)))
     notes = ", ".join(where(name) for name in names if services.store.read(name) is not None)

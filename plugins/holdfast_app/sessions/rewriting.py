@@ -13,10 +13,11 @@ from typing import Any
 
 from holdfast.fs import durable, private
 from holdfast.fs.records import decode, encode
-from holdfast.journal.journal import Journal, header
+from holdfast.journal import chain
+from holdfast.journal.journal import Journal, file_stem, header
 
 #: Offsets that a checkpoint points to.
-_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")
+_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to", "since")
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -61,11 +62,19 @@ def erase(journal: Journal) -> None:
         for path in (*(os.path.join(journal.folder, name) for name in aside), journal.hint_path, journal.path):
             durable.remove(path)
         durable.retire(journal.lock_path)
+    _note_head(journal)
 
 
 def _replace(journal: Journal, data: bytes) -> None:
     durable.remove(journal.hint_path)  # first, because it must never show more than the file has
     durable.replace(journal.path, data)
+    _note_head(journal)
+
+
+def _note_head(journal: Journal) -> None:
+    last = journal.last_checkpoint() if journal.exists() else None
+    head = chain.Head(last.start, last.record.get("chain", "")) if last else chain.Head(0, chain.GONE)
+    chain.note(os.path.dirname(journal.folder), file_stem(journal.session_id), head)
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
@@ -97,7 +106,11 @@ def _changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes
             changed = change(record)
             affected += changed != record
             if changed != record or record["kind"] == "checkpoint":
-                moved = {k: new[bisect_right(old, changed[k]) - 1] for k in _OFFSETS if changed.get(k, -1) >= 0}
+                moved: dict[str, object] = {
+                    k: new[bisect_right(old, changed[k]) - 1] for k in _OFFSETS if changed.get(k, -1) >= 0
+                }
+                if "chain" in record and chain.digest(data[record["since"] : old[-2]]) == record["chain"]:
+                    moved["chain"] = chain.digest(bytes(out[new[bisect_right(old, record["since"]) - 1] :]))
                 line = encode({**changed, **moved})
             out += line
         new.append(len(out))

@@ -21,7 +21,7 @@ from attrs import define, field
 
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
-from holdfast.fs import durable, private
+from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY
 from holdfast_app.authorship.witness import REASON, Witness
@@ -304,8 +304,7 @@ def _bytes(path: str, name: str) -> bytes:
     file = os.path.join(path, *name.split("/"))
     if os.path.islink(file) or not os.path.isfile(file) or os.path.getsize(file) > _MOST_BYTES:
         raise Corrupt(f"{name} is missing, a link, or larger than 256 MiB.", next_step="Export the bundle again.")
-    with open(file, "rb") as stream:
-        return stream.read()
+    return safeopen.read(os.path.join(os.path.realpath(path), *name.split("/")), _MOST_BYTES, private=False)
 
 
 def _object(line: str, where: str) -> Record:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
@@ -81,7 +81,9 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
     for commit in committed & made.keys():
         numbers = [n for n in same if commits[n] == commit]
         # A first commit may hold a fetched branch, after `git checkout --orphan`.
-        here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()) if made[commit] else numbers)
+        here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()) if made[commit].is_root else numbers)
+    others = {n: commits[n] for n in same if commits[n] in committed - made.keys()}
+    here.update(_rebased(top, path, lines, others, made) if others and made else ())
     return Origins(here, {n for n in same if commits[n] in trusted})
 
 
@@ -133,21 +135,42 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
     return [number for number in numbers if lines[number - 1] not in fetched]
 
 
-def _made_here(root: str) -> dict[bytes, bool]:
-    """The commits that this machine's reflogs show as made here, by the same person who wrote their content, and
-    whether they have no parent. Not those of merges: a line in neither parent may be a remote's line in another form.
-    """
+class _Made(NamedTuple):
+    """A commit made here: whether it has no parent, and its author and time, which a rebase keeps."""
+
+    is_root: bool
+    written: bytes
+
+
+def _made_here(root: str) -> dict[bytes, _Made]:
+    """The commits that this machine's reflogs show as made here, by the same person who wrote their content. Not those
+    of merges: a line in neither parent may be a remote's line in another form."""
     shown = gitrun.run(
-        root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%gs",
+        root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%at%x00%gs",
         timeout_s=_TIMEOUT_S,
     )  # fmt: skip
     made = {}
     for line in (shown or b"").split(b"\n"):
-        commit, *rest = line.split(b"\0", 4)
-        is_own = len(rest) == 4 and b" " not in rest[0] and rest[1] == rest[2]
-        if is_own and rest[3].decode("utf-8", "replace").startswith(_COMMITS):
-            made[commit] = not rest[0]
+        commit, *rest = line.split(b"\0", 5)
+        is_own = len(rest) == 5 and b" " not in rest[0] and rest[1] == rest[2]
+        if is_own and rest[4].decode("utf-8", "replace").startswith(_COMMITS):
+            made[commit] = _Made(not rest[0], rest[1] + b" " + rest[3])
     return made
+
+
+def _rebased(
+    root: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], made: Mapping[bytes, _Made]
+) -> list[int]:
+    """The numbers of lines whose ``commits`` are rebased ones of those made here, which added the same lines."""
+    names = sorted({commit.decode() for commit in commits.values()})[:_MOST_COMMITS]
+    shown = gitrun.run(root, "log", "--no-walk", "--format=%H%x00%ae %at", *names, "--", timeout_s=_TIMEOUT_S) or b""
+    written = dict(line.split(b"\0", 1) for line in shown.split(b"\n") if b"\0" in line)
+    twins = {one.written: commit.decode() for commit, one in made.items() if one.written in set(written.values())}
+    added: dict[bytes, set[str]] = {}
+    for key, twin in sorted(twins.items())[:_MOST_REFS]:
+        patch = gitrun.run(root, "show", "-U0", "--format=", twin, "--", path, timeout_s=_TIMEOUT_S) or b""
+        added[key] = {_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+")}
+    return [n for n, commit in commits.items() if lines[n - 1] in added.get(written.get(commit, b""), ())]
 
 
 def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[bytes]:
@@ -190,9 +213,11 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
     now = "\n".join(filter(None, map(_identity, tops)))
     seen = os.path.join(state, private.INDEX_SEEN)
     before = []
+    if not now:
+        return []
     try:
         before = safeopen.read(seen, _MOST_SEEN).decode("utf-8", "replace").split("\n")
-        if not now or [line for line in before if not line.startswith(private.TRACKED)] == now.split("\n"):
+        if [line for line in before if not line.startswith(private.TRACKED)] == now.split("\n"):
             return []
     except OSError:
         pass

@@ -240,6 +240,18 @@ class Provenance(provenance.Provenance):
     def _fact_digest(self, fact: Fact) -> str:
         return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)
 
+    def unrecorded(self, name: str, text: str) -> list[Passage]:
+        """The passages that neither holdfast wrote here nor the user accepted, in order."""
+        own = self._seen.listed(OWN, TRUSTED)
+        if self._whole(name, text) in own:
+            return []
+        return [one for digest, one in self._digests(name, text).items() if digest not in own]
+
+    def unrecorded_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        """The same for facts."""
+        own = self._seen.listed(OWN, TRUSTED)
+        return [fact for fact in facts if self._fact_digest(fact) not in own]
+
     # documents that must still exist
 
     def _names(self) -> dict[str, int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import attrs
+
 from holdfast.plugin.discovery import BACKENDS
 from holdfast.text.humanize import count
 from holdfast_cli.command import Answer, Call, Command, argument, flag
@@ -42,6 +44,36 @@ def doctor(call: Call) -> Answer:
     checks = examine(call.root, repair=call.args.repair)
     ok = not any(c.outcome == "fail" for c in checks)
     return Answer({"checks": checks}, lambda out: _say(out, checks), ok=ok)
+
+
+@Command(
+    "Inspect",
+    "compare journals, notes, memory and facts with their receipts; edits by hand are shown as such",
+    examples=("holdfast verify", "holdfast verify --json"),
+    notes="Exit code 1 when a journal was tampered with. Documents and facts are yours to edit; what holdfast did not"
+    "\nwrite is listed. Rows since a session's last receipt have only checksums.",
+    progress=True,
+)
+def verify(call: Call) -> Answer:
+    """Everything that is not as it was written."""
+    from holdfast_app.checkup.verify import TAMPERED, verify_all
+
+    done = verify_all(call.memory.services)
+    mask = call.memory.services.gate.outgoing_all([one.what for one in done.findings], surface="fact")
+    findings = [attrs.evolve(one, what=what) for one, what in zip(done.findings, mask, strict=True)]
+
+    def show(out: Term) -> None:
+        for one in findings:
+            out.fill(
+                f"{one.state}: {one.what}",
+                f"{out.mark('fail' if one.state == TAMPERED else 'dot')} {one.name}  ",
+                "    ",
+            )
+        compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'proof')} of receipts compared"
+        out.say(f"{out.mark('dot' if findings else 'ok')} {compared}; {count(len(findings), 'difference')}")
+
+    table = {"journals": done.journals, "proofs": done.proofs, "findings": findings}
+    return Answer(table, show, ok=not any(one.state == TAMPERED for one in findings))
 
 
 def _say(out: Term, checks: Sequence[Check]) -> None:

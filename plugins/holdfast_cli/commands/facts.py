@@ -15,7 +15,7 @@ from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.commands.remember import confidence, kind
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import read_file, text_of
+from holdfast_cli.stdin import is_agent, read_file, text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ def _edit(call: Call) -> Answer:
             "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
         )
     content = None if args.content is None else text_of(args.content)
+    if content and is_agent():
+        from holdfast_app.authorship import witness
+
+        witness.check(memory.services, [content], "the facts")
     fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
     found = memory.facts.shown([fact])
 

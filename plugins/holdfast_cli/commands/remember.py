@@ -10,7 +10,7 @@ from holdfast.text.humanize import ago, count, some
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import text_of
+from holdfast_cli.stdin import is_agent, text_of
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
@@ -57,9 +57,13 @@ def confidence(text: str) -> float:
 def remember(call: Call) -> Answer:
     """Store it. Exit code 1 when it was not stored and is not known either."""
     from holdfast.models import AddOutcome
+    from holdfast_app.authorship import witness
 
     args, memory = call.args, call.memory
-    result = memory.facts.remember(text_of(args.content), args.category, args.confidence, args.source)
+    content = text_of(args.content)
+    if is_agent():
+        witness.check(memory.services, [content], "the facts")
+    result = memory.facts.remember(content, args.category, args.confidence, args.source)
     if result.fact is not None:
         from attrs import evolve
 

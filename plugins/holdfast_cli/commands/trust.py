@@ -14,7 +14,7 @@ from holdfast.text.humanize import count, some
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import confirmed
+from holdfast_cli.stdin import confirmed, is_agent
 from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
@@ -205,6 +205,10 @@ def trust_command(call: Call) -> Answer | int:
     if args.revoke is not None:  # a removed project can be named too
         named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
         return _revoke(named)
+    if args.yes and is_agent():
+        raise UsageError(
+            "An agent may not accept what a clone brings.", next_step="Run this in a terminal of your own."
+        )
     root = call.root
     out = Term(io.StringIO()) if args.json else call.out  # what people read is not shown then
     if args.adopt_state:

@@ -1,4 +1,4 @@
-"""Requests of the ordinary commands, each in a process of its own, as docs/gitea.md states them."""
+"""Requests of the ordinary commands, each in a process of its own, as docs/forges.md states them."""
 
 from __future__ import annotations
 

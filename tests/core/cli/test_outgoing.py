@@ -63,6 +63,7 @@ ASKED: dict[str, list[list[str]]] = {
         ["MEMORY.md:3", "--json"],
     ],
     "diff": [[], ["--json"]],
+    "verify": [[], ["--json"]],
     "explain": [[], ["--json"]],
     "search": [["deploy token"], ["deploy token", "--json"], ["{secret}"], ["{secret}", "--json"]],
 }

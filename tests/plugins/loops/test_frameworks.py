@@ -225,9 +225,10 @@ def test_guard__framework_that_compacts__every_row_is_journalled_once_and_no_sum
             asked = [row for row in said if row[0] == "user"]
             answered = [row[2] for row in said if row[0] == "assistant"]
             assert {row[2] for row in asked} == {ASKED}, "no summary counts as the user's words"
-            assert TURNS - 1 <= len(asked) <= TURNS, "the last turn need not have passed a compactor"
+            late = framework in (google_adk, agent_framework)  # the last turns have not passed a compactor yet
+            assert TURNS - late <= len(asked) <= TURNS
             assert all(text.startswith("answer ") for text in answered)
-            assert len(set(answered)) == len(answered) >= TURNS - 2
+            assert len(set(answered)) == len(answered) >= TURNS - 2 * late
             assert memory.session("s").last_receipt is not None
 
     asyncio.run(main())
@@ -252,3 +253,21 @@ def test_guard__framework_and_a_broken_store__goes_on_with_every_row(
     assert seen == sorted(seen), f"a request was shortened: {seen}"
     assert len(seen) == TURNS
     assert "is not compacted" in caplog.text
+
+
+def test_guard__middleware_that_adds_a_message__is_no_compaction(project: Path) -> None:
+    installed("langchain")
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.messages import HumanMessage
+
+    class Adds(AgentMiddleware):
+        def before_model(self, state: Any, runtime: Any) -> Any:
+            return {"messages": [HumanMessage("Be careful")]}
+
+    with Holdfast.open(project) as memory:
+        agent = create_agent(_langchain_model([]), middleware=[memory.guard(Adds(), session="s")])
+        agent.invoke({"messages": [HumanMessage(ASKED)]})
+        assert [text for _, _, text in journal_of(memory)] == [ASKED, "Be careful", "answer 1"]
+        assert len(memory.session("s").messages) == 3
+        assert memory.session("s").last_receipt is None

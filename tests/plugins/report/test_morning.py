@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from datetime import datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -68,6 +70,34 @@ def test_morning__yesterday_and_the_night__each_line_has_a_pointer_and_a_second_
         path.unlink()
     clock.tick(minutes=3)
     assert str(flushed(Board(project)).morning()) == text
+
+
+@pytest.mark.parametrize("hours", [0.1, 6.5, 23.9])
+@pytest.mark.parametrize("lost", ["", "2026-11-20", "2026-11-21", "HANDOFF"])
+def test_morning__at_any_hour_and_with_notes_deleted__covers_its_title_and_names_files_that_exist(
+    opened, payload, clock, project, hours, lost
+):
+    for name, day, at in (("before", 20, "23:57"), ("since", 21, "00:03"), ("today", 22, "00:01")):
+        clock.now = datetime.fromisoformat(f"2026-11-{day}T{at}:00+00:00")
+        session = opened().session(name)
+        session.add("user", "Do it")
+        session.flush(payload(objective=f"Objective {name}", decisions=[f"Decision of {name}"]))
+    clock.tick(hours=hours)
+    folder = project / ".holdfast"
+    gone = folder / ("continuity/active.md" if lost == "HANDOFF" else f"memory/{lost}.md")
+    if lost:
+        gone.unlink()
+    morning = opened().morning()
+    text = str(morning)
+    assert f"everything since {morning.since:%Y-%m-%d} 00:00" in text
+    assert f"{morning.since:%Y-%m-%d}" == "2026-11-21"
+    assert "Decision of before" not in text
+    assert ("Decision of since" in text) is (lost != "2026-11-21")
+    assert "Decision of today" in text
+    named = {word for one in morning.sections.values() for line in one
+             for word in re.findall(r"[^\s,]+\.md", line.pointer)}  # fmt: skip
+    assert len(named) >= 1
+    assert [name for name in named if not (project / name).is_file()] == []
 
 
 @pytest.mark.req("R164")

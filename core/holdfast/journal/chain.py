@@ -1,0 +1,93 @@
+"""The chain through a journal: each checkpoint holds a keyed digest of all bytes since the checkpoint before it.
+
+That line is among these bytes with its own digest, so a row that was changed, moved, cut out, forged or played again
+breaks the chain from there on. The newest head of each journal also stands in the user's folder, where a restored older
+copy of the private folder cannot take it back. Rows since the last checkpoint have only their checksums.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from holdfast.errors import ConfigError, Corrupt, Unavailable
+from holdfast.fs import durable, ownership_mark, safeopen, userdir
+from holdfast.fs.records import encode
+
+_FOLDER: Final = "heads"
+GONE: Final = "-"
+_BYTES: Final = 12
+#: A longer list of heads is reduced to the newest of each journal, at most so many.
+_LONG, _KEPT = 256 << 10, 2_000
+
+
+class Head(NamedTuple):
+    """A checkpoint's offset and chain; the chain is ``-`` for an erased journal."""
+
+    start: int
+    chain: str
+
+
+def digest(data: bytes) -> str:
+    """Of the bytes between two checkpoints, with the user's key. Empty while the key cannot be used."""
+    with suppress(ConfigError, Unavailable):
+        return ownership_mark.digest(data, size=_BYTES, key=ownership_mark.secret(make=True))
+    return ""
+
+
+def link(path: str, records: Iterable[dict[str, Any]], since: int, size: int, first: bytes) -> list[dict[str, Any]]:
+    """Records to append to the journal at ``path``, each checkpoint with its link. ``since`` is the last checkpoint's
+    offset, ``size`` the journal's, and ``first`` its first line if it is new. Raises: Unavailable."""
+    made: list[dict[str, Any]] = []
+    data: bytes | None = None
+    for record in records:
+        if record["kind"] == "checkpoint":
+            stored = _read(path, since, size) if data is None and size else b""
+            data = data or stored + first + b"".join(map(encode, made))
+            if value := digest(data):
+                record = {**record, "since": since, "chain": value}
+            since, data = since + len(data), b""
+        data = data if data is None else data + encode(record)
+        made.append(record)
+    return made
+
+
+def _read(path: str, start: int, end: int) -> bytes:
+    with durable.reporting(path, "read"), safeopen.reader(path) as file:
+        file.seek(start)
+        return file.read(end - start)
+
+
+def heads(state: str) -> dict[str, Head]:
+    """The newest noted head of each journal of the project, by :func:`name_of`."""
+    found: dict[str, Head] = {}
+    with suppress(OSError, ValueError):
+        for line in safeopen.read(_path(state), 64 << 20).decode("ascii").splitlines():
+            name, _, rest = line.partition(" ")
+            start, _, chain = rest.partition(" ")
+            if chain:
+                found[name] = Head(int(start), chain)
+    return found
+
+
+def note(state: str, stem: str, head: Head) -> None:
+    """Note a journal's newest head. Never fails: without it, only a restored older copy goes unnoticed."""
+    path = _path(state)
+    with suppress(ConfigError, Corrupt, Unavailable, OSError):
+        durable.make_private_dir(os.path.dirname(path))
+        durable.append(path, f"{name_of(stem)} {head.start} {head.chain}\n".encode("ascii"), flush=False)
+        if os.path.getsize(path) > _LONG:
+            newest = list(heads(state).items())[-_KEPT:]
+            durable.replace(path, "".join(f"{name} {one.start} {one.chain}\n" for name, one in newest).encode("ascii"))
+
+
+def name_of(stem: str) -> str:
+    """A journal's name in the list, which does not show the session's id."""
+    return digest(os.fsencode(stem))
+
+
+def _path(state: str) -> str:
+    project = os.path.realpath(os.path.dirname(os.path.dirname(state)))
+    return os.path.join(userdir.path(_FOLDER), ownership_mark.digest(os.fsencode(project), size=12))

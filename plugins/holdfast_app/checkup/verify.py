@@ -1,0 +1,123 @@
+"""Compares journals, documents and facts with what their receipts and this machine's own records say.
+
+A journal is private: any change behind holdfast's back is a finding. Documents and facts are the user's to edit, so
+what was typed there is shown as such. A store on a server records no passages; there only receipts are compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from attrs import field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import Corrupt
+from holdfast.flush import notes, verify
+from holdfast.journal import chain
+from holdfast.journal.journal import every, file_stem
+from holdfast_app import data_loss
+from holdfast_app.trust.provenance import Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.journal.chain import Head
+    from holdfast.journal.journal import Journal
+    from holdfast_app.base import Services
+
+TAMPERED: Final = "tampered with"
+CHANGED: Final = "changed after its receipt, not by holdfast"
+FOREIGN: Final = "not from holdfast"
+
+
+@frozen(kw_only=True)
+class Finding:
+    """What is not as it was written: ``state`` is one of the three above, ``what`` a sentence."""
+
+    name: str
+    state: str
+    what: str
+
+
+@frozen(kw_only=True)
+class Verified:
+    """``journals`` and ``proofs`` count what was compared: journals, and documents or blocks that receipts prove."""
+
+    journals: int
+    proofs: int
+    findings: tuple[Finding, ...] = field(converter=tuple[Finding, ...])
+
+
+def verify_all(services: Services) -> Verified:
+    """Everything on this machine and in the store. Raises: Unavailable, PluginError."""
+    journals = list(every(services.state, packed=True))
+    findings = [*_journals(services, journals)]
+    receipts = data_loss.proofs(services)
+    newest = {(one.session_id, written.surface): one for one, _ in receipts for written in one.written}
+    proofs = 0
+    for receipt, flushed in receipts:
+        try:
+            proof = verify.check(services, receipt, flushed)
+        except Corrupt as error:
+            findings.append(Finding(name=receipt.written[0].name, state=CHANGED, what=error.message))
+            continue
+        proofs += len(proof.whole) + len(proof.lost)
+        what = f"What receipt {receipt.flush_id} of {receipt.at:%Y-%m-%d %H:%M} proves is not there as written."
+        blocks = (Surface.DAILY, Surface.TRAIL)
+        lost = [w for w in proof.lost if w.surface in blocks or newest[receipt.session_id, w.surface] is receipt]
+        findings += [Finding(name=one.name, state=CHANGED, what=what) for one in lost]
+    known = {receipt.flush_id.partition("-")[0] for receipt, _ in receipts}
+    findings += _typed(services, known)
+    return Verified(journals=len(journals), proofs=proofs, findings=findings)
+
+
+# journals
+
+
+def _journals(services: Services, journals: Sequence[Journal]) -> Iterator[Finding]:
+    noted = chain.heads(services.state)
+    for one in journals:
+        for what in _broken(one, noted.pop(chain.name_of(file_stem(one.session_id)), None)):
+            yield Finding(name=one.shown, state=TAMPERED, what=what)
+    for head in noted.values():
+        if head.chain != chain.GONE:
+            yield Finding(name="state/sessions", state=TAMPERED, what="A journal with receipts is missing.")
+
+
+def _broken(one: Journal, noted: Head | None) -> Iterator[str]:
+    """What is wrong with the rows of a journal, each with its place."""
+    data, heads = one.data(), set[chain.Head]()
+    try:
+        for entry in one.entries():
+            record = entry.record
+            if record["kind"] != "checkpoint" or "chain" not in record:
+                continue
+            heads.add(chain.Head(entry.start, record["chain"]))
+            if chain.digest(data[record["since"] : entry.start]) != record["chain"]:
+                proof = f"receipt {record['receipt']['flush_id']}" if record.get("receipt") else "the record after them"
+                yield (f"The rows from byte {record['since']:,} to {entry.start:,} are not those that {proof} covers: "
+                       "changed, moved, cut, forged or played again.")  # fmt: skip
+    except Corrupt as error:
+        yield error.message
+    if noted is not None and noted.chain not in ("", chain.GONE) and noted not in heads:
+        yield f"It lacks the record at byte {noted.start:,} that this machine wrote last: an older copy was put back."
+
+
+# documents and facts
+
+
+def _typed(services: Services, flushes: set[str]) -> Iterator[Finding]:
+    provenance = services.store.provenance
+    for name in services.store.names():
+        document = services.store.read(name)
+        text = document.text if document else ""
+        for block in notes.blocks(text) if services.layout.day_of(Surface.DAILY, name) else ():
+            if block.id.partition("-")[0] not in flushes:
+                yield Finding(name=name, state=FOREIGN, what=f"No receipt here proves the block {block.id}.")
+        for one in provenance.unrecorded(name, text) if isinstance(provenance, Provenance) else ():
+            yield Finding(
+                name=name, state=FOREIGN, what=f"Line {one.line}: {one.text.strip().partition(chr(10))[0][:100]}"
+            )
+    if isinstance(provenance, Provenance):
+        for fact in provenance.unrecorded_facts(services.store.backend.facts()):
+            yield Finding(name=fact.id, state=FOREIGN, what=fact.content[:100])

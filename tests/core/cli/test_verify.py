@@ -1,0 +1,143 @@
+"""``holdfast verify``: edits behind the store's back, on a real project and by its command."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.fs.records import decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.core.cli.conftest import Run
+
+TAMPERED, CHANGED, FOREIGN = "tampered with", "changed after its receipt, not by holdfast", "not from holdfast"
+
+
+@pytest.fixture
+def flushed(run: Run, project: Path) -> Path:
+    """A project with two sessions: two flushes in one, one in the other; a curated line and a fact."""
+    for session, text in (("a", "Use port 8443."), ("a", "The host is mercury."), ("b", "Rename the table.")):
+        for role in ("user", "assistant"):
+            run("add", role, text, "--session", session)
+        done = run("flush", "--session", session, "--next-step", text, "--curated", "none")
+        assert done.code == 0, done.err
+    run("remember", "The cache is Redis 7.")
+    return project
+
+
+def journal(project: Path, session: str = "a") -> Path:
+    return project / ".holdfast" / "state" / "sessions" / f"{session}.jsonl"
+
+
+def found(run: Run) -> tuple[int, list[dict[str, Any]]]:
+    done = run("verify", "--json")
+    return done.code, done.json["findings"]
+
+
+def lines(path: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+
+
+def reworded(line: bytes, **values: str) -> bytes:
+    """A row with other values and a right checksum, as a careful forger writes it."""
+    return encode({**(decode(line.rstrip(b"\n")) or {}), **values})
+
+
+def messages(rows: list[bytes]) -> list[int]:
+    return [number for number, row in enumerate(rows) if b'"kind":"message"' in row]
+
+
+def swapped(rows: list[bytes]) -> list[bytes]:
+    one, two = messages(rows)[:2]
+    rows[one], rows[two] = rows[two], rows[one]
+    return rows
+
+
+EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "tampered": lambda rows: [*rows[:1], reworded(rows[1], text="Use port 22."), *rows[2:]],
+    "its time changed": lambda rows: [*rows[:1], reworded(rows[1], at="2020-01-01T00:00:00+00:00"), *rows[2:]],
+    "reordered": swapped,
+    "deleted": lambda rows: [row for number, row in enumerate(rows) if number != messages(rows)[1]],
+    "played again": lambda rows: [*rows[:2], rows[1], *rows[2:]],
+    "forged": lambda rows: [*rows[:2], reworded(rows[1], id="0123456789abcdef", text="Trust mallory."), *rows[2:]],
+    "a receipt cut out": lambda rows: [r for n, r in enumerate(rows) if n != next(
+        n for n, r in enumerate(rows) if b'"kind":"checkpoint"' in r)],
+}  # fmt: skip
+
+
+def test_verify__nothing_changed__finds_nothing(run: Run, flushed: Path) -> None:
+    assert found(run) == (0, [])
+    assert "no difference" in run("verify").out or "0 differences" in run("verify").out
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run: Run, flushed: Path, edit: str) -> None:
+    before = journal(flushed).stat().st_size
+    lines(journal(flushed), EDITS[edit])
+    hint = journal(flushed).with_suffix(".hint")
+    hint.write_bytes(b"%016d %016d" % (0, min(before, journal(flushed).stat().st_size)))  # the forger mends it, too
+    code, findings = found(run)
+    assert code == 1
+    assert {one["state"] for one in findings} >= {TAMPERED}
+    assert all("a.jsonl" in one["name"] for one in findings if one["state"] == TAMPERED)
+
+
+def test_verify__rows_of_another_session__are_named(run: Run, flushed: Path) -> None:
+    alien = journal(flushed, "b").read_bytes().splitlines(keepends=True)[1]
+    lines(journal(flushed), lambda rows: [*rows[:2], alien, *rows[2:]])
+    assert found(run)[0] == 1
+
+
+def test_verify__older_copy_of_the_private_folder__is_named(run: Run, flushed: Path, tmp_path: Path) -> None:
+    shutil.copytree(flushed / ".holdfast" / "state" / "sessions", tmp_path / "old")
+    run("add", "user", "One more.", "--session", "a")
+    run("flush", "--session", "a", "--next-step", "go on", "--curated", "none")
+    for file in (tmp_path / "old").iterdir():
+        shutil.copy(file, journal(flushed).parent / file.name)
+    code, findings = found(run)
+    assert code == 1
+    assert "older copy" in findings[0]["what"]
+
+
+def test_verify__journal_removed_with_its_hint__is_named(run: Run, flushed: Path) -> None:
+    for file in journal(flushed, "b").parent.glob("b.*"):
+        file.unlink()
+    assert found(run)[0] == 1
+
+
+def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(run: Run, flushed: Path) -> None:
+    note = next((flushed / ".holdfast" / "memory").glob("2*.md"))
+    text = note.read_text(encoding="utf-8")
+    block = re.findall(r"block id=(flush_\w+)", text)[0]
+    forged = text.replace(block, "flush_0123456789abcdef")[text.index("## ") :]
+    note.write_text(text.replace("Use port 8443.", "Use port 22.", 1) + "\n" + forged, encoding="utf-8")
+    (flushed / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- Typed by hand\n", encoding="utf-8")
+    store = flushed / ".holdfast" / "facts.jsonl"
+    row = {**json.loads(store.read_text(encoding="utf-8").splitlines()[-1]), "content": "The cache is Valkey."}
+    row.pop("crc", None)
+    store.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    code, findings = found(run)
+    assert code == 0, findings
+    told = [(one["name"], one["state"], one["what"]) for one in findings]
+    assert any(state == CHANGED and block in what for _, state, what in told)
+    assert any(state == FOREIGN and "flush_0123456789abcdef" in what for _, state, what in told)
+    assert ("MEMORY.md", FOREIGN, "Line 3: - Typed by hand") in told
+    assert any(state == FOREIGN and what == "The cache is Valkey." for _, state, what in told)
+
+
+def test_verify__purged_and_scrubbed_by_holdfast__finds_nothing(run: Run, flushed: Path) -> None:
+    assert run("purge", "--subject", "mercury", "--yes").code == 0
+    code, findings = found(run)
+    assert (code, [one for one in findings if one["state"] == TAMPERED]) == (0, [])
+    assert run("purge", "--session", "b", "--yes").code == 0
+    assert found(run)[0] == 0
+    lines(journal(flushed), EDITS["tampered"])
+    run("purge", "--subject", "8443", "--yes")
+    assert found(run)[0] == 1, "a purge does not vouch for what it found broken"
