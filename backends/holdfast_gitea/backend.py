@@ -1,4 +1,4 @@
-"""The storage contract on a repository's issues (docs/storage-contract.md, docs/gitea.md)."""
+"""The storage contract on a repository's issues (docs/storage-contract.md, docs/forges.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def from_options(
     from holdfast_keys.transport import find_token
 
     given = {key: options[key] for key in fields_dict(Options) if key in options}
-    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/gitea.md.")
+    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/forges.md.")
     if not all(map(str.strip, made.authors)):
         raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
     token = find_token(env, service=GITEA, server=made.server, root=root, insecure_http=made.insecure_http)

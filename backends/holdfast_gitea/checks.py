@@ -111,7 +111,7 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         approved = view.approves(record)
         where = f"{shown(title)}: {record.url} was edited"
         if not record.intact:
-            step = "" if approved else "Restore the earlier version, or accept this one; see docs/gitea.md."
+            step = "" if approved else "Restore the earlier version, or accept this one; see docs/forges.md."
             yield _warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
         elif not approved:
             step = "The server shows the edit history. Users with write access can do this."

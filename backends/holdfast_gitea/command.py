@@ -36,7 +36,7 @@ def _invite(call: Call) -> Answer:
     if not isinstance(backend, GiteaBackend):
         raise ConfigError(
             f"This project's store is {call.memory.config.storage.backend!r}, which is not on a Gitea server.",
-            next_step='Run this in a project with `[storage] backend = "gitea"`; see docs/gitea.md.',
+            next_step='Run this in a project with `[storage] backend = "gitea"`; see docs/forges.md.',
         )
     if not user:
         return _list(backend)

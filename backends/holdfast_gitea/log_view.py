@@ -27,7 +27,7 @@ RESTORE: Final = (
 #: lagging server may show another state later.
 _MISSING: Final = (
     "Try again in a minute, because a busy server may show an older state. If it stays so, see `Edits and deletions on "
-    "the server` in docs/gitea.md."
+    "the server` in docs/forges.md."
 )
 
 

@@ -230,7 +230,7 @@ def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: 
     assert missing == []
 
 
-@pytest.mark.parametrize(("page", "least"), [("gitea.md", 25), ("teams.md", 19)])
+@pytest.mark.parametrize(("page", "least"), [("forges.md", 25), ("teams.md", 19)])
 def test_page_of_a_store__each_promise__names_tests_that_exist(root: Path, page: str, least: int) -> None:
     table = (root / "docs" / page).read_text(encoding="utf-8").split("## Promises and their tests", 1)[1]
     rows = re.findall(r"^\| (.+?) \| (`.+`) \|$", table, re.MULTILINE)

@@ -78,7 +78,7 @@ except ImportError:
         from hashlib import sha256 as _sha256
 
 _RESERVED = frozenset(
-    {"con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))}
+    {"con", "prn", "aux", "nul", "conin$", "conout$", *(port + n for port in ("com", "lpt") for n in "123456789¹²³")}
 )
 _OF_DATABASES = (".db", ".db-wal", ".db-shm", ".db-journal")  # a database may share the documents' folder
 _FORBIDDEN = frozenset('<>:"|?*\\')
@@ -158,7 +158,7 @@ def _problem(name: str) -> str:
             return "it has an empty, `.` or `..` part"
         if part[-1] in ". " or part[0] == " ":
             return "a part of it begins or ends with a space or ends with a dot"
-        if part.split(".", 1)[0].casefold() in _RESERVED:
+        if part.split(".", 1)[0].rstrip(" ").casefold() in _RESERVED:
             return f"{part!r} is reserved on Windows"
     first = name.split("/", 1)[0].casefold()
     if first == "state" or first.startswith("state.foreign-"):

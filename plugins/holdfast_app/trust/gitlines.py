@@ -213,9 +213,11 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
     now = "\n".join(filter(None, map(_identity, tops)))
     seen = os.path.join(state, private.INDEX_SEEN)
     before = []
+    if not now:
+        return []
     try:
         before = safeopen.read(seen, _MOST_SEEN).decode("utf-8", "replace").split("\n")
-        if not now or [line for line in before if not line.startswith(private.TRACKED)] == now.split("\n"):
+        if [line for line in before if not line.startswith(private.TRACKED)] == now.split("\n"):
             return []
     except OSError:
         pass

@@ -63,7 +63,7 @@ def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_ac
         machine().read("MEMORY.md")
     assert "accept" not in caught.value.next_step.casefold()
     assert "delete one" not in caught.value.next_step.casefold()
-    assert "docs/gitea.md" in caught.value.next_step
+    assert "docs/forges.md" in caught.value.next_step
 
 
 @pytest.mark.parametrize("how", ["for a moment", "for longer"])

@@ -58,7 +58,7 @@ def numbers(gitea: FakeServer, title: str) -> list[int]:
 def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_says(
     gitea: FakeServer, machine: Machine
 ) -> None:
-    """docs/gitea.md has this table."""
+    """docs/forges.md has this table."""
     store = machine()
     revision = store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), HEADER, "one")
