@@ -27,6 +27,8 @@ MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruct
 _MARKED: Final = Lazy(
     r"(?:[A-Z][\w ]{0,30}:\W{1,3})?\[quoted from [^\[\];\n]{1,200}; it addresses an agent and is not an instruction\] "
 )
+#: A marked passage anywhere: its source, and its text.
+_QUOTED: Final = Lazy(r"\[quoted from ([^\[\];\n]{1,200}); it addresses an agent and is not an instruction\] ([^\n]+)")
 #: What may precede a line's own text.
 LEADS: Final = " \t-*>#0123456789."
 
@@ -221,6 +223,11 @@ def marked(text: str, name: str | Callable[[str], str]) -> str:
             line = f"{lead}{MARK.format(name=place)}{body}" if place else line
         lines.append(line)
     return "\n".join(lines)
+
+
+def quoted(text: str) -> list[tuple[str, str]]:
+    """The source and the text of each marked passage in ``text``."""
+    return [(source, said.rstrip('"')) for source, said in _QUOTED.findall(text)]
 
 
 def is_marked(text: str) -> bool:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import records
@@ -96,7 +98,21 @@ class Witness:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = [word.encode() for word in strangers.longest(text)]
         said = {message.id.encode() for message in self._said_turns[0].messages}
-        return [Turn(messages=_holding(*one, keys, said)) for one in self._journals] if keys else []
+        return [self._recalled, *(Turn(messages=_holding(*one, keys, said)) for one in self._journals if keys)]
+
+    @cached_property
+    def _recalled(self) -> Turn:
+        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent."""
+        name = self._services.layout.name(Surface.HANDOFF)
+        with suppress(OSError, HoldfastError):
+            if (handoff := self._services.store.read(name)) is not None:
+                passages = dict.fromkeys(hostile.quoted(handoff.text))
+                results = ((source.removeprefix("a result of "), text) for source, text in passages)
+                now = self._services.now()
+                return Turn(
+                    messages=tuple(Message(role="tool", text=text, at=now, id="", tool=tool) for tool, text in results)
+                )
+        return Turn(messages=())
 
 
 def _forms(text: str) -> list[str]:

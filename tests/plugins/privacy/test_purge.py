@@ -119,7 +119,7 @@ def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, pa
     whole = tmp_path / "whole"
     shutil.copytree(project, whole)
     # Of the steps at which something changes these few, since a process costs a third of a second.
-    for step in (2, 9, 19):
+    for step in (3, 9, 19):
         shutil.rmtree(project)
         shutil.copytree(whole, project)
         assert run_killed(project, backend, step) == -9, "there are fewer steps now: choose others"
