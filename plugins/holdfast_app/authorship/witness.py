@@ -19,6 +19,7 @@ from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
+from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
@@ -102,17 +103,20 @@ class Witness:
 
     @cached_property
     def _recalled(self) -> Turn:
-        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent."""
-        name = self._services.layout.name(Surface.HANDOFF)
+        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. Of a
+        store on a server the brief that this machine read last, without a request."""
+        text, now = "", self._services.now()
         with suppress(OSError, HoldfastError):
-            if (handoff := self._services.store.read(name)) is not None:
-                passages = dict.fromkeys(hostile.quoted(handoff.text))
-                results = ((source.removeprefix("a result of "), text) for source, text in passages)
-                now = self._services.now()
-                return Turn(
-                    messages=tuple(Message(role="tool", text=text, at=now, id="", tool=tool) for tool, text in results)
-                )
-        return Turn(messages=())
+            if self._services.is_remote:
+                brief = lastbrief.read(self._services)
+                text = brief.text if brief else ""
+            elif handoff := self._services.store.read(self._services.layout.name(Surface.HANDOFF)):
+                text = handoff.text
+        results = (
+            (source.removeprefix("a result of "), found) for source, found in dict.fromkeys(hostile.quoted(text))
+        )
+        made = (Message(role="tool", text=found, at=now, id="", tool=tool) for tool, found in results)
+        return Turn(messages=tuple(made))
 
 
 def _forms(text: str) -> list[str]:
