@@ -45,6 +45,8 @@ class Witness:
         self._services = services
         self._said_turns = [Turn(messages=tuple(said))]
         self._journals: list[tuple[bytes, bytes]] | None = None
+        self._found: dict[tuple[bytes, ...], list[Turn]] = {}
+        self._messages: dict[tuple[int, int], Message] = {}
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
@@ -97,9 +99,13 @@ class Witness:
         JSON."""
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
-        keys = [word.encode() for word in strangers.longest(text)]
-        said = {message.id.encode() for message in self._said_turns[0].messages}
-        return [self._recalled, *(Turn(messages=_holding(*one, keys, said)) for one in self._journals if keys)]
+        keys = tuple(word.encode() for word in strangers.longest(text))
+        if keys not in self._found:
+            said = {message.id.encode() for message in self._said_turns[0].messages}
+            self._found[keys] = [
+                Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._journals if keys
+            ]
+        return [self._recalled, *self._found[keys]]
 
     @cached_property
     def _recalled(self) -> Turn:
@@ -139,8 +145,11 @@ def _newest(state: str) -> list[bytes]:
     return found
 
 
-def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes]) -> list[Message]:
-    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``."""
+def _holding(
+    lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
+) -> list[Message]:
+    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
+    ``known`` are those read before, by journal and offset."""
     found = []
     at = lower.find(keys[0])
     while at >= 0:
@@ -149,10 +158,14 @@ def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[b
             break
         named = _ID.search(data, start, end)
         if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
-            record = records.decode(data[start:end])
-            if record is not None and record.get("kind") == "message":
-                with suppress(KeyError, TypeError, ValueError):
-                    found.append(message(record))
+            place = (id(data), start)
+            if place not in known:
+                record = records.decode(data[start:end])
+                if record is not None and record.get("kind") == "message":
+                    with suppress(KeyError, TypeError, ValueError):
+                        known[place] = message(record)
+            if place in known:
+                found.append(known[place])
         at = lower.find(keys[0], end)
     return found
 
