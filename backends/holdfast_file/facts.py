@@ -168,7 +168,7 @@ class FactFile:
     # --- changing the file, with the lock held
 
     def _apply(self, operation: Operation) -> None:
-        """Apply an operation in memory; the batch writes its line at its end."""
+        """Apply an operation in memory. The batch writes its line at its end."""
         assert self._waiting is not None
         line = encode(operation)
         self._waiting.append(line)

@@ -243,7 +243,7 @@ class Index:
         if now == self._listed:
             return False
         try:
-            members = {one.id: one for one in self.read_members(first)}
+            members = {member.id: member for member in self.read_members(first)}
         except Corrupt as error:
             self._trouble = error
             return False
@@ -338,7 +338,7 @@ class Index:
             self._authors.remembered = self._authors.remembered or copy.own
             self._authors.remembered_id = self._authors.remembered_id or copy.own_id
         self._authors.ids = {**copy.ids, **self._authors.ids}
-        self._authors.members = {one.id: one for one in copy.members}
+        self._authors.members = {member.id: member for member in copy.members}
         self._listed, self._repository, self.elder = copy.listed, copy.repository_id, copy.elder
         self._saved = self._copy(None)
 

@@ -168,7 +168,7 @@ def _change(log: Log, user_id: int, change: Callable[[Member | None], Member | N
         view = log.load(AUTHORS)
         # When the list was deleted, this machine's copy keeps the spans of those who are on it.
         known = _invited(view) if view.replay.accepted else log.authors.members.values()
-        members = {one.id: one for one in known}
+        members = {member.id: member for member in known}
         made = change(members.get(user_id))
         if made is None and view.replay.accepted:
             return members[user_id]

@@ -280,5 +280,5 @@ def _foreign_ids(segments: Iterable[Segment]) -> dict[str, int]:
 
 
 def _joined(old: Iterable[Comment], new: Iterable[Comment]) -> tuple[Comment, ...]:
-    by_id = {one.id: one for one in (*old, *new)}
+    by_id = {comment.id: comment for comment in (*old, *new)}
     return tuple(by_id[one] for one in sorted(by_id))

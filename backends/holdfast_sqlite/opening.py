@@ -24,7 +24,7 @@ WAIT_S: Final = 10.0
 #: Of a database of another origin: bytes of a value, and of the file.
 _LONGEST: Final = 64 << 20
 _LARGEST: Final = 8 << 30
-#: Steps of SQLite's machine for reading a schema; a store's schema takes a few hundred. Pages that name each other
+#: Steps of SQLite's machine for reading a schema. A store's schema takes a few hundred. Pages that name each other
 #: could make it endless.
 _STEPS: Final = 1_000_000
 _PRAGMAS: Final = (

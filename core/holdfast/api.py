@@ -27,7 +27,7 @@ __all__ = [
     "Unsupported", "Update", "ValidationRequest", "Write", "Written", "block_marker", "check_name", "duplicate_key",
     "hookimpl", "payload_of", "sha256", "sha256_of", "tombstone", "turns_of",
 ]  # fmt: skip
-#: Where the names are; the modules that take longest to import come last.
+#: Modules with the names, slowest to import last.
 _MODULES = ("errors", "validation", "hooks", "plugin.discovery", "models", "storage", "config.values", "application")
 
 

@@ -31,8 +31,8 @@ class HoldfastError(Exception):
 class ConfigError(HoldfastError, ValueError):
     """The configuration is invalid. The message contains the key's path.
 
-    For a mistake in a project's settings file, ``detail`` is that sentence, for people: the file may come from an
-    attacker, and agents read messages. The message then only has a code, the file and the line.
+    For a mistake in a project's settings file, ``detail`` is that sentence, for people. The file may come from an
+    attacker and agents read messages, so the message then only has a code, the file and the line.
     """
 
     exit_code = 2

@@ -181,9 +181,9 @@ class Condition(NamedTuple):
     """What :meth:`StorageBackend.check` found.
 
     ``lost`` is the number of durably stored facts that are missing although no call removed them, because the file was
-    cut, replaced or deleted. ``warnings`` are sentences for the user, like who can read the store; each comes once per
+    cut, replaced or deleted. ``warnings`` are sentences for the user, like who can read the store, each once per
     machine. With ``thorough``, ``damage`` is to stored facts, like both sides of a git merge, or a cut end, and
-    ``version`` the stored form's, 0 when there is none, and the one that this code needs.
+    ``version`` the stored form's, 0 when there is none, and the one this code needs.
     """
 
     lost: int = 0
@@ -265,7 +265,7 @@ class StorageBackend(ABC):
 
     def repair(self) -> None:  # noqa: B027 - most backends have nothing to repair
         """Make or upgrade whatever the backend needs, like tables. Repair damage, keeping every complete line of both
-        sides once; the caller has saved a copy. Then accept the current facts: later losses count. Raises:
+        sides once. The caller has saved a copy. Then accept the current facts: later losses count. Raises:
         Unsupported when a newer holdfast made the store."""
 
     def compact(self) -> None:  # noqa: B027 - most backends keep no removed data
@@ -284,7 +284,7 @@ class StorageBackend(ABC):
 
 
 def get_fact(store: StorageBackend, fact_id: str) -> Fact:
-    """The fact with this id; a damaged fact hides no other. Raises: NotFound (a KeyError) carrying the id; Corrupt."""
+    """The fact with this id. A damaged fact hides no other. Raises: NotFound (a KeyError) carrying the id; Corrupt."""
     facts, damage = store.facts(), None
     while True:
         try:
@@ -315,7 +315,7 @@ def update_fact(
 def delete_fact(store: StorageBackend, fact_id: str) -> Fact:
     """Remove and return the fact. Raises: NotFound."""
     known = None
-    with suppress(NotFound):  # a removal by a killed process may not be durable yet: the commit makes it so
+    with suppress(NotFound):  # a removal by a killed process may become durable only with the commit
         known = get_fact(store, fact_id)
     fact = store.commit([Remove(fact_id)]).removed[0] or known  # a try whose answer was lost may have removed it
     if fact is None:

@@ -169,7 +169,7 @@ def _warn(name: str, message: str, next_step: str) -> Check:
     return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
 
 
-# what is in the settings
+# the settings' content
 
 
 def _since(client: Client, there: Sequence[Where]) -> datetime | None:

@@ -20,7 +20,7 @@ opencode, Kilo and pi have no command hooks. A plugin (JavaScript, in this packa
 | ``compacting``, ``compacted``, ``dispose`` | ``messages``; after a compaction also ``summary``, its text |
 
 ``messages`` is the conversation as opencode's server or pi's session has it, an array or the path to a file with it. It
-is always optional. Unknown keys and events are ignored; the other clients' names and keys are understood too.
+is always optional. Unknown keys and events are ignored. The other clients' names and keys are understood too.
 
 Exit 0 allows a compaction, and everything else blocks it: another exit, a signal, no answer in time. The process
 answers within 50 s, the plugin waits for 60 s. Elsewhere a failure is ignored. stdout is text for the system prompt,

@@ -79,8 +79,8 @@ class Dialect(NamedTuple):
 
     ``limits_s`` maps kinds of events to the seconds that the client allows, less the time to answer. ``gated`` are
     bytes that only a compaction's payload contains, which identify an unreadable one. ``parse`` gives the event in a
-    payload and never raises: missing fields and those of a wrong type are left empty, and the kind of an unknown
-    event is OTHER. ``answer`` gives a reply to a kind of event in the client's form.
+    payload and never raises: missing fields and those of a wrong type are left empty, and an unknown event's
+    kind is OTHER. ``answer`` gives a reply to a kind of event in the client's form.
     """
 
     client: str

@@ -1,7 +1,7 @@
 """The stored names that a shell offers at a press of TAB: ``holdfast completion values KIND``, run by the scripts of
 :mod:`holdfast_cli.usage`. Only the standard library and plain files, because each press starts a process.
 
-The names can come with a clone, and a shell may expand what it is given, so only names of plain characters are offered.
+Names can come with a clone, and a shell may expand them, so only names of plain characters are offered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PLAIN = Lazy(r"[^\W_][\w./:-]*")
 _FACT = Lazy(r'"id": ?"(fact_[0-9a-f]+)"')
-#: The layouts' folders with documents, under the project, with the beginning of their documents' names.
+#: The layouts' document folders under the project, each with its documents' name prefix.
 _PLACES = (
     (".holdfast", ""),
     (".opencode/holdfast", "holdfast/"),

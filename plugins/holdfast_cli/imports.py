@@ -25,7 +25,7 @@ _LISTED = 20
 
 
 def bundle(call: Call) -> Answer:
-    """Merge a bundle of Portable Memory, once the user accepts what it states."""
+    """Merge a bundle of Portable Memory, once the user accepts its statements."""
     from holdfast_app.transfer.portable import import_bundle
 
     args, out = call.args, call.out
@@ -65,7 +65,7 @@ def foreign(call: Call) -> Answer:
 
 
 def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
-    """Show what is new, and ask."""
+    """Show new items and ask."""
     if call.json or not can_ask():
         return False
     _say_taken(call.out, planned)
@@ -73,7 +73,7 @@ def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
 
 
 def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
-    """What was imported, or would be: the newest sessions, and a memory's new statements."""
+    """Show the newest sessions and a memory's new statements, imported or planned."""
     shown = taken[-_LISTED:]
     rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in shown]
     if rows:
@@ -104,7 +104,7 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
         if waiting:
             out.next_step(f"`holdfast import {source}{'' if source == '--history' else ' --yes'}` imports the new ones")
         elif any(one.outcome == "imported" for one in taken):
-            out.next_step("`holdfast dream` adds what the notes have to MEMORY.md")
+            out.next_step("`holdfast dream` adds the notes' content to MEMORY.md")
 
     problem = None
     if failed or unread:

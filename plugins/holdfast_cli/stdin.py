@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FIRST_BYTE_S = 5.0
-#: What clients set to 1 in the shell of their agent.
+#: Clients set these to 1 in their agent's shell.
 _AGENT_SHELLS = ("CLAUDECODE", "OPENCODE")
 
 

@@ -245,8 +245,8 @@ def completion(call: Call) -> Answer:
 
 
 class _Words(NamedTuple):
-    """A command's options with their fixed values, the choices of its first word, and the kind of its other words'
-    values: see :mod:`holdfast_cli.completion`."""
+    """A command's options with their fixed values, its first word's choices, and the value kind for its other words:
+    see :mod:`holdfast_cli.completion`."""
 
     options: dict[str, list[str]]
     choices: list[str]

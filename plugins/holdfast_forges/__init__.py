@@ -1,1 +1,1 @@
-"""Forges: the local git repository, and GitHub."""
+"""Forges: local git repository and GitHub."""

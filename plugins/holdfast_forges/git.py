@@ -1,7 +1,7 @@
 """The local git repository as a forge: commits, merges and tags for the morning report, and claims checked against it.
 
 On wherever the project is in a git repository. It runs git without the repository's settings, asks no server and
-writes nothing. Every project that is opened imports this, so it imports only the interface.
+writes nothing. Every opened project imports this, so it imports only the interface.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LocalGit(Forge):
         if branch not in refs:
             is_remote = any(ref.startswith("refs/remotes/") and ref.endswith(f"/{name}") for ref in refs)
             return "" if is_remote else "absent"
-        # A squashed merge leaves the branch apart, but then the default branch has changed one of its files since.
+        # A squashed merge leaves the branch apart, but then the default branch has since changed a file of it.
         files = [*filter(None, self._run("diff", "--name-only", "-z", f"{default}...{branch}", "--").split("\0"))]
         if not files or len(files) > _MOST_FILES:
             return "present"
@@ -82,7 +82,7 @@ class LocalGit(Forge):
         branches: dict[str, list[Activity]] = {}
         read = 0
         window = [f"--since={since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", self._default(), "--branches"]
-        if _top(self._root) != self._root:  # a folder of a repository, or a project in one of dotfiles
+        if _top(self._root) != self._root:  # a folder of a repository, or a project among dotfiles
             window += ["--", "."]
         for row in self._rows("log", form, "--source", f"-{_MOST_READ}", *window):
             short, at, author, parents, source, subject = row
@@ -123,7 +123,7 @@ class LocalGit(Forge):
                 yield Activity("tag", name, f"git show {name}", _short(f"tagged: {subject}"), moment, _short(author))
 
     def _default(self) -> str:
-        """The reference that others merge into: of the remote, else one of the usual names, else the present one."""
+        """The reference that others merge into: the remote's, otherwise a usual name, otherwise the current one."""
         form = "--format=%(refname) %(symref)"
         rows = [
             row.split() for row in self._run("for-each-ref", form, "refs/heads", "refs/remotes/origin").splitlines()
@@ -134,7 +134,7 @@ class LocalGit(Forge):
         return next((name for name in named if name in heads), "HEAD")
 
     def _is_empty(self) -> bool:
-        """Whether there is no commit yet. Raises: Unavailable."""
+        """Whether no commit exists yet. Raises: Unavailable."""
         if _git(self._root, "rev-parse", "-q", "--verify", "HEAD") is not None:
             return False
         self._run("rev-parse", "--git-dir")

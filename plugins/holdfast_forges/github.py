@@ -1,8 +1,8 @@
-"""GitHub: a comment on each issue that a flush changed, the day's events, and claims checked, over its REST interface.
+"""GitHub over its REST interface: comments on each issue that a flush changed, the day's events, and claim checks.
 
     [plugins.github]
     repository = "owner/name"           # where `#12` refers to; included in the morning report
-    server = "https://github.com"       # or the address of a GitHub Enterprise Server
+    server = "https://github.com"       # or a GitHub Enterprise Server's address
 
 A fine-grained token needs the permissions issues (read and write), pull requests, contents, checks and metadata (read).
 It is in ``HOLDFAST_GITHUB_TOKEN``, ``GITHUB_TOKEN`` or ``GH_TOKEN``, or in the keyring (``holdfast auth set github``).
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from holdfast_app.outbox.trail import Target
     from holdfast_keys.transport import Transport
 
-#: Maximum pull requests whose reviews and checks are read, and maximum claims that are checked.
+#: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20
 #: Maximum comments of an issue shown one by one. Of more, only those to the operator are, and the last.
 MOST_COMMENTS: Final = 5
 _SCOPES: Final = (
     "Give the token the permissions issues (read and write), pull requests, contents, checks and metadata (read), "
-    "or set one that has them with `holdfast auth set github`."
+    "or set such a token with `holdfast auth set github`."
 )
 _PLAIN: Final = {
     "closed": "closed", "merged": "merged", "reopened": "reopened", "locked": "locked", "unlocked": "unlocked",
@@ -259,7 +259,7 @@ class _Day:
                 yield Activity("push", self._name, url, text, _moment(row["timestamp"]), _login(row["actor"]))
 
     def _said(self, event: Mapping[str, Any], issue: Mapping[str, Any]) -> str:
-        """A line for an event; empty for one that no report shows."""
+        """A line for an event, empty if no report shows it."""
         kind, label = event["event"], _label(event.get("label") or "")
         if kind in ("labeled", "unlabeled") and (BLOCKED.search(label) or PRIORITY.search(label)):
             return f"label {label} {'added' if kind == 'labeled' else 'removed'}: {issue['title']}"

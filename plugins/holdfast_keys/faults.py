@@ -58,7 +58,7 @@ class TooLong(Closed):
 class Service(NamedTuple):
     """A kind of server: how it is called and addressed, and the next steps of its errors."""
 
-    #: What people call it, and the name of its keys.
+    #: Its display name, and its keys' name.
     title: str
     key: str
     #: Path of its interface below the address, and the word before the token.
@@ -66,7 +66,7 @@ class Service(NamedTuple):
     scheme: str = "Bearer"
     #: The settings table that names the server.
     table: str = "storage"
-    #: Next steps: for a token that is unknown or lacks a scope; for a request it refuses; the extra to install.
+    #: Next steps for an unknown token or a missing scope, and for a refused request. The extra to install.
     scope_step: str = "Create a token with the required scope, then set it."
     refused_step: str = "Check its log, and its version."
     extra: str = "forges"
@@ -102,7 +102,7 @@ class Service(NamedTuple):
     def refused(
         self, status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
     ) -> HoldfastError:
-        """The error for an unsuccessful answer. ``message`` is the server's text, which is examined, never quoted."""
+        """The error for an unsuccessful answer. ``message``, the server's text, is examined, never quoted."""
         wait = seconds(headers.get("retry-after"))
         if status in (403, 429) and headers.get("x-ratelimit-remaining") == "0":
             wait = until(headers.get("x-ratelimit-reset")) if wait is None else wait

@@ -41,7 +41,7 @@ _PAGES: Final = 200
 @frozen(kw_only=True)
 class Answer:
     """A successful answer: its JSON (None without a body), how many things there are in all, the server's clock.
-    ``following`` are the parameters of the list's next page, empty on the last."""
+    ``following`` are the next page's parameters, empty on the last."""
 
     status: int
     data: Any
@@ -114,7 +114,7 @@ class Transport:
         public: bool = False,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """Send one request once. ``path`` begins after the service's own; a ``public`` request goes without the token.
+        """Send one request once. ``path`` begins after the service's own. A ``public`` request goes without the token.
 
         Raises: Passing when a retry may succeed, even if this request took effect; TooLong after ``most`` bytes;
         Absent, Closed, Conflict, Refused.
@@ -161,7 +161,7 @@ class Transport:
         return self.patiently(lambda: self.once("GET", path, params=params))
 
     def rows(self, path: str, **params: str | int) -> Iterator[Mapping[str, Any]]:
-        """The objects of a list, page by page as its ``Link`` headers say. Raises: as :meth:`once`."""
+        """A list's objects, page by page as its ``Link`` headers say. Raises: as :meth:`once`."""
         for _ in range(_PAGES):
             answer = self.get(path, **params)
             if not isinstance(answer.data, list) or not all(isinstance(one, dict) for one in answer.data):

@@ -1,4 +1,4 @@
-"""Each tool's arguments as JSON Schema, and the check of a client's arguments, with errors that a model can act on."""
+"""Each tool's arguments as JSON Schema, and a check of clients' arguments, with errors that a model can act on."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ _ONLY_MARKS: Final = re.compile(r"\s*(?:<!--.*-->|(?:```|~~~).*|[-|:*_#>\s]*)")
 
 
 def line_to_html(line: str) -> str:
-    """One line of a Markdown document as HTML without links; empty for a line that shows no text."""
+    """One line of a Markdown document as HTML without links; empty for a line of marks alone."""
     if _ONLY_MARKS.fullmatch(line):
         return ""
     text = printable(line[_BLOCK_MARKS.match(line).end() :])  # type: ignore[union-attr]  # it matches an empty string
@@ -173,7 +173,7 @@ class Renderer:
     def __init__(self, project: Project, prefix: str) -> None:
         self._project = project
         self._prefix = prefix
-        #: What the pages show, set before each: :meth:`holdfast_app.view.project.Project.version`.
+        #: The data's version, set before each page: :meth:`holdfast_app.view.project.Project.version`.
         self.version = ""
         folder = os.path.join(os.path.dirname(__file__), "templates")
         self._environment = Environment(

@@ -1,6 +1,6 @@
-"""What the server had, for the claims in the notes: see :class:`holdfast_app.outbox.forge.Ask`.
+"""The server's answers for the claims in the notes: see :class:`holdfast_app.outbox.forge.Ask`.
 
-Requests: 1 for each number, and where they are asked for 1 for its pull request, reviews, comments or timeline; 1 for
+Requests: 1 for each number, and where needed 1 for its pull request, reviews, comments or timeline; 1 for
 each user, branch and commit; 2 for releases and tags of each repository; for checks 1 for the commits and 1 for each.
 """
 
@@ -36,8 +36,8 @@ _REVIEWS: Final = {
 
 
 def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[str, Target], since: datetime) -> Facts:
-    """The values, without those that are not known. ``names`` are the repositories whose releases, branches and checks
-    count; ``works`` are the targets that name work, of which at most :data:`MOST` are read."""
+    """The known values. ``names`` are the repositories whose releases, branches and checks count; ``works``
+    are the targets that name work, of which at most :data:`MOST` are read."""
     repos = [gitea.repo(name) for name in names]
     found: Facts = {}
     issues: dict[Target, Issue | None] = {}
@@ -45,7 +45,7 @@ def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[s
         target = works.get(ask.target)
         if not repos or (target is not None and target not in issues and len(issues) >= MOST):
             continue
-        with suppress(StorageError):  # a missing scope, or a repository that is not shown
+        with suppress(StorageError):  # a missing scope, or a hidden repository
             if target is None:
                 values = _of_name(repos, ask)
             else:
@@ -59,7 +59,7 @@ def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[s
 
 
 def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
-    """The values for a name or for the checks of a branch. None when they are not known. Raises: StorageError."""
+    """The values for a name or a branch's checks. None when unknown. Raises: StorageError."""
     name = ask.target
     if ask.about == "user":
         with suppress(Absent):
@@ -68,7 +68,7 @@ def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
         return {"absent"}
     if ask.about == "checks":
         return set().union(*(_checks(repo, _shas(repo, name)) for repo in repos)) or None
-    if ask.about == "commit":  # one that is not pushed yet is not missing
+    if ask.about == "commit":  # an unpushed commit is not missing
         return {"present"} if any(_has(repo, f"/git/commits/{quote(name, safe='')}") for repo in repos) else None
     if ask.about == "branch":
         return {"present" if any(_has(repo, f"/branches/{quote(name)}") for repo in repos) else "absent"}
@@ -121,7 +121,7 @@ def _changes(repo: Repo, issue: Issue, since: datetime) -> list[Mapping[str, obj
 
 
 def _shas(repo: Repo, branch: str) -> list[str]:
-    """The newest commits of the branch; without one of the default branch, and those of the open pull requests."""
+    """The branch's newest commits. For an empty name, the default branch's and those of open pull requests."""
     found = [text(row, "sha") for row in _rows(repo, "/commits", limit=_COMMITS, stat="false", **_of_branch(branch))]
     if not branch:
         pulls = _rows(repo, "/pulls", state="open", sort="recentupdate", limit=_COMMITS)
@@ -134,7 +134,7 @@ def _of_branch(branch: str) -> dict[str, Any]:
 
 
 def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:
-    """What the commits' checks have reported, the last time or earlier."""
+    """The commits' check results, latest and earlier."""
     found: set[str] = set()
     for sha in filter(None, shas):
         by_context: dict[str, set[str]] = {}

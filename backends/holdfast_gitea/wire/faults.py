@@ -1,4 +1,4 @@
-"""The errors of a Gitea or Forgejo server. All servers share them; see :mod:`holdfast_keys.faults`."""
+"""Gitea's and Forgejo's errors, which all servers share: see :mod:`holdfast_keys.faults`."""
 
 from __future__ import annotations
 

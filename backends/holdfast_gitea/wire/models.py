@@ -136,7 +136,7 @@ def comment(data: object) -> Comment:
 
 
 def unread(start: bytes) -> Mapping[str, object]:
-    """The item of a one-item list that was too long, with the fields before its text. Raises: Passing."""
+    """The only item of a list that was too long, with the fields before its text. Raises: Passing."""
     head, body, _ = start.partition(b'"body":')  # a quotation mark inside a string is escaped
     try:
         (found,) = untrusted.from_json(head + body + b'""}]')

@@ -1,4 +1,4 @@
-"""Lists in pages. Readers of a repository can write texts of any length there, which must not make a list unreadable.
+"""Lists in pages. Readers of a repository can write text of any length there, which must not make a list unreadable.
 
 A too long page's rows are requested one by one. A row that alone is longer than anything that holdfast
 writes is skipped unread. The server sends its number, author and address before its text.
@@ -68,7 +68,7 @@ def comments(get: Get, number: int, total: int, **params: str | int) -> list[Com
             if row is not None and row.get("type") == "comment":
                 one = models.comment(row)
                 found[one.id] = one
-                if len(found) >= total:  # each request for one row more makes the server read all texts
+                if len(found) >= total:  # each request for one row more makes the server read all text
                     break
         empty = 0 if rows else empty + 1
     if len(found) < total:

@@ -1,6 +1,6 @@
 """External data as values and back, with errors that name the file and every bad key.
 
-The only user of cattrs, which is imported at the first value that is read, because that takes longer than starting
+The only user of cattrs, imported at the first value that is read, because that takes longer than starting
 Python, and agents' hooks read none.
 """
 
@@ -205,8 +205,8 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
         if not isinstance(value, Mapping):
             raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
         if rest:
-            value = {key: one for key, one in value.items() if key in known} | {
-                rest: {key: one for key, one in value.items() if key not in known}
+            value = {key: item for key, item in value.items() if key in known} | {
+                rest: {key: item for key, item in value.items() if key not in known}
             }
         return read(value, cls)
 

@@ -240,7 +240,7 @@ def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigErro
 
 
 def _line_in(message: str, data: bytes) -> int:
-    """The line at the end of a parser's message. The last line when the file ends too early."""
+    """The line number in a parser's message. The last line when the file ends too early."""
     import re
 
     found = re.search(r"\(at line (\d+), column \d+\)\.$", message)

@@ -38,8 +38,8 @@ def former(root: str, preset: str) -> str:
 
 
 def of_files(root: str) -> str:
-    """The private folder as far as it can be found without settings in force: the one with this user's state, otherwise
-    the folder that the project's file names."""
+    """The private folder as far as it can be found without settings in force. It has this user's state, or else is
+    named in the project's file."""
     try:
         preset = settings.preset(settings.raw(root)[0])
     except HoldfastError:

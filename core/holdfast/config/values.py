@@ -243,7 +243,7 @@ class Config:
 
 
 def config_type() -> type[Config]:
-    """The class of all settings in holdfast.toml: the application's, otherwise the kernel's own."""
+    """The class of all settings in holdfast.toml, the application's or otherwise the kernel's."""
     return discovery.declared("Config") or Config
 
 

@@ -39,8 +39,8 @@ def is_newer(entry: handoff.Work, work: handoff.Work, state: str) -> bool:
 @define(kw_only=True, eq=False, repr=False)
 class Documents:
     """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
-    flush being written again. ``is_later`` marks a flush written after its time: it was kept on this machine, or an
-    earlier attempt failed. ``step`` names the document being written.
+    flush being written again. ``is_later`` marks a flush written late, after being kept on this machine or after
+    a failed attempt. ``step`` names the document being written.
     All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
 
     services: Services
@@ -74,7 +74,7 @@ class Documents:
         last: Receipt | None = None,
         drafted: Iterable[object] = (),
     ) -> str:
-        """Write the documents of one flush and read them back. ``block`` makes the note's block for an id; ``last`` is
+        """Write one flush's documents and read them back. ``block`` makes the note's block for an id; ``last`` is
         a repeated flush's receipt. ``drafted`` are facts of extractors. Returns the block's id."""
         self.step = "daily note"
         name = self.services.layout.name(Surface.DAILY, at.date())

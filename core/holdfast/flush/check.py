@@ -1,4 +1,4 @@
-"""Step 2 of a flush: check the plan against the contract, the validators and the authors of what it quotes."""
+"""Step 2 of a flush: check the plan against the contract, the validators and the quotes' authors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     """The plan as it may be written: complete, masked, without instructions that a tool's output gave. Keeps a new one
     in the marker, before anything is written. Raises: FlushRefused, Refused, PluginError, Unavailable."""
     services = attempt.services
-    if plan.is_resumed:  # checked before, so only authors are asked again
+    if plan.is_resumed:  # checked before; only authors are checked again
         return _attributed(attempt, plan)
     if missing := contract.missing(plan.payload):
         raise contract.refusal(missing)

@@ -127,8 +127,8 @@ def nothing(session_id: str) -> NothingToFlush:
 
 def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
     """The session's state before a flush's messages, as ``on_extract`` gets it: its open work with the stated
-    blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the fields
-    that were not stated."""
+    blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the
+    unstated fields."""
     flushed = (last or {}).get("payload")
     known = flushed.get("objective") if isinstance(flushed, dict) else None
     known = known if isinstance(known, str) else None
@@ -162,7 +162,7 @@ def complete(
     Lists are joined, and blockers of open work stay that an earlier payload stated. For a single value the first draft
     that states it wins, then the first that derived it. Without messages nothing can be derived and the payload comes
     back as given. The curated decision is derived (as ``none``) only when the caller passed no payload, because a
-    passed payload must decide (R169), or with ``undecided``, for a payload that was refused often enough.
+    passed payload must decide (R169), or with ``undecided``, for a payload refused often enough.
     """
     payload, before = given or Payload(), before or Payload()
     if not messages:
@@ -236,7 +236,7 @@ def _handoff(
 
 
 def _requested(name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The objective or the next step: the last request, otherwise the known one, otherwise a first line of the messages
+    """The objective or next step, from the last request, otherwise as known, otherwise a first line of the messages
     or a note that nothing was stated. A few words ("thanks", "go on") do not replace the statement for open work."""
     is_objective = name == "objective"
     known = before.objective or "" if is_objective else _some(before.next_step)

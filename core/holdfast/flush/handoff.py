@@ -191,7 +191,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
 
 def is_framed(text: str) -> bool:
-    """Whether the text has both fences, as every whole handoff has, also one with git's conflict markers."""
+    """Whether the text has both fences, as every whole handoff has, even with git's conflict markers."""
     lines = text.replace("\r\n", "\n").partition(f"{_FENCE}\n")
     return f"\n{_FENCE}\n" in lines[2]
 

@@ -166,7 +166,7 @@ def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
 
 
 def by_label(payload: Payload) -> dict[str, Sequence[str]]:
-    """A payload's statements, by the labels of a block's lines."""
+    """A payload's statements, by their line labels in a block."""
     return {
         "Fact": payload.facts or (),
         "Decision": payload.decisions or (),

@@ -160,7 +160,7 @@ def _write(attempt: Attempt) -> Receipt:
 
 def _still_valid(attempt: Attempt) -> Receipt | None:
     """The last flush's receipt, when this flush has the same content and everything that the receipt proves is still
-    stored. Else None; the loss is known then. Raises: NothingToFlush for an empty session; as
+    stored. Else None, with the loss known. Raises: NothingToFlush for an empty session; as
     :func:`verify.check`."""
     session, services = attempt.session, attempt.services
     marker = safety.read(services.state, session.id)

@@ -1,4 +1,4 @@
-"""Step 5 of a flush: the receipt, the journal's mark and the session's state.
+"""Step 5 of a flush: write receipt, journal mark and session state.
 
 The UNSAFE marker is also written here. It is on disk before the first step, and a failed flush leaves it with the
 reason.
@@ -91,7 +91,7 @@ def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
 
 def facts(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
     """Store the stated and extracted facts, and queue the turns for extractors that run later. Rewriting a flush does
-    not restore facts deleted since. Never fails the flush; the receipt has warnings instead."""
+    not restore facts deleted since. Failures only become warnings in the receipt."""
     attempt.step = "facts"
     queued, warnings = attempt.services.facts.settle(
         attempt.gathered,

@@ -8,7 +8,7 @@ hold :func:`lock` while reading and writing.
 
 Source: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC 2020): never
 retry a failed fsync on the same file, since the kernel may have marked the lost pages clean. Pillai et al., "All File
-Systems Are Not Created Equal" (OSDI 2014): a rename or a new name becomes durable by an fsync of the directory.
+Systems Are Not Created Equal" (OSDI 2014): renames and new names become durable by an fsync of the directory.
 """
 
 from __future__ import annotations

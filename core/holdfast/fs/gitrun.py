@@ -42,7 +42,7 @@ _INDEX: Final = 256 << 20
 #: A repository where a call took so long is left alone for a while, because every further call may wait too.
 _TOO_LONG_S: Final = 5.0
 _REST_S: Final = 60.0
-#: When each such work tree may be asked again.
+#: When each such work tree may be read again.
 _resting: dict[str, float] = {}
 
 
@@ -102,8 +102,8 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
 
 
 def own_setting(root: str, key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
-    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. No git
-    in the repository of ``root`` is asked."""
+    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. Runs no
+    git in the repository of ``root``."""
     words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
     return [value.decode("utf-8", "replace") for value in _asked(root, words, timeout_s).split(b"\0") if value]
 
@@ -225,7 +225,7 @@ def _make_view(view: str, own: str, common: str) -> None:
 
 
 def _would_wait(paths: Iterable[str]) -> bool:
-    """Whether one of ``paths``, or a file below it, is a pipe or a device, which git would read from without end."""
+    """Whether any of ``paths``, or a file below it, is a pipe or a device, which git would read endlessly."""
     waiting, seen = list(paths), set[tuple[int, int]]()
     while waiting:
         with suppress(OSError):

@@ -80,8 +80,8 @@ def is_valid(state: str) -> bool:
 
 
 def seal() -> str:
-    """A new line that :func:`is_sealed` recognises, on this machine and for this user only, for a file that is kept
-    outside the private folder. Raises: ConfigError; Unavailable."""
+    """A new line that :func:`is_sealed` recognises, on this machine and for this user only, for a file outside
+    the private folder. Raises: ConfigError; Unavailable."""
     nonce = os.urandom(16).hex()
     return f"{nonce} {_hash(secret(make=True), _SEAL + nonce)}"
 

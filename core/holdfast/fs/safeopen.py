@@ -205,7 +205,7 @@ def read(path: PathArg, most: int = -1, *, private: bool = True) -> bytes:
     with reader(path, private=private) as file:
         if most < 0:
             return file.read()
-        data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)  # it makes room for what is asked
+        data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)  # it allocates the requested size
         while len(data) <= most and (more := file.read(1 << 16)):  # it has grown, or its size is unknown
             data += more
     if len(data) > most:

@@ -1,8 +1,8 @@
-"""The chain through a journal: each checkpoint holds a keyed digest of all bytes since the checkpoint before it.
+"""The chain through a journal. Each checkpoint holds a keyed digest of all bytes since the previous checkpoint.
 
-That line is among these bytes with its own digest, so a row that was changed, moved, cut out, forged or played again
-breaks the chain from there on. The newest head of each journal also stands in the user's folder, where a restored older
-copy of the private folder cannot take it back. Rows since the last checkpoint have only their checksums.
+That line is among these bytes with its own digest, so a changed, moved, cut out, forged or replayed row breaks the
+chain from there on. The newest head of each journal is also in the user's folder, where a restored older copy of the
+private folder cannot take it back. Rows since the last checkpoint have only their checksums.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from holdfast.fs.records import encode
 _FOLDER: Final = "heads"
 GONE: Final = "-"
 _BYTES: Final = 12
-#: A longer list of heads is reduced to the newest of each journal, at most so many.
+#: A longer list of heads shrinks to each journal's newest, at most this many.
 _LONG, _KEPT = 256 << 10, 2_000
 
 
 class Head(NamedTuple):
-    """A checkpoint's offset and chain; the chain is ``-`` for an erased journal."""
+    """A checkpoint's offset and chain, which is ``-`` for an erased journal."""
 
     start: int
     chain: str

@@ -417,7 +417,7 @@ def _packed(path: str) -> tuple[str, str]:
 
 
 def session_files(state: str, *, packed: bool = False) -> list[str]:
-    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also where packed ones were; the functions
+    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also where packed ones were. The functions
     here and :class:`Journal` read these in their packs. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
     names = {name for name in private.names(folder) if name.endswith(".jsonl")}

@@ -2,8 +2,8 @@
 
 ``state/past/NNNNN.jsonl`` holds journals unchanged, each after a line with its name, size and checksum. ``index``
 repeats these lines with their offsets. If it is missing or damaged, the packs are scanned instead. A journal in
-``state/sessions`` takes precedence, so a process may be killed between any two writes: a journal leaves that folder
-only after its copy here is durable, and returns to it before it is changed.
+``state/sessions`` takes precedence. It leaves that folder only after its copy here is durable, and returns to it
+before it is changed, so a process may be killed between any two writes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SEAL: Final = len("00000000\n")
 
 
 class Packed(NamedTuple):
-    """One journal. ``line`` is the line before it in the pack; ``start`` the offset of its first byte."""
+    """One journal. ``line`` is the line before it in the pack; ``start`` its first byte's offset."""
 
     pack: str
     start: int
@@ -52,7 +52,7 @@ class _Index:
 
     def table(self) -> dict[str, Packed]:
         if self._table is None:
-            self._table = {one.stem: one for one in _parsed(self.lines)}
+            self._table = {packed.stem: packed for packed in _parsed(self.lines)}
         return self._table
 
     def find(self, stem: str) -> Packed | None:
@@ -129,7 +129,7 @@ def compact(state: str, gone: Collection[str] = ()) -> None:
         return
     with private.lock(os.path.join(folder, _INDEX)):
         lines = _lines(state)
-        table = {one.stem: one for one in _parsed(lines)}
+        table = {packed.stem: packed for packed in _parsed(lines)}
         there = {name.removesuffix(_SUFFIX) for name in private.names(os.path.join(state, "sessions"))}
         dead: dict[str, list[Packed]] = {}
         for one in _parsed(lines):
@@ -167,7 +167,7 @@ def damaged(state: str) -> list[str]:
 
 
 def accept(state: str) -> None:
-    """Forget journals lost from a damaged pack. What is left of it is kept. Raises: Unavailable."""
+    """Forget journals lost from a damaged pack. The rest of it is kept. Raises: Unavailable."""
     folder = os.path.join(state, FOLDER)
     with private.lock(os.path.join(folder, _INDEX)):
         lines = _lines(state)
@@ -247,7 +247,7 @@ def _parsed(lines: bytes) -> Iterator[Packed]:
 
 
 def _covered(lines: bytes, pack: str) -> int:
-    """The end of the pack's last journal in ``lines``."""
+    """Where the pack's last journal in ``lines`` ends."""
     at = (b"\n" + lines).rfind(b"\n%s\t" % pack.encode())
     return 0 if at < 0 else next(_parsed(lines[at : lines.index(b"\n", at) + 1])).end
 

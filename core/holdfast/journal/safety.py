@@ -126,7 +126,7 @@ def read(state: str, session_id: str) -> Marker | None:
 def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False) -> Marker:
     """Write the marker, durably, and return it, with payloads that other processes stated meanwhile. ``copy`` puts the
     payloads into their second file, too. Without ``flush`` it outlives the process but no power cut, which is enough
-    before there is a plan: then nothing was written yet.
+    before there is a plan, when nothing was written yet.
 
     Raises: Unavailable. Then the flush must not start. The session is noted in the reserve, if that can be written.
     """

@@ -24,7 +24,7 @@ def record(flush_id: str, by: str, text: str, at: str) -> dict[str, Any]:
 
 
 def text(records: Iterable[Entry], until: int) -> str:
-    """The running summary from records of kind ``summary``, in journal order: the summaries of flushes whose first
+    """The running summary from records of kind ``summary``, in journal order, for flushes whose first
     record starts before offset ``until``."""
     flushes: dict[str, tuple[int, dict[str, str]]] = {}  # offset of the first, summaries by author
     for entry in records:

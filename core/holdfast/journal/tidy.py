@@ -20,7 +20,7 @@ _MOST, _BYTES = 100, 4 << 20
 
 
 def tidy(state: str, *, limit_s: float = 0.02) -> int:
-    """Pack the oldest ended and flushed sessions. Returns their number. Stops after ``limit_s`` seconds; the next call
+    """Pack the oldest ended and flushed sessions. Returns their number. Stops after ``limit_s`` seconds. The next call
     continues. Raises: Unavailable."""
     until = time.monotonic() + limit_s
     files = journal.by_age(state)
@@ -63,7 +63,7 @@ def _ended(state: str, path: str) -> Journal | None:
 
 
 def _forget(one: Journal) -> None:
-    """Remove the files of a packed journal. The hint goes first, because without a journal it means a loss."""
+    """Remove a packed journal's files. The hint goes first, because without a journal it means a loss."""
     stem = one.path.removesuffix(".jsonl")
     with safeopen.Folder(one.folder) as folder:
         for path in (one.hint_path, one.path, f"{stem}.flush.lock", one.lock_path):

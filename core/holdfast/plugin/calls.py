@@ -70,7 +70,7 @@ class CallFailed(Exception):
 
 class _Batch(threading.Thread):
     """Calls made one after another in a thread of their own. ``until`` is when the running call is late, 0 between
-    calls. A late call cannot be stopped, only abandoned: no call follows it, and nobody waits for its result."""
+    calls. A late call cannot be stopped, only abandoned. No call follows it, and its result is not awaited."""
 
     is_late = False
     until = 0.0

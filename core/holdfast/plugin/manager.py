@@ -93,7 +93,7 @@ class PluginManager:
         return self._add(name, plugin, Caller(name, distribution, deadline_s, inline), allowed)
 
     def register_backend(self, plugin: object, entry: Found) -> None:
-        """Register a store's module, before the plugins, which are then asked first. Raises: PluginLoadFailed."""
+        """Register a store's module, before the plugins, so plugins are called first. Raises: PluginLoadFailed."""
         caller = Caller(entry.name, f"{entry.distribution} {entry.version}")
         self._add(f"{discovery.BACKENDS}:{entry.name}", plugin, caller, OF_BACKENDS)
 
@@ -172,7 +172,7 @@ class PluginManager:
             return self._findings(request)
 
     def failing_validators(self, text: str) -> dict[str, HookFailed]:
-        """The validators that fail on ``text`` when each is asked alone, by name, with the errors."""
+        """Errors by name of the validators that fail on ``text`` when called alone."""
         found: dict[str, HookFailed] = {}
         for name in sorted(self.implementing("on_validate")):
             try:

@@ -22,7 +22,7 @@ logger = lazy.log(__name__)
 
 
 class Context:
-    """``messages`` are those still in context, oldest first. Several processes may use one session; each sees the
+    """``messages`` are those still in context, oldest first. Several processes may use one session. Each sees the
     others' messages when it catches up. Threads may share one object."""
 
     def __init__(self, services: Services, session_id: str) -> None:

@@ -74,7 +74,7 @@ class Store:
         return self.provenance.sift(document.name, document.text)
 
     def documents(self) -> Iterator[tuple[str, str]]:
-        """Names and texts of the readable documents, one at a time."""
+        """Names and content of readable documents, one at a time."""
         for name in self.names():
             try:
                 document = self.backend.read(name)

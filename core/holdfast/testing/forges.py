@@ -1,4 +1,4 @@
-"""The forge contract: what the morning report and the outbox rely on, whatever the server."""
+"""The forge contract, on which the morning report and the outbox rely for every server."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class _Ask(NamedTuple):
 
 class ForgeContract:
     """Tests of a forge (``holdfast_app.outbox.forge.Forge``). Override :attr:`target`, :meth:`happens`, :meth:`posted`,
-    :meth:`down` and :attr:`known`, and give the fixture ``forge``; what is not overridden is skipped."""
+    :meth:`down` and :attr:`known`, and give the fixture ``forge``. Tests lacking overrides are skipped."""
 
     #: Work that takes posts, as in a payload; empty for a forge that only reads.
     target: ClassVar[str] = ""
-    #: What a claim asks (``about`` and ``target``) and a value of the answer, empty for what the forge must leave out.
+    #: A claim's ``about`` and ``target``, and a value of the answer, empty if the forge must leave the claim out.
     known: ClassVar[Mapping[tuple[str, str], str]] = {}
     #: The token, which no error may show.
     token: ClassVar[str] = ""
@@ -41,7 +41,7 @@ class ForgeContract:
         pytest.skip("the suite was not told how something happens on this forge")
 
     def posted(self) -> Sequence[str]:
-        """The bodies of the posts on :attr:`target` that the server has."""
+        """The server's post bodies on :attr:`target`."""
         pytest.skip("the suite was not told how to read posts")
 
     def down(self) -> AbstractContextManager[object]:
@@ -83,7 +83,7 @@ class ForgeContract:
 
     def test_g4_facts__known_targets__have_their_value_and_others_are_left_out(self, forge: Any) -> None:
         if not self.known:
-            pytest.skip("the suite was told no targets")
+            pytest.skip("the suite knows no targets")
         asks = [_Ask(*one) for one in self.known]
         foreign = [_Ask(about, "\n") for about in ("state", "commit", "unheard of")]
         foreign += [_Ask("state", "not a target"), _Ask("state", "https://elsewhere.example/o/r/issues/1")]

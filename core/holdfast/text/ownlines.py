@@ -2,7 +2,7 @@
 
 They say nothing about the project, so they are never indexed, quoted, extracted or dreamt. Every writer formats its
 lines from the templates below, and :func:`is_own` is generated from them, so the two cannot drift apart. A document
-itself keeps all its lines, including a user's line that looks like one of these.
+itself keeps all its lines, including a user's line that looks like these.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def line(template: str, *values: str) -> str:
 
 
 def is_own(line: str) -> bool:
-    """Whether holdfast wrote ``line`` for its layout: it has no word of a user or an agent. Blank lines, rules and
+    """Whether holdfast wrote ``line`` for its layout, without a word of a user or an agent. Blank lines, rules and
     comments count too."""
     return _own().fullmatch(line.strip()) is not None
 

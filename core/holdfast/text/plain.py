@@ -67,7 +67,7 @@ def normalized(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
 
 
 def same_key(text: str) -> str:
-    """The key of equal statements: they differ only in case, spacing or final punctuation."""
+    """The key of statements that differ only in case, spacing or final punctuation."""
     key = " ".join(normalized("NFC", text).casefold().split())
     return key.rstrip(FINAL) or key
 

@@ -138,7 +138,7 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
 
 def _problems(where: Where) -> Iterator[Problem]:
     """Problems with the guard script and the module, and settings that switch all hooks off."""
-    places = {one.path.replace(os.sep, "/"): one for one in _needed(where).places}
+    places = {place.path.replace(os.sep, "/"): place for place in _needed(where).places}
     script, code = (next(one for path, one in places.items() if path.endswith(end)) for end in (SCRIPT, _MODULE))
     for place, needs, bodies in (
         (script, "and the hook for PreCompact needs it", [script.part.show()]),

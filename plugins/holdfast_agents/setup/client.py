@@ -1,4 +1,4 @@
-"""A client's facts: its files, its limits and the content of its settings."""
+"""A client's facts: its files, its limits and its settings' content."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from holdfast_agents.setup.client import Client, Where
 
 #: Client by name, the ones that can block first.
 CLIENTS: Final[Mapping[str, Client]] = {
-    one.name: one for one in (claude_code.CLIENT, codex.CLIENT, opencode.OPENCODE, opencode.KILO, pi.CLIENT)
+    client.name: client for client in (claude_code.CLIENT, codex.CLIENT, opencode.OPENCODE, opencode.KILO, pi.CLIENT)
 }
 SCOPES: Final = ("project", "user")
 

@@ -1,1 +1,1 @@
-"""The commands, imported only when one of them runs."""
+"""The commands, imported only when one runs."""

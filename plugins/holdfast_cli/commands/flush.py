@@ -51,7 +51,7 @@ def add(call: Call) -> Answer | int:
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
     if call.args.role == "user" and is_agent():
         raise UsageError(
-            "An agent may not speak for the user: the client's hooks journal what the user types.",
+            "An agent may not speak for the user. The client's hooks journal the user's input.",
             next_step="Use `holdfast add assistant` or `holdfast add tool`.",
         )
     record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record

@@ -97,7 +97,7 @@ def _look(
         if noun in ("pass", "pw"):
             strength = PASSWORD
         after = start + len(name)
-        # Judged above, or masked: then nothing else is given here.
+        # Judged above, or masked, so nothing else is given here.
         given = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
         if noun in _CREDENTIALS:
             value = prose.pair_near(text, lower, after)

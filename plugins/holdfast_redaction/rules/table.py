@@ -30,7 +30,7 @@ def _read() -> Any:
         if compiled["source"] == crc32(source):
             return compiled["tables"]
     except (OSError, ValueError, LookupError):
-        pass  # a checkout that was not built
+        pass  # an unbuilt checkout
     return tables(source.decode("utf-8"))
 
 

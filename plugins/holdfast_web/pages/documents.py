@@ -1,4 +1,4 @@
-"""Notes, MEMORY.md and every other stored document; facts; the dream log, and one night's changes."""
+"""Notes, MEMORY.md and every other stored document, facts, the dream log and one night's changes."""
 
 from __future__ import annotations
 

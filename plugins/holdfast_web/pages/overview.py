@@ -38,7 +38,7 @@ _BAR_H: Final = 24
 _FOOT: Final = 22
 #: The smallest bar that can be seen.
 _LEAST: Final = 3
-#: Bars of the narrow picture, and the most days that are shown one by one, and week by week.
+#: Bars of the narrow picture, and the most days shown one by one, and week by week.
 _NARROW_BARS: Final = 10
 _BY_DAY: Final = 60
 _BY_WEEK: Final = 400
@@ -48,7 +48,7 @@ _LABEL: Final = 70
 
 
 class Bar(NamedTuple):
-    """The number of one lane for a day or more, up to the day ``until``."""
+    """One lane's number for a day or more, up to the day ``until``."""
 
     x: float
     y: float
@@ -60,7 +60,7 @@ class Bar(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Geometry for the template, in units of the view box. ``span`` is the days of a bar, ``ticks`` are labels below
+    """Geometry for the template, in units of the view box. ``span`` is a bar's days, ``ticks`` are labels below
     with their place, ``lanes`` labels with their base line's height."""
 
     width: int
@@ -72,7 +72,7 @@ class Picture(NamedTuple):
 
 
 def pictures(shown: Sequence[Day]) -> tuple[Picture, Picture]:
-    """The picture of all days, and one of the last bars for a narrow window."""
+    """Pictures of all days, and of the last bars for a narrow window."""
     span = 1 if len(shown) <= _BY_DAY else 7 if len(shown) <= _BY_WEEK else 28
     bars = [totals(shown[max(0, end - span) : end]) for end in range(len(shown), 0, -span)][::-1]
     return _picture(bars, span, _WIDTH), _picture(bars[-_NARROW_BARS:], span, _NARROW)
@@ -146,7 +146,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
     )
     titles = project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE]))
-    unique, lost = {one.message: one for one in problems}, {loss.message for loss in now.lost}
+    unique, lost = {problem.message: problem for problem in problems}, {loss.message for loss in now.lost}
     return renderer.page(
         "overview.html",
         here="",

@@ -60,7 +60,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     at = request.text("turn")
     wanted = request.text("page") or _page_of(turns, at)
     chosen = page(turns, wanted, size=_TURNS)
-    shown = {one.id: one for one in _masked(project, [one for turn in chosen.items for one in turn])}
+    shown = {message.id: message for message in _masked(project, [one for turn in chosen.items for one in turn])}
     days = project.services.config.retention.journal
     is_ending = bool(status is not None and status.ended and days)  # retention may remove the messages then
     reasons = project.masked(*(one.why for one in story.incidents))
