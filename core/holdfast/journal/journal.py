@@ -181,9 +181,7 @@ class Journal:
                 hint = self.hint()
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
-            first = b""
-            if not size:
-                first = header(self.session_id)
+            first = b"" if size else header(self.session_id)
             linked = chain.link(self.path, records, self._checkpoint, size, first)
             lines = [encode(record) for record in linked]
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
