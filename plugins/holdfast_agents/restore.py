@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000
-#: Seconds for a server's first answer at a start. Later calls at this start may take as long as the client waits.
-_PROBE_S = 2.0
+#: Seconds for a server's first answers at a start, up to three. Later calls may take as long as the client waits.
+_PROBE_S = 4.0
 #: Characters reserved in the stored brief for the sentences before it.
 _HEAD_CHARS = 1_500
 #: Characters of kept flushes at a start without the server.

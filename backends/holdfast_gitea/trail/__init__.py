@@ -14,7 +14,7 @@ A flush costs three requests per target. Comments that the server cannot take no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast_app.outbox.trail import PATIENCE_S, IssueForge
@@ -58,10 +58,12 @@ class GiteaTrail(IssueForge):
         login: str = server.user()
         return login
 
-    def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterable[Activity]:
-        from holdfast_gitea.trail import events
+    def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterator[Activity]:
+        from holdfast_gitea.trail import admins, events
 
-        return events.of(server.repo(name), since, until, self._operator or me, me)
+        repo = server.repo(name)
+        yield from events.of(repo, since, until, self._operator or me, me)
+        yield from admins.of(repo, me, self._state, since, until)
 
     def _open(self) -> Gitea:
         from holdfast_gitea.wire.client import Gitea

@@ -1,18 +1,20 @@
 """The events in a repository between two moments: issues and pull requests, comments, reviews, pushes, releases.
 
-Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 2 for pushes and
-tags, 1 for each changed issue's timeline, and for each changed pull request 1 for the timeline, 1 for reviews, 1 for
-each review with line comments, and 2 for its checks while it is open. At most
-:data:`MOST_DETAILED` issues. Without the scope ``read:repository`` an event says so.
+Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 3 for pushes,
+tags and checks, 1 for each changed issue's timeline, and for each changed pull request 1 for the timeline, 1 for
+reviews, 1 for each review with line comments, and 2 for its checks while it is open. At most :data:`MOST_DETAILED`
+issues. Without the scope ``read:repository`` an event says so.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
+from urllib.parse import quote
 
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
@@ -43,6 +45,7 @@ _PLAIN: Final = {
     "unlock": "unlocked",
     "delete_branch": "branch {old_ref} deleted",
 }
+_FORCED: Final = "force-pushed"
 _VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
 
 
@@ -52,11 +55,9 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     ``operator`` is the report reader's login, empty if unknown; ``me`` the token's. Raises: Unavailable.
     """
     # Anyone can write such a title. Only the token's own issues are the store's.
-    issues = [
-        one
-        for one in repo.issues(kind="all", since=since)[0]
-        if not (one.title.startswith(_STORE) and me in ("", one.author))
-    ]
+    changed = repo.issues(kind="all", since=since)[0]
+    yield from _deleted(repo, [one for one in changed if since <= one.created_at <= until])
+    issues = [one for one in changed if not (one.title.startswith(_STORE) and me in ("", one.author))]
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
     for issue in issues:
         yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
@@ -87,9 +88,17 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
         yield Activity(INCOMPLETE, repo.name, repo.url, what, until)
 
 
+def _deleted(repo: Repo, made: list[Issue]) -> Iterator[Activity]:
+    """Missing numbers between the window's new issues and pull requests. The server counts without gaps."""
+    for before, after in itertools.pairwise(made):
+        for number in range(before.number + 1, after.number):
+            yield Activity("issue", f"{repo.name}#{number}", f"{repo.url}/issues", "deleted", after.created_at)
+
+
 def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
-    """Tags, and pushes to the default branch other than merges. Raises: Absent, Closed."""
+    """Tags, and the default branch's checks and pushes other than merges. Raises: Absent, Closed."""
     default = text(repo.get("").data, "default_branch")
+    yield from _checks(repo, default, repo.name, repo.url, f" on {default}", since, until)
     for row in map(models.table, models.many(repo.get("/activities/feeds", page=1, limit=PAGE).data)):
         at, kind, ref = models.moment(row, "created"), text(row, "op_type"), text(row, "ref_name")
         if not since <= at <= until:
@@ -127,8 +136,15 @@ def _of_issue(
         waits = "operator" if asks(issue.body, issue.author, operator) else ""
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author, waits)
     ended = False
-    for row in timeline(repo, issue.number, since, until) if detailed else ():
+    rows = timeline(repo, issue.number, since, until) if detailed else []
+    # The server notes the commits that a pull request was opened with as a push, some seconds later.
+    opening = next((row for row in rows if row.get("type") == "pull_push" and issue.created_at >= since), None)
+    if opening is not None and _pushed(text(opening, "body")) == _FORCED:
+        opening = None  # it replaces the earlier notes
+    for row in rows:
         at = models.moment(row, "created_at")
+        if row is opening:
+            continue
         if since <= at <= until and (described := _of_event(row, issue, operator)):
             line, waits = described
             ended = ended or row.get("type") in ("close", "merge_pull")
@@ -142,7 +158,8 @@ def _of_issue(
         try:  # takes `read:repository`
             yield from _reviews(repo, issue, since, until, operator)
             if issue.is_open:
-                yield from _checks(repo, issue, since, until)
+                commit = text(repo.get(f"/pulls/{issue.number}").data, "head", "sha")
+                yield from _checks(repo, commit, target, issue.url, f": {issue.title}", since, until)
         except (Absent, Closed):
             return  # said once for the repository
 
@@ -163,16 +180,17 @@ def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operato
         yield Activity("review", target, text(row, "html_url"), _line(_verdict(row)), at, author, waits)
 
 
-def _checks(repo: Repo, issue: Issue, since: datetime, until: datetime) -> Iterator[Activity]:
-    """The newest commit's checks, when one reported in the window."""
-    commit = text(repo.get(f"/pulls/{issue.number}").data, "head", "sha")
-    found = models.table(repo.get(f"/commits/{commit}/status").data) if commit else {}
+def _checks(
+    repo: Repo, commit: str, target: str, url: str, what: str, since: datetime, until: datetime
+) -> Iterator[Activity]:
+    """A commit's or branch's checks, when one reported in the window."""
+    found = models.table(repo.get(f"/commits/{quote(commit)}/status").data) if commit else {}
     rows = [models.table(row) for row in models.many(found.get("statuses") or [])]
     times = [at for row in rows if since <= (at := models.moment(row, "updated_at")) <= until]
     if times:
         bad = ", ".join(text(row, "context") for row in rows if text(row, "status") in ("failure", "error"))
-        line = text(found, "state") + (f" ({bad})" if bad else "") + f": {issue.title}"
-        yield Activity("checks", f"{repo.name}#{issue.number}", issue.url, _line(line), max(times))
+        line = text(found, "state") + (f" ({bad})" if bad else "") + what
+        yield Activity("checks", target, url, _line(line), max(times))
 
 
 def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[str, str] | None:
@@ -214,7 +232,7 @@ def _pushed(body: str) -> str:
     """A push to a pull request's branch."""
     try:
         row = json.loads(body)
-        return "force-pushed" if row["is_force_push"] else f"{count(len(row['commit_ids']), 'commit')} pushed"
+        return _FORCED if row["is_force_push"] else f"{count(len(row['commit_ids']), 'commit')} pushed"
     except (ValueError, TypeError, KeyError):
         return "commits pushed"
 

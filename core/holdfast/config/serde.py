@@ -1,16 +1,16 @@
 """External data as values and back, with errors that name the file and every bad key.
 
-Reads classes of attrs without a library, whose import takes longer than starting Python.
+The only user of cattrs, which is imported at the first value that is read, because that takes longer than starting
+Python, and agents' hooks read none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache, partial
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -19,6 +19,8 @@ from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
 
 if TYPE_CHECKING:
+    import cattrs
+
     from holdfast.config.values import Config
     from holdfast.models import Fact, Payload, Receipt
 
@@ -37,6 +39,7 @@ _KINDS: Mapping[type, str] = {
 }  # fmt: skip
 
 T = TypeVar("T")
+_Hook = Callable[[Any, Any], Any]
 
 
 def structure(
@@ -49,12 +52,12 @@ def structure(
 ) -> T:
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
     key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
+    import cattrs
+
     try:
-        made: T = _read(value, cls)
-        return made
-    except (_Wrong, HoldfastError, ValueError, TypeError) as caught:
-        found = caught.found if isinstance(caught, _Wrong) else [_problem(caught, "")]
-        lines = [f"{path}: {text}" if path else text for path, text in found]
+        return _converter().structure(value, cls)
+    except (cattrs.BaseValidationError, HoldfastError, ValueError, TypeError) as caught:
+        lines = list(_problems(caught, ""))
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
         raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
@@ -81,7 +84,7 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError, for a secret in it without the value."""
     from holdfast.config.values import config_type
 
-    if not data:  # most projects
+    if not data:  # most projects; importing cattrs would slow each start
         return config_type()()
     plugins = data.get("plugins")
     tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
@@ -117,10 +120,28 @@ def flushed_payload(record: Mapping[str, Any]) -> Payload:
 
 
 def receipt_from(data: object) -> Receipt:
-    """A receipt from a journal record. Raises: Corrupt."""
-    from holdfast.models import Receipt
+    """A receipt from a journal record, without cattrs. Raises: Corrupt."""
+    from holdfast.models import Evidence, Receipt, Written
 
-    return structure(data, Receipt, what="A stored receipt", error=Corrupt)
+    try:
+        row = dict(data)  # type: ignore[call-overload]
+        row["at"] = moment(row["at"])
+        row["written"] = [_made(Written, one) for one in row.get("written", ())]
+        row["evidence"] = [_made(Evidence, one) for one in row.get("evidence", ())]
+        return _made(Receipt, row)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Corrupt(
+            f"A stored receipt is not valid: {error}.", next_step="Run `holdfast doctor`: it names the journal."
+        ) from error
+
+
+def _made(cls: type[T], row: dict[str, Any]) -> T:
+    """An attrs class from its fields. Raises: TypeError."""
+    for one in attrs.fields(cls):  # type: ignore[arg-type]
+        kind = {"str": str, "int": int, "bool": bool}.get(str(one.type))
+        if kind and one.name in row and type(row[one.name]) is not kind:
+            raise TypeError(f"{one.name}: expected {_KINDS[kind]}")
+    return cls(**row)
 
 
 def fact_out(fact: Fact) -> dict[str, object]:
@@ -131,46 +152,17 @@ def fact_out(fact: Fact) -> dict[str, object]:
 # reading
 
 
-class _Wrong(Exception):
-    """What is wrong with a value, each mistake with the key's path in it."""
+@cache
+def _converter() -> cattrs.Converter:
+    import cattrs
 
-    def __init__(self, found: list[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{path}: {text}" if path else text for path, text in found))
-        self.found = found
-
-
-def _read(value: Any, kind: Any) -> Any:
-    """``value`` as a ``kind``. Raises: _Wrong; HoldfastError, TypeError, ValueError for the value itself."""
-    if kind in (Any, object):
-        return value
-    if kind in (str, bool, int, float):
-        return _exactly(value, kind)
-    if kind is datetime:
-        return moment(value)
-    origin, of = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return None if value is None else _read(value, next(one for one in of if one is not NoneType))
-    if origin in (tuple, list):
-        if not isinstance(value, list | tuple):
-            raise TypeError("expected a list")
-        return origin(_each((f"[{at}]", partial(_read, one, of[0])) for at, one in enumerate(value)).values())
-    if origin in (dict, Mapping):
-        return _each((str(key), partial(_read, one, of[1])) for key, one in _table(value).items())
-    return _class(value, kind) if attrs.has(kind) else kind(value)
-
-
-def _each(items: Iterable[tuple[str, Callable[[], Any]]]) -> dict[str, Any]:
-    """Each value as read, by its key. Raises: _Wrong."""
-    made, wrong = {}, []
-    for key, read in items:
-        try:
-            made[key] = read()
-        except _Wrong as error:
-            wrong += [(_at(key, path), text) for path, text in error.found]
-        except (HoldfastError, ValueError, TypeError) as error:
-            wrong.append(_problem(error, key))
-    if wrong:
-        raise _Wrong(wrong)
+    made = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (str, bool, int, float):
+        made.register_structure_hook(kind, _exactly)
+    made.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+    made.register_structure_hook(datetime, lambda value, _: moment(value))
+    made.register_structure_hook_factory(_is_tuple, _tuple)
+    made.register_structure_hook_factory(attrs.has, _class)
     return made
 
 
@@ -180,67 +172,95 @@ def _exactly(value: object, kind: Any) -> object:
     return value
 
 
-def _table(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
-    return value
+def _is_tuple(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return origin is tuple
 
 
-@cache
-def _fields(cls: Any) -> tuple[dict[str, attrs.Attribute[Any]], str]:
-    """A class's fields by name, and the name of the one for all other keys."""
-    fields = {one.name: one for one in attrs.fields(attrs.resolve_types(cls)) if one.init}
-    return fields, next((name for name, one in fields.items() if REST in one.metadata), "")
+def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
+    items: Any = list[get_args(kind)[0]]  # type: ignore[misc]
+    read = converter.get_structure_hook(items)
+
+    def hook(value: object, _: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise TypeError("expected a list")
+        return tuple(read(value, items))
+
+    return hook
 
 
-def _class(value: Any, cls: Any) -> object:
-    """A table as a ``cls``. A string is a value whose first field is ``text``."""
-    fields, rest = _fields(cls)
-    if isinstance(value, str) and next(iter(fields)) == "text":
-        return cls(text=value)
-    table = {key: one for key, one in _table(value).items() if key in fields and key != rest}
-    unknown = {key: one for key, one in value.items() if key not in table}
-    wrong: list[tuple[str, str]] = []
-    try:
-        made = _each((key, partial(_field, one, fields[key])) for key, one in table.items())
-    except _Wrong as error:
-        wrong += error.found
-    missing = (name for name, one in fields.items() if one.default is attrs.NOTHING and name not in {*table, rest})
-    wrong += [(name, "missing") for name in missing]
-    if not rest:
-        for key in sorted(map(str, unknown)):
-            near = nearest(key, [*fields])
-            wrong.append((key, "unknown key" + (f" (did you mean `{near}`?)" if near else "")))
-    if wrong:
-        raise _Wrong(wrong)
-    return cls(**made, **({rest: unknown} if rest else {}))
+def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
+    """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
+    from cattrs.gen import make_dict_structure_fn
+
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    rest = next((one.name for one in fields if REST in one.metadata), "")
+    known = {one.name for one in fields} - {rest}
+    checked = {one.name: _checked(one, converter) for one in fields}
+    read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
+
+    def hook(value: Any, _: object) -> object:
+        if isinstance(value, str) and fields[0].name == "text":
+            return cls(text=value)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
+        if rest:
+            value = {key: one for key, one in value.items() if key in known} | {
+                rest: {key: one for key, one in value.items() if key not in known}
+            }
+        return read(value, cls)
+
+    return hook
 
 
-def _field(value: object, field: attrs.Attribute[Any]) -> object:
-    kind = field.type
-    if "raw" in field.metadata or (field.converter and isinstance(kind, type) and issubclass(kind, Enum)):
-        return value  # the class converts it, and lists the choices if it cannot
-    made: object = _read(value, kind)
-    if ABOUT in field.metadata:
-        field.metadata[ABOUT].check(made)
-    return made
+def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
+    """Read a field. Its type is resolved only for a value, because few tables of the settings are set."""
+    import cattrs
+
+    def hook(value: object, kind: Any) -> object:
+        if "raw" in field.metadata or (field.converter and isinstance(kind, type) and issubclass(kind, Enum)):
+            return value  # the class converts it, and lists the choices if it cannot
+        made: object = converter.structure(value, kind)
+        if ABOUT in field.metadata:
+            field.metadata[ABOUT].check(made)
+        return made
+
+    return cattrs.override(struct_hook=hook)
 
 
-def _problem(error: BaseException, path: str) -> tuple[str, str]:
-    """A mistake in the value at ``path``."""
-    if isinstance(error, BadValue):
-        text = error.message.removesuffix(".")
+def _problems(error: BaseException, path: str) -> Iterator[str]:
+    """One line per mistake, each with its path."""
+    from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        noted, rest = error.group_exceptions()
+        for one, note in noted:
+            key: str | int = getattr(note, "name", getattr(note, "index", ""))
+            yield from _problems(one, f"{path}[{key}]" if isinstance(key, int) else _at(path, key))
+        for one in rest:
+            yield from _problems(one, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [one.name for one in attrs.fields(error.cl) if one.init]
+        for key in sorted(error.extra_fields):
+            near = nearest(key, known)
+            yield f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else "")
+    elif isinstance(error, BadValue):
+        problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
-            text += f" (use{error.next_step[3:].removesuffix('.')})"
-        return ("" if error.field.startswith(path) else path), text
-    if isinstance(error, HoldfastError):
-        return "", str(error).removesuffix(".")
-    return path, str(error.args[0]) if error.args else type(error).__name__
+            problem += f" (use{error.next_step[3:].removesuffix('.')})"
+        yield f"{path}: {problem}" if path and not error.field.startswith(path) else problem
+    elif isinstance(error, HoldfastError):
+        yield str(error).removesuffix(".")
+    else:
+        text = str(error.args[0]) if error.args else type(error).__name__
+        if isinstance(error, KeyError):
+            yield f"{path or text}: missing"
+        else:
+            yield f"{path}: {text}" if path else text
 
 
-def _at(key: str, path: str) -> str:
-    """The path of what is at ``path`` in the value with this key."""
-    return f"{key}{path}" if path.startswith("[") else f"{key}.{path}" if path else key
+def _at(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
 def stamp(moment: datetime) -> str:

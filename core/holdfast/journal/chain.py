@@ -8,7 +8,7 @@ copy of the private folder cannot take it back. Rows since the last checkpoint h
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -72,8 +72,10 @@ def heads(state: str) -> dict[str, Head]:
     return found
 
 
-def note(state: str, stem: str, head: Head) -> None:
-    """Note a journal's newest head. Never fails: without it, only a restored older copy goes unnoticed."""
+def note(state: str, stem: str, start: int, checkpoint: Mapping[str, Any] | None) -> None:
+    """Note a journal's newest checkpoint and its offset, or that it was erased. Never fails: without the note, only a
+    restored older copy goes unnoticed."""
+    head = Head(start, GONE if checkpoint is None else checkpoint.get("chain", ""))
     path = _path(state)
     with suppress(ConfigError, Corrupt, Unavailable, OSError):
         durable.make_private_dir(os.path.dirname(path))

@@ -1,14 +1,12 @@
 """A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line per record, append-only.
 
-An append is durable on return. A crash can leave a torn last line, which was never acknowledged; readers stop before it
-and the next writer cuts it. Any other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
+An append is durable on return. A crash can leave a torn last line, never acknowledged; readers stop before it and the
+next writer cuts it. Any other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
 A session that ended long ago has its journal in a pack (:mod:`holdfast.journal.past`), where this class reads it too.
-
-A purge or a scrub rewrites messages (:mod:`holdfast_app.sessions.rewriting`). The first line then changes, so processes
-that have the session open notice.
+A purge or a scrub rewrites messages, and changes the first line, so that processes with the open session notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
@@ -21,14 +19,14 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode, encode, may_be_torn
-from holdfast.journal import chain, past
+from holdfast.journal import past
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -60,7 +58,7 @@ def file_stem(session_id: str) -> str:
 
 
 def header(session_id: str) -> bytes:
-    """A first line. Each is unique, see :meth:`Journal.first_line`."""
+    """A first line, unique: see :meth:`Journal.first_line`."""
     return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
 
@@ -182,15 +180,19 @@ class Journal:
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
             first = b"" if size else header(self.session_id)
-            linked = chain.link(self.path, records, self._checkpoint, size, first)
-            lines = [encode(record) for record in linked]
+            linked: Sequence[dict[str, Any]] = records
+            if any(record["kind"] == "checkpoint" for record in records):  # no hook of every turn writes one
+                from holdfast.journal import chain
+
+                linked = chain.link(self.path, records, self._checkpoint, size, first)
+            lines = list(map(encode, linked))
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, linked, strict=True):
                 entries.append(Entry(start, start + len(line), record))
                 if record["kind"] == "checkpoint":
                     self._checkpoint = start
-                    chain.note(self._state, self._stem, chain.Head(start, record.get("chain", "")))
+                    chain.note(self._state, self._stem, start, record)
                 start += len(line)
             if first:
                 self._begun()
@@ -217,8 +219,7 @@ class Journal:
         try:
             file = opened(self.path)
         except FileNotFoundError:
-            self._check_length(0)
-            return
+            return self._check_length(0)
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         with file:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from html import unescape
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
@@ -90,7 +89,11 @@ class _Heard:
 
     def __init__(self, message: Message, *, is_fetched: bool) -> None:
         self.message = message
-        text = unescape(message.text) if message.role == "tool" and "&" in message.text else message.text
+        text = message.text
+        if message.role == "tool" and "&" in text:
+            import html
+
+            text = html.unescape(text)
         self.plain = hostile.fold(text) if "\x1b" in text else hostile.fold_quickly(text)
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
         self._words: list[str] | None = None

@@ -118,7 +118,8 @@ class Witness:
 def _forms(text: str) -> list[str]:
     """``text``, and without a label such as ``Decision:``."""
     label, _, rest = text.partition(": ")
-    return [text, rest] if rest.strip() and len(label.split()) <= _MOST_LABEL else [text]
+    is_label = label.replace(" ", "").isalpha() and len(label.split()) <= _MOST_LABEL
+    return [text, rest] if is_label and rest.strip() else [text]
 
 
 def _newest(state: str) -> list[bytes]:

@@ -158,13 +158,23 @@ def _forms() -> list[tuple[str, str, str, re.Pattern[str]]]:
 _CHANGE: Final = re.compile(rf"\*\*(\w+)\*\* ({_TARGET}): (.*)")
 _VERB: Final = re.compile(r"(?i)(merged|closed|reopened|approved|resolved)\b")
 _FAILED: Final = re.compile(r"(?i)\b(not|fail\w*|block\w*|wait\w*|request\w*|ask\w*|will|should|open)\b|n't")
-#: Words earlier in the sentence with which it is not a claim.
+#: Words with which an earlier part of the sentence makes it no claim.
 _DENIED: Final = re.compile(
-    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|being|if|unless|until|till|when|once|after|before|whether|while"
-    r"|will|would|shall|should|must|may|might|can|could|wants?|wanted|needs?|plans?|planned|hopes?|expects?|waits?|waiting"
-    r"|blocked|get|gets|have(?=\W+[#!])|next|todo|please|asks?|asked|says?|said|claims?|thinks?|tried|tries|try|fail\w*|almost"
-    r"|upstream|assum\w+|pretend\w*|suppose\w*|wrongly|nearly|to)\b|n't"
+    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|if|unless|until|when|once|after|before|whether|will|would|shall"
+    r"|should|must|may|might|can|could|wants?|needs?|plan\w*|hopes?|expect\w*|wait\w*|next|todo|please|asks?|says?|said"
+    r"|claims?|thinks?|tried|try|fail\w*|to)\b|n't|[:?>]"
 )
+#: What may precede a claim in its part of the sentence: adverbs, a pronoun, the kind of work, or "the fix in".
+_LEAD: Final = re.compile(
+    r"(?i)\W*(?:(?:(?:we|i)(?:'ve)?|also|then|and|finally|just|now|today|yesterday|later|meanwhile|successfully|have|has|already|got|both"
+    r"|so|this\s+(?:morning|evening|week)|as\s+of\s+today|pr|prs|mr|pull|merge|requests?|issues?|ticket|bug|the|release|version"
+    r"|branch)\b[\s,(]*)*(?:(?:[\w-]+\s+){0,2}(?:fix|change|work|patch|timeout|rewrite|bug|pr|issue)\s+(?:in\s+|of\s+|\()?)?"
+)
+#: What limits a claim after it, such as "merged in my working copy".
+_LIMITED: Final = re.compile(
+    r"(?i)\s+(?:only|except|for|to|in|into|without)\b(?!\s+(?:(?:the\s+)?(?:main|master|production|morning|evening)|v?[0-9]))"
+)
+_PART: Final = re.compile(r"(?:[,;]|\band|\bthen)\s")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|```.*?```|`[^`\n]*\s[^`\n]*`")
 _SENTENCE: Final = re.compile(r"(?<=[.;!?])\s+|\n")
 #: "Pull request 9" without its mark.
@@ -191,6 +201,7 @@ _NO_LOGIN: Final = frozenset(
         "the",
         "then",
         "they",
+        "ve",
         "we",
     )
 )
@@ -260,9 +271,24 @@ def claims(text: str) -> Iterator[Claim]:
         if not sentence.rstrip().endswith("?"):
             for about, value, says, form in _forms():
                 for found in form.finditer(sentence):
-                    before = sentence[: found.start()]
-                    if not _DENIED.search(before) and not _COUNTED.search(before):
+                    if _is_said(sentence, found, value):
                         yield from _of_match(about, value, says, found.groupdict())
+
+
+def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
+    """Whether the sentence says it, and does not only mention it: the words before it leave no doubt."""
+    before, who = sentence[: found.start()], found.groupdict().get("who") or ""
+    if who.casefold() in _NO_LOGIN:
+        before, who = f"{before}{who} ", ""
+    parts = [0, *(one.end() for one in _PART.finditer(before))]
+    if _COUNTED.search(before) or _DENIED.search(before + who) or not _LEAD.fullmatch(before[parts[-1] :]):
+        return False
+    if re.search(r"(?i)ly$|^almost$", who):
+        return False
+    if value in ("merged", "closed") and _LIMITED.match(sentence, found.end()):
+        return False
+    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green" on whatever comes now
+    return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[found.end() :])))
 
 
 def _of_match(about: str, value: str, says: str, found: dict[str, str | None]) -> Iterator[Claim]:

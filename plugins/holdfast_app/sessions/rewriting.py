@@ -73,8 +73,8 @@ def _replace(journal: Journal, data: bytes) -> None:
 
 def _note_head(journal: Journal) -> None:
     last = journal.last_checkpoint() if journal.exists() else None
-    head = chain.Head(last.start, last.record.get("chain", "")) if last else chain.Head(0, chain.GONE)
-    chain.note(os.path.dirname(journal.folder), file_stem(journal.session_id), head)
+    stem = file_stem(journal.session_id)
+    chain.note(os.path.dirname(journal.folder), stem, last.start if last else 0, last.record if last else None)
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------

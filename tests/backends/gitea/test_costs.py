@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.backends.gitea.test_starting import Away
+from tests.backends.gitea.test_starting import NEXT, Away
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FaultProxy
+
+from holdfast import Holdfast
 
 
 @pytest.fixture
@@ -28,3 +30,11 @@ def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requ
         # both records are read back by the backend, and both documents by the flush
         assert Counter(one.split()[0] for one in asked)["POST"] in (2, 5)
         assert sum(one.startswith("GET") and one.endswith("/comments") for one in asked) >= 4
+
+
+def test_load__of_a_known_project__makes_at_most_four_requests(away: Away) -> None:
+    away.flush()
+    away.gitea.requests.clear()
+    with Holdfast.open(away.project) as memory:
+        assert NEXT in str(memory.load())
+    assert len(away.gitea.requests) <= 4, away.gitea.requests

@@ -79,7 +79,7 @@ def test_start__on_a_machine_that_only_reads__keeps_its_index(away: Away, gitea:
 
 
 @pytest.mark.parametrize("how", ["refused", "silent"])
-def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_the_last_brief(
+def test_start__the_server_does_not_answer__says_so_within_five_seconds_with_the_last_brief(
     away: Away, how: str
 ) -> None:
     assert NEXT in away.start("one").context
@@ -99,7 +99,16 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
     assert answered.context.index("<recalled-memory>") < answered.context.index(NEXT)
     assert len(answered.context) <= 10_000
     assert "holdfast" in answered.notice
-    assert took < 6, f"{took:.1f} s"  # 3 s and a busy machine's share
+    assert took < 8, f"{took:.1f} s"  # 5 s and a busy machine's share
+
+
+def test_start__each_answer_takes_a_second__is_the_brief_and_no_complaint(away: Away) -> None:
+    (away.state / "gitea-index.json").unlink()
+    slow = Fault(name="an answer after 1 s", reaches=True, answering="truth", delay_s=1.0)
+    away.proxy.spoil("GET", "", slow, times=99)
+    answered = away.start()
+    assert NEXT in answered.context
+    assert "took too long" not in answered.context + answered.notice
 
 
 def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does_not(

@@ -16,7 +16,7 @@ HOT = """
     holdfast_app.message_formats.leaves holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
     holdfast.validation holdfast.gate holdfast.fs.safeopen
-    holdfast.journal holdfast.fs.paths holdfast.fs.safeopen holdfast.fs.locks holdfast.fs.durable
+    holdfast.journal holdfast.journal.past holdfast.fs.paths holdfast.fs.safeopen holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
     holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.manager

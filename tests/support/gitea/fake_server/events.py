@@ -35,7 +35,8 @@ def pull(call: Call) -> Answer:
 
 def status(call: Call) -> Answer:
     """The reported checks of a commit."""
-    issue = call.repo.issues.get(int(call.params["sha"], 16))
+    sha = call.params["sha"]
+    issue = call.repo.issues.get(int(sha, 16)) if len(sha) == 40 else None
     rows = issue.checks if issue else []
     states = [str(row["status"]) for row in rows]
     worst = next((one for one in ("failure", "error", "pending") if one in states), "success")
