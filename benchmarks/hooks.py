@@ -50,7 +50,9 @@ COMMANDS = {
     "holdfast flush": ["flush", "--session", "by-hand"],
 }
 SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
-WORDS = ("the", "flush", "journal", "handoff", "test", "store", "parser", "returns", "before", "after", "when", "check")
+#: Made-up words, some thousands as in a long conversation: with a dozen every message would hold every word.
+_PARTS = ("", "con", "dis", "ba", "ke", "lo", "mi", "nu", "ra", "se", "ti", "vo", "ing", "ter", "al")
+WORDS = sorted({"".join(parts) for parts in itertools.product(_PARTS, repeat=3)} - {""})
 
 
 def prose(rng: random.Random, chars: int) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.flush.interfaces import KeptFlush, Waiting
+    from holdfast_app.lastbrief import Kept
     from holdfast_app.sessions.status import SessionStatus, Status
-    from holdfast_app.spool.lastbrief import Kept
     from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {

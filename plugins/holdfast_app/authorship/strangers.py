@@ -122,7 +122,12 @@ class _Heard:
         return any(map(directs, parts))
 
     def _may_have(self, said: _Sentence, least: float) -> bool:
-        return sum(word in self.plain for word in said.words) >= least
+        left = len(said.words) - least  # words that may be missing
+        for word in said.longest_first:
+            left -= word not in self.plain
+            if left < 0:
+                return False
+        return True
 
     def _bare(self) -> str:
         """Its words in a row, without what tools put around lines."""
@@ -139,6 +144,7 @@ class _Sentence:
         words = _undressed(hostile.squeezed(text)).split()
         self.joined = f" {' '.join(words)} "
         self.words = set(words)
+        self.longest_first = sorted(self.words, key=len, reverse=True)  # seldom there, so most messages end early
         self.directs = directs(text)
         self.stems = _stems(self.joined)
 
@@ -196,8 +202,15 @@ def _heard(turns: Iterable[Turn]) -> list[_Heard]:
     return _last[1]
 
 
+#: Earlier messages as they are compared, because a flush meets the same ones for many sentences; emptied when full.
+_compared: dict[tuple[int, bool], _Heard] = {}
+_MOST_COMPARED: Final = 10_000
+
+
 def _read(messages: Iterable[Message]) -> list[_Heard]:
     """The messages, in order. A result belongs to the oldest call of its tool without one."""
+    if len(_compared) > _MOST_COMPARED:
+        _compared.clear()
     calls: dict[str, deque[bool]] = {}
     found = []
     for message in messages:
@@ -206,7 +219,10 @@ def _read(messages: Iterable[Message]) -> list[_Heard]:
             calls.setdefault(message.tool, deque()).append(_FETCHES.search(message.text) is not None)
         elif message.role == "tool" and calls.get(message.tool):
             is_fetched = calls[message.tool].popleft()
-        found.append(_Heard(message, is_fetched=is_fetched))
+        one = _compared.get((id(message), is_fetched))
+        if one is None:  # the message stays in it, so its id is not used again
+            one = _compared[id(message), is_fetched] = _Heard(message, is_fetched=is_fetched)
+        found.append(one)
     return found
 
 

@@ -19,6 +19,7 @@ from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
+from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Witness:
         self._services = services
         self._said_turns = [Turn(messages=tuple(said))]
         self._journals: list[tuple[bytes, bytes]] | None = None
+        self._found: dict[tuple[bytes, ...], list[Turn]] = {}
+        self._messages: dict[tuple[int, int], Message] = {}
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
@@ -96,23 +99,30 @@ class Witness:
         JSON."""
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
-        keys = [word.encode() for word in strangers.longest(text)]
-        said = {message.id.encode() for message in self._said_turns[0].messages}
-        return [self._recalled, *(Turn(messages=_holding(*one, keys, said)) for one in self._journals if keys)]
+        keys = tuple(word.encode() for word in strangers.longest(text))
+        if keys not in self._found:
+            said = {message.id.encode() for message in self._said_turns[0].messages}
+            self._found[keys] = [
+                Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._journals if keys
+            ]
+        return [self._recalled, *self._found[keys]]
 
     @cached_property
     def _recalled(self) -> Turn:
-        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent."""
-        name = self._services.layout.name(Surface.HANDOFF)
+        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. Of a
+        store on a server the brief that this machine read last, without a request."""
+        text, now = "", self._services.now()
         with suppress(OSError, HoldfastError):
-            if (handoff := self._services.store.read(name)) is not None:
-                passages = dict.fromkeys(hostile.quoted(handoff.text))
-                results = ((source.removeprefix("a result of "), text) for source, text in passages)
-                now = self._services.now()
-                return Turn(
-                    messages=tuple(Message(role="tool", text=text, at=now, id="", tool=tool) for tool, text in results)
-                )
-        return Turn(messages=())
+            if self._services.is_remote:
+                brief = lastbrief.read(self._services)
+                text = brief.text if brief else ""
+            elif handoff := self._services.store.read(self._services.layout.name(Surface.HANDOFF)):
+                text = handoff.text
+        results = (
+            (source.removeprefix("a result of "), found) for source, found in dict.fromkeys(hostile.quoted(text))
+        )
+        made = (Message(role="tool", text=found, at=now, id="", tool=tool) for tool, found in results)
+        return Turn(messages=tuple(made))
 
 
 def _forms(text: str) -> list[str]:
@@ -135,8 +145,11 @@ def _newest(state: str) -> list[bytes]:
     return found
 
 
-def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes]) -> list[Message]:
-    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``."""
+def _holding(
+    lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
+) -> list[Message]:
+    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
+    ``known`` are those read before, by journal and offset."""
     found = []
     at = lower.find(keys[0])
     while at >= 0:
@@ -145,10 +158,14 @@ def _holding(lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[b
             break
         named = _ID.search(data, start, end)
         if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
-            record = records.decode(data[start:end])
-            if record is not None and record.get("kind") == "message":
-                with suppress(KeyError, TypeError, ValueError):
-                    found.append(message(record))
+            place = (id(data), start)
+            if place not in known:
+                record = records.decode(data[start:end])
+                if record is not None and record.get("kind") == "message":
+                    with suppress(KeyError, TypeError, ValueError):
+                        known[place] = message(record)
+            if place in known:
+                found.append(known[place])
         at = lower.find(keys[0], end)
     return found
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from holdfast.errors import HoldfastError
     from holdfast.models import Receipt
+    from holdfast_app import lastbrief
     from holdfast_app.base import Services
-    from holdfast_app.spool import lastbrief
     from holdfast_app.spool.shipping import Shipped
 
 
@@ -51,13 +51,13 @@ class Spooled:
 
     def keeping_brief(self) -> AbstractContextManager[Callable[[str], None]]:
         """See :func:`holdfast_app.spool.lastbrief.keeping`."""
-        from holdfast_app.spool import lastbrief
+        from holdfast_app import lastbrief
 
         return lastbrief.keeping(self._services)
 
     def last_brief(self) -> lastbrief.Kept | None:
         """The newest brief of this store that an agent's start read on this machine; None if there is none."""
-        from holdfast_app.spool import lastbrief
+        from holdfast_app import lastbrief
 
         return lastbrief.read(self._services)
 

@@ -165,11 +165,11 @@ def _rebased(
     names = sorted({commit.decode() for commit in commits.values()})[:_MOST_COMMITS]
     shown = gitrun.run(root, "log", "--no-walk", "--format=%H%x00%ae %at", *names, "--", timeout_s=_TIMEOUT_S) or b""
     written = dict(line.split(b"\0", 1) for line in shown.split(b"\n") if b"\0" in line)
-    twins = {one.written: commit.decode() for commit, one in made.items() if one.written in set(written.values())}
+    twins = [(one.written, commit.decode()) for commit, one in made.items() if one.written in set(written.values())]
     added: dict[bytes, set[str]] = {}
-    for key, twin in sorted(twins.items())[:_MOST_REFS]:
+    for key, twin in twins[:_MOST_REFS]:  # several, when a second saw more than one commit
         patch = gitrun.run(root, "show", "-U0", "--format=", twin, "--", path, timeout_s=_TIMEOUT_S) or b""
-        added[key] = {_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+")}
+        added.setdefault(key, set()).update(_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+"))
     return [n for n, commit in commits.items() if lines[n - 1] in added.get(written.get(commit, b""), ())]
 
 

@@ -15,7 +15,7 @@ from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError, caution
 from holdfast_cli.saving import flags_for, how_to_give, require_session, require_source
-from holdfast_cli.stdin import text_of
+from holdfast_cli.stdin import is_agent, text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ def add(call: Call) -> Answer | int:
         )
     if message_id is not None and not message_id.strip():
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
+    if call.args.role == "user" and is_agent():
+        raise UsageError(
+            "An agent may not speak for the user: the client's hooks journal what the user types.",
+            next_step="Use `holdfast add assistant` or `holdfast add tool`.",
+        )
     record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record
     if call.args.role == "assistant":
         background.after_turn(call.root)
