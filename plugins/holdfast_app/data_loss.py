@@ -283,7 +283,7 @@ def _holds(text: str, block_id: str) -> bool:
 
 @lru_cache(maxsize=4)  # a day's note proves all of its receipts, and is long
 def _filled(text: str) -> Mapping[str, bool]:
-    """Whether each block of a note has any text, by id."""
+    """Whether each block of a note has content, by id."""
     return {
         block.id: any(line.strip() and not line.startswith(("<!--", "## ")) for line in block.text.split("\n"))
         for block in notes.blocks(text)

@@ -226,7 +226,7 @@ def marked(text: str, name: str | Callable[[str], str]) -> str:
 
 
 def quoted(text: str) -> list[tuple[str, str]]:
-    """The source and the text of each marked passage in ``text``."""
+    """Source and text of each marked passage in ``text``."""
     return [(source, said.rstrip('"')) for source, said in _QUOTED.findall(text)]
 
 

@@ -1,7 +1,7 @@
 """Find sentences of strangers (pages, issues, a server's answers) that an agent read and now states.
 
-A sentence is a stranger's if a result has it, or one with most of its words, before the agent said it. For one that
-directs its reader, other words for a part of them do not help.
+A sentence is a stranger's if a result has it, or most of its words in one sentence, before the agent said it. If it
+directs its reader, rewording a part of them does not help.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 _FEWEST: Final = 3
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
-#: The same, and the fewest, for the stems of a direction's content words.
+#: The same, and the fewest, for stems of a direction's content words.
 _REWORDED: Final = 0.7
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
 #: How many times a sentence's words are compared at once.
 _WINDOW: Final = 2
-#: What a tool puts before a line: its number, its file, a diff's sign, a comment's or a quotation's.
+#: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
 _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
 )
@@ -138,7 +138,7 @@ class _Heard:
 
 
 class _Sentence:
-    """A sentence that is looked for."""
+    """A sentence to search for."""
 
     def __init__(self, text: str) -> None:
         words = _undressed(hostile.squeezed(text)).split()
@@ -175,7 +175,7 @@ def _stems(plain: str) -> set[str]:
 
 
 def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> Message | None:
-    """The message of a stranger with ``text``, or of a client. A tool's counts where strangers write its results, or
+    """A stranger's or a client's message with ``text``. A tool's counts where strangers write its results, or
     ``text`` directs or is to be a rule. ``earlier`` are turns from before ``turns``."""
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
@@ -190,7 +190,7 @@ def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is
     return None
 
 
-#: The messages last searched: a flush asks for many sentences of the same ones.
+#: The last searched messages. A flush seeks many sentences in the same ones.
 _last: tuple[list[Message], list[_Heard]] = ([], [])
 
 

@@ -148,7 +148,7 @@ def _newest(state: str) -> list[bytes]:
 def _holding(
     lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
 ) -> list[Message]:
-    """The messages of a journal, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
+    """A journal's messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
     ``known`` are those read before, by journal and offset."""
     found = []
     at = lower.find(keys[0])

@@ -82,7 +82,7 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
 
 #: A decision's beginning, up to its reason.
 _WE: Final = Lazy(r"We (?P<what>[a-z]+ .+?)(?:,|;|\.?$| because | so that | since | for now)")
-#: The name of the section with :func:`questions`.
+#: Section name for :func:`questions`.
 ASK: Final = "`holdfast search` answers, for example"
 _MOST: Final = 3
 _TOPIC: Final = 90

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _STALE_S = 3600.0
 _HOUR_S = 3600.0
 _PROBE = ".holdfast-probe"
-#: What each validator is asked about.
+#: Test sentence for each validator.
 _HARMLESS = "The weekly report is due on Monday."
 
 
@@ -232,8 +232,8 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
 
 
 def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
-    """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
-    be asked, so only this machine's files are checked."""
+    """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server did not
+    answer, so only this machine's files are checked."""
     found = data_loss.here(memory.services) if away else data_loss.every(memory.services)
     if not found and not away:
         yield good("all acknowledged data is present")

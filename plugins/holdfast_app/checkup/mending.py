@@ -321,7 +321,7 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
 
 
 def _document(services: Services, loss: Loss) -> Mended:
-    """A whole document: the handoff or a curated document."""
+    """A whole document, the handoff or a curated one."""
     surface = loss.written.surface if loss.written is not None else ""
     if surface == Surface.HANDOFF:
         entries = data_loss.open_work(services)

@@ -1,7 +1,7 @@
 """Compares journals, documents and facts with what their receipts and this machine's own records say.
 
-A journal is private: any change behind holdfast's back is a finding. Documents and facts are the user's to edit, so
-what was typed there is shown as such. A store on a server records no passages; there only receipts are compared.
+A journal is private, so any change not by holdfast is a finding. Documents and facts are the user's to edit, so text
+typed there is shown as such. A store on a server records no passages, so only receipts are compared there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOREIGN: Final = "not from holdfast"
 
 @frozen(kw_only=True)
 class Finding:
-    """What is not as it was written: ``state`` is one of the three above, ``what`` a sentence."""
+    """Data not as it was written. ``state`` is from the three above, ``what`` a sentence."""
 
     name: str
     state: str
@@ -41,7 +41,7 @@ class Finding:
 
 @frozen(kw_only=True)
 class Verified:
-    """``journals`` and ``proofs`` count what was compared: journals, and documents or blocks that receipts prove."""
+    """The numbers of compared ``journals`` and ``proofs``: documents or blocks that receipts prove."""
 
     journals: int
     proofs: int
@@ -53,7 +53,7 @@ def verify_all(services: Services) -> Verified:
     journals = list(every(services.state, packed=True))
     findings = [*_journals(services, journals)]
     receipts = data_loss.proofs(services)
-    newest = {(one.session_id, written.surface): one for one, _ in receipts for written in one.written}
+    newest = {(receipt.session_id, written.surface): receipt for receipt, _ in receipts for written in receipt.written}
     proofs = 0
     for receipt, flushed in receipts:
         try:
@@ -85,7 +85,7 @@ def _journals(services: Services, journals: Sequence[Journal]) -> Iterator[Findi
 
 
 def _broken(one: Journal, noted: Head | None) -> Iterator[str]:
-    """What is wrong with the rows of a journal, each with its place."""
+    """Defects in a journal's rows, each with its place."""
     data, heads = one.data(), set[chain.Head]()
     try:
         for entry in one.entries():

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from holdfast_app.markdown.lines import ITEM, TEXT, Lines
 from holdfast_app.markdown.marks import without_boxes
 
-#: The labels of a note's lines with lasting statements, and the memory's headings for them.
+#: Labels of a note's lines with lasting statements, and the memory's headings for them.
 LASTING: Final = {"Rule": "Rules", "Decision": "Decisions", "Rejected": "Given up", "Fact": "Facts"}
 #: The title for a memory without one.
 TITLE: Final = "# Memory"

@@ -1,1 +1,1 @@
-"""Durable lists of waiting items, and the counts of their lines, which reveal removed ones."""
+"""Durable lists of waiting items, and their line counts, which reveal removed lines."""

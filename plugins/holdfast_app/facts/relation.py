@@ -45,7 +45,7 @@ _SHORT: Final = 4
 
 
 class Relation(Enum):
-    """The relation of a newer statement to an older one."""
+    """A newer statement's relation to an older one."""
 
     SAME = "same"
     REPLACES = "replaces"
@@ -61,7 +61,7 @@ class Slot(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement as it is compared. Two with one ``key`` are the same. ``said`` are the stems of the words that name a
+    """A statement as it is compared. Two with one ``key`` are the same. ``said`` are the stems of words that name a
     thing or value, ``words`` their set. ``verbs`` may differ in a rewording. ``states`` are opposites, modals and
     negations, ``order`` all stems. ``changes`` is set for a sentence about a change, ``done`` for one about an end."""
 
@@ -78,7 +78,7 @@ class Statement(NamedTuple):
 
     @property
     def places(self) -> frozenset[Hashable]:
-        """Two statements without a change in them can only be related when they share one of these."""
+        """Two statements without a change in them can only be related when they share any of these."""
         rests = ((slot.kind if slot.kind.startswith("#") else "", slot.rest) for slot in self.slots)
         found = {place for kind, rest in rests for place in ((kind, rest), (kind, rest - self.verbs))}
         return frozenset({self.key, self.order, ("", self.said), *found})

@@ -56,8 +56,8 @@ def is_foreign(path: str) -> bool:
 
 def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
     """The sessions in the file or folder ``path``, oldest first, and the skipped files. A file of no known form counts
-    as skipped only if it is ``path`` itself. ``project`` is the name of the project's folder. Raises: ConfigError for a
-    missing path."""
+    as skipped only if it is ``path`` itself. ``project`` names the project's folder. Raises: ConfigError for a missing
+    path."""
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
     given, unread = list[Past](), list[Unread]()
@@ -85,7 +85,7 @@ def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
 
 
 def _past(program: str, content: Transcript, name: str, at: datetime) -> Past:
-    """The conversation. Without an id or a time it has the name and the time of its file."""
+    """The conversation. Without an id or a time it has its file's name and time."""
     dated = content.kept and content.kept[-1].at.timestamp() > 0
     return Past(program, "", content.session_id or name, "", content.kept[-1].at if dated else at, content)
 
@@ -104,7 +104,7 @@ def _files(path: str) -> Iterator[str]:
 
 
 def _read(path: str, project: str) -> Iterator[tuple[str, _Content]]:
-    """Each part of a file, with its program. Raises: one of ``_BROKEN``."""
+    """Each part of a file, with its program. Raises: any of ``_BROKEN``."""
     with safeopen.reader(os.path.realpath(path), private=False) as stream:
         head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
         stream.seek(0)
@@ -133,7 +133,7 @@ def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
 
 
 def _rows(stream: BinaryIO, path: str = "") -> Iterator[tuple[str, _Content]]:
-    """What the JSON rows in ``stream`` hold, or the file ``path`` as a client's recording. Raises: _Unknown before the
+    """Content of the JSON rows in ``stream``, or the file ``path`` as a client's recording. Raises: _Unknown before the
     first one; ValueError after a damaged row."""
     known = damaged = 0
     for row in elements(stream) if is_document(stream) else lines(stream):

@@ -1,11 +1,11 @@
-"""Reads what other programs remember: one small function per format, recognised by a row's or a file's content.
+"""Reads other programs' memories, with one small function per format, recognised by a row's or a file's content.
 
 A conversation becomes a session of its own. A memory becomes statements by an agent: dated ones in one session per
 day, the others in one session per program. Each statement's id follows from its words, so importing a grown memory
 adds only its new statements.
 
-Formats: the documentation and public code of claude-mem 13, basic-memory 0.22, mem0 2, the MCP reference memory
-server, Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and Claude.
+Formats, from documentation and public code: claude-mem 13, basic-memory 0.22, mem0 2, the MCP reference memory server,
+Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and Claude.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def sessions(program: str, statements: Iterable[Statement], at: datetime) -> lis
 
 
 def statements_of(row: Mapping[str, Any]) -> tuple[str, list[Statement]] | None:
-    """The program of a memory's row and its statements; None for any other row."""
+    """A memory row's program and statements; None for any other row."""
     if isinstance(row.get("memory"), str) and "id" in row:
         return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")))]
     if {"from", "to", "relationType"} <= row.keys():

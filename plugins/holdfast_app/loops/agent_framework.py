@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework's compaction strategies, which mark and change the messages of a list in place."""
+"""Microsoft Agent Framework's compaction strategies, which mark and change a list's messages in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast_app.loops.hold import Hold, finished, like
 
 
 def guarded(hold: Hold, given: Any) -> Any:
-    """``given`` behind the gate. A refused compaction is undone and returns False. A ``session`` function gets the
+    """``given``, guarded. A refused compaction is undone and returns False. A ``session`` function gets the
     messages."""
     inner = type(given)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def guarded(hold: Hold, given: Any) -> Any:
-    """``given`` behind the gate. A refused compaction returns None, and ADK goes on with all events. A ``session``
+    """``given``, guarded. A refused compaction returns None, and ADK continues with all events. A ``session``
     function gets the events."""
     inner = type(given)
 

@@ -30,7 +30,7 @@ ROUNDS = 5
 
 @frozen(kw_only=True)
 class Hold:
-    """``session`` is an id, or gets the arguments of the call that drops context and returns one."""
+    """``session`` is an id, or makes one from all arguments of the call that drops context."""
 
     memory: Holdfast
     session: str | Callable[..., str]
@@ -66,8 +66,8 @@ class Hold:
     # for compactors, which a framework expects to return and not to raise
 
     def keep(self, session: Session, rows: Iterable[object]) -> list[Message] | None:
-        """Journal ``rows``, the whole list. None, with a warning, when the compactor must not run: the rows cannot be
-        journalled, or an earlier flush failed and fails again."""
+        """Journal ``rows``, the whole list. None, with a warning, when the compactor must not run because the rows
+        cannot be journalled, or an earlier flush failed and fails again."""
         try:
             said = parse(rows)
             with _refusing("The context cannot be journalled"):
@@ -114,7 +114,7 @@ async def finished(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) 
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        call.exception()  # it has been seen: the cancellation is what the caller asked for
+        call.exception()  # marks it as seen, because the caller asked for the cancellation
         raise cancelled
     return call.result()
 

@@ -1,6 +1,6 @@
 """LangChain middleware that drops messages, such as ``SummarizationMiddleware`` of LangChain and of deepagents.
 
-A refused compaction is undone: the agent goes on with every message. LangChain's middleware changes the state before
+A refused compaction is undone, and the agent keeps every message. LangChain's middleware changes the state before
 the model is called; deepagents keeps the state whole and shortens each request.
 """
 
@@ -23,8 +23,8 @@ _EVERY: Final = "__remove_all__"
 
 
 def guarded(hold: Hold, given: Any) -> Any:
-    """``given`` behind the gate. A ``session`` function gets the hook's arguments: the state and the runtime, or the
-    request and the handler."""
+    """``given``, guarded. A ``session`` function gets the hook's arguments: state and runtime, or request and
+    handler."""
     inner = type(given)
     base = next(kind for kind in inner.__mro__ if kind.__name__ == "AgentMiddleware")
 

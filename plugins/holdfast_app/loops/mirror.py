@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Key = tuple[str, str, str]
 
 
-#: Tools whose messages nobody said; a loop may drop them at any time.
+#: Tools whose messages are not speech. A loop may drop them at any time.
 _ASIDE: Final = (SUMMARY, THINKING)
 
 
@@ -156,8 +156,8 @@ def key_of(message: Message) -> Key:
 
 
 def _new_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
-    """Where ``keys`` goes on after ``held``: behind the longest common run that ends with the last message of ``held``
-    that ``keys`` has. 0 when ``held`` goes on after a run that is only a part of ``keys``: its words may be new."""
+    """Where ``keys`` continues after ``held``: after the longest common run that ends with the last message of ``held``
+    that ``keys`` has. 0 when ``held`` continues after a run that is only a part of ``keys``: its words may be new."""
     known = set(keys)
     shared = [key for key in held if key in known]
     runs = [(0, 0)]

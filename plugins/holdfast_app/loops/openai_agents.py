@@ -11,8 +11,8 @@ _ALL = 2**31 - 1
 
 
 def guarded(hold: Hold, given: Any) -> Any:
-    """``given`` itself, behind the gate: a refused compaction leaves its items. A ``session`` function gets the
-    compaction session; the default is its own id."""
+    """``given`` itself, guarded. A refused compaction leaves its items. A ``session`` function gets the compaction
+    session. The default is its own id."""
     decide, run = given.should_trigger_compaction, given.run_compaction
 
     def opened() -> Any:

@@ -8,7 +8,7 @@ from holdfast_app.loops.hold import Hold, finished, like
 
 
 def guarded(hold: Hold, given: Any) -> Any:
-    """``given`` behind the gate; a refused history stays whole. A ``session`` function gets the run's context and the
+    """``given``, guarded. A refused history stays whole. A ``session`` function gets the run's context and the
     request's, or its result."""
     inner = type(given)
 

@@ -1,6 +1,6 @@
 """The rows of agent frameworks, recognised by their members and read without importing any framework.
 
-A row is a dict or an object that becomes one. :data:`_READERS` is the one table of forms; a row that it does not name
+A row is a dict or an object that becomes one. :data:`_READERS` is the one table of forms. A row that it does not name
 is read as a row of the Chat Completions, the Messages or the Responses interface. Read from the sources of LangChain
 1.5.2, pydantic-ai 2.68.0, Google ADK 2.13.0, Agent Framework 1.23.0 and OpenAI Agents 0.24.0.
 """
@@ -43,7 +43,7 @@ def plain(value: object, *, model: bool = False) -> object:
         if model:
             return f"data:application/octet-stream;base64,{base64.b64encode(value).decode()}"
         raise TypeError("bytes")
-    if hasattr(value, "raw_item"):  # OpenAI Agents: the item also holds its agent
+    if hasattr(value, "raw_item"):  # OpenAI Agents, whose item also holds its agent
         return plain(value.raw_item, model=True)
     for name in ("model_dump", "to_dict"):
         if callable(dump := getattr(value, name, None)):
@@ -80,7 +80,7 @@ _CALLS: Final = frozenset({"tool_use", "tool_call", "function_call"})
 
 
 def _langchain_row(row: Row) -> tuple[str, Row]:
-    """The kind and the members of a message, also of a serialised one."""
+    """A message's kind and members, also of a serialised message."""
     row = row["kwargs"] if row.get("lc") == 1 and isinstance(row.get("kwargs"), dict) else row
     kind = str(row.get("type")).removesuffix("MessageChunk").lower()
     row = row["data"] if isinstance(row.get("data"), dict) and "content" not in row else row
@@ -243,7 +243,7 @@ def _summary(row: Row) -> Iterator[Row]:
     yield {"type": "compaction", "content": row.get("content") or f"{note}{digest_of(sealed)}]"}
 
 
-#: The forms, each with its reader; the first that knows a row reads it.
+#: The forms with their readers. The first that knows a row reads it.
 _READERS: Final[tuple[tuple[Callable[[Row], bool], Callable[[Row], Iterator[Row]]], ...]] = (
     (lambda row: bool(_langchain_row(row)[0]), _langchain),
     (lambda row: row.get("kind") in {"request", "response"} and isinstance(row.get("parts"), list), _pydantic_ai),

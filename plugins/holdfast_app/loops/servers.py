@@ -1,8 +1,8 @@
 """Clients of Anthropic and OpenAI whose servers compact inside a request, where no function could be guarded.
 
-Every request that holds a conversation is journalled before it is sent. One that may compact is sent only after a
-flush. It may unless it is certain to stay below the request's threshold: a token has at least one byte, so the last
-answer's token count and the bytes added since are an upper bound.
+Every request that holds a conversation is journalled before it is sent. A request that may compact is sent only after
+a flush. It may unless it is certain to stay below its threshold. A token has at least one byte, so the last answer's
+token count and the bytes added since are an upper bound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast import Session
     from holdfast.models import Message
 
-#: Where requests hold their rows, by the end of the path.
+#: Where requests hold their rows, by the path's end.
 _ROWS: Final = {
     "/messages": "messages",
     "/chat/completions": "messages",
@@ -75,7 +75,7 @@ class _Sent:
 @define(kw_only=True)
 class _Wire:
     hold: Hold
-    #: By session: the last measured request, with the tokens of its conversation.
+    #: By session: last measured request, with its conversation's tokens.
     measured: dict[str, tuple[_Sent, int]] = field(factory=dict)
     #: By session: answers that could not be journalled yet.
     waiting: dict[str, list[Row]] = field(factory=dict)
@@ -109,8 +109,8 @@ class _Wire:
         raise restless()
 
     def _journal(self, sent: _Sent, new: list[Message], rows: list[Message]) -> bool:
-        """Journal the messages ``new``; with ``rows``, the conversation that they are, only what the session lacks.
-        Returns whether these lack a message of the session."""
+        """Journal the messages ``new``; with ``rows``, the whole conversation, only those that the session lacks.
+        Returns whether ``rows`` lack a message of the session."""
         if rows and sent.whole:
             return sent.session.mirror.catch_up(rows)
         now = datetime.now(UTC)
@@ -176,7 +176,7 @@ class _Wire:
                 self.hold.may_drop(sent.session, [])
         except HoldfastError as error:
             self.waiting.setdefault(sent.session.id, []).extend([] if sent.whole else rows)
-            logger.warning("session %s: an answer waits to be journalled: %s", sent.session.id, error.message)
+            logger.warning("session %s has an answer to be journalled: %s", sent.session.id, error.message)
 
 
 def _threshold(edit: Mapping[str, Any]) -> int:
@@ -200,7 +200,7 @@ def _blocks(rows: list[Any]) -> list[Row]:
 
 
 def _tokens(usage: Row) -> int:
-    """The conversation's tokens, 0 if the usage does not tell its input."""
+    """The conversation's tokens, 0 if the usage lacks its input."""
     if not usage.get("input_tokens") and not usage.get("total_tokens"):
         return 0
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

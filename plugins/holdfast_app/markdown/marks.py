@@ -29,14 +29,14 @@ def heading(text: str) -> tuple[int, str] | None:
 
 
 def underline(text: str) -> int:
-    """The heading level that this line gives the paragraph above. 0 for other text."""
+    """The heading level that this line gives the paragraph above. 0 otherwise."""
     if text[:1] not in ("=", "-") or text.rstrip(_BLANKS).strip(text[0]):
         return 0
     return 1 if text[0] == "=" else 2
 
 
 def item(text: str, *, bullets: str = BULLETS, most_digits: int = 9) -> str:
-    """A list item's mark, such as ``-`` or ``1.``. Empty for other text, also for a rule such as ``- - -``. A
+    """A list item's mark, such as ``-`` or ``1.``. Empty otherwise, also for a rule such as ``- - -``. A
     no-break space after it is a blank, because word processors write it there."""
     end = 1
     if text[:1] not in bullets:
@@ -47,7 +47,7 @@ def item(text: str, *, bullets: str = BULLETS, most_digits: int = 9) -> str:
 
 
 def fence(text: str) -> str:
-    """The backticks or tildes that open fenced code. Empty for other text."""
+    """The backticks or tildes that open fenced code. Empty otherwise."""
     if text[:1] not in ("`", "~"):
         return ""
     info = text.lstrip(text[0])

@@ -132,8 +132,8 @@ def shortened(text: str, cwd: str) -> str:
 
 
 def telling(arguments: object) -> tuple[str, tuple[str, ...]]:
-    """A call's most informative argument, otherwise all of them as text, and their names. The name of a value that
-    is the whole argument is empty."""
+    """A call's most informative argument, otherwise all of them as text, and their names. A value that is the
+    whole argument has an empty name."""
     if isinstance(arguments, str):
         return arguments, ("",)
     if not isinstance(arguments, dict):

@@ -65,7 +65,7 @@ def _take_block(
     rest = ""
     if "thinking" in kind or kind == "reasoning":
         reading.think(block, key=key, at=at, change=change)
-    elif kind == "compaction":  # the server's words, which nobody in the conversation said
+    elif kind == "compaction":  # the server's words, which are not said in the conversation
         reading.summary(readable(block, change, but=STRUCTURE).removeprefix("content:").strip(), key=key, at=at)
     elif kind.endswith("tool_use"):
         reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)

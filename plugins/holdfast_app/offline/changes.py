@@ -104,7 +104,7 @@ def _edited(tool: str, text: str) -> Iterator[str]:
 
 
 def _shown(path: str) -> str:
-    """``path`` in a form safe to share: relative, or the end of an absolute path. Empty for an invalid path or a
+    """``path`` in a form safe to share: relative, or an absolute path's end. Empty for an invalid path or a
     client's own file."""
     path, copies = _WORKTREE.subn("", path.strip().strip("'\""))
     if copies and path:

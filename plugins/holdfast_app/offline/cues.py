@@ -1,5 +1,5 @@
 """Forms by which a user's sentence is worth keeping: its label, or the words for a rule, a
-decision, a fact or a failure. English only, and only at the beginning of a sentence.
+decision, a fact or a failure. English only, and only at a sentence's beginning.
 
 Of the agent, only the labels "Decision:" and "Rejected:" count.
 """
@@ -30,7 +30,7 @@ class Kind(Enum):
 class Cue(NamedTuple):
     """``confidence`` and ``category`` of the resulting fact. Without a category no fact results.
 
-    ``whole`` is a form without a label: the statement keeps its words. ``line`` takes all sentences of the line.
+    ``whole`` is a form without a label, so the statement keeps its words. ``line`` takes all sentences of the line.
     """
 
     kind: Kind

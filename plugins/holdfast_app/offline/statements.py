@@ -217,8 +217,8 @@ class Statements:
 
 
 def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str) -> bool:
-    """Whether a sentence belongs to the statement ``text`` before: under a label any one without a label, after a rule
-    one that refers to it, and after a limit a short order."""
+    """Whether a sentence belongs to the statement ``text`` before: under a label any unlabelled one, after a rule
+    a reference to it, and after a limit a short order."""
     if not before.line or (hit and not hit[0].whole):
         return False
     if hit is None or not before.whole:

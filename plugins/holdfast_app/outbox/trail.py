@@ -193,7 +193,7 @@ class IssueForge(Forge):
 
 
 def asks(body: str, author: str, operator: str) -> bool:
-    """Whether a text mentions the operator and asks for something, outside of code and quotations."""
+    """Whether ``body`` mentions the operator and asks for something, outside of code and quotations."""
     if not operator or author.casefold() == operator.casefold():
         return False
     prose = _QUOTED.sub(" ", body)

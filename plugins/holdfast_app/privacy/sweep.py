@@ -177,7 +177,7 @@ class Walk:
                 durable.retire(lock)
 
     def _is_affected(self, one: Journal) -> bool:
-        """Whether a packed journal would change. One that stays needs no lock."""
+        """Whether a packed journal would change. If not, it needs no lock."""
         return self.edit.session(one.session_id, last_said(one)) or bool(self._rewrite(one, dry_run=True))
 
     def _rewrite(self, one: Journal, *, dry_run: bool) -> int:

@@ -1,8 +1,8 @@
 """Compare claims in the notes with the forges, such as a flush that says "merged #7" while #7 is open there.
 
 A claim is a statement in the indicative, past or present, about work, a release, a tag, a branch or its checks. Plans,
-questions, conditions, denials and quotations are not claims. A claim is contradicted when the forges know what it is
-about (:meth:`holdfast_app.outbox.forge.Forge.facts`) and none of them had what it says, at any time of the report.
+questions, conditions, denials and quotations are not claims. A claim is contradicted when the forges know its
+subject (:meth:`holdfast_app.outbox.forge.Forge.facts`) and none of them had its value, at any time of the report.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DONE: Final = (
     r"(?:(?:is|are|was|were|has|have|been|got|both|all|now|already|finally|also|just|since|successfully)\s+)*"
 )
 _BY: Final = r"(?:\s+(?:[\w-]+\s+)?(?:by|from)\s+@?(?P<by>[\w.-]*\w))?"
-#: The subject of an active sentence.
+#: An active sentence's subject.
 _WHO: Final = rf"(?:@?(?P<who>\w[\w.-]*)\s+)?{_DONE}"
 _VERSION: Final = r"(?:(?:the|version|release|tag)\s+)*(?P<name>v?[0-9]+(?:\.[0-9]+)+(?:[\w.-]*\w)?|v[0-9]+)"
 _BRANCH: Final = r"(?:(?:the|branch)\s+)+`?(?P<name>[\w./-]*\w)`?"
@@ -55,7 +55,7 @@ class Claim(NamedTuple):
 
 
 def _of_verb(verb: str) -> tuple[str, ...]:
-    """The forms of a verb: active, passive or headline, and as the second verb of the same subject."""
+    """A verb's forms: active, passive or headline, and as the same subject's second verb."""
     return (
         rf"\b{_WHO}{verb}\s+(?:as\s+|\()?{_NOUN}{_ONES}",
         rf"{_ONES}\)?\s+{_DONE}{verb}\b(?!\s+(?:main|with|without))" + _BY,
@@ -66,7 +66,7 @@ def _of_verb(verb: str) -> tuple[str, ...]:
 _RELEASED: Final = r"(?:released|published|shipped)"
 _LABEL: Final = r"`?(?P<name>[\w/.:-]*\w)`?"
 _PERSON: Final = r"@?(?P<by>[\w.-]*\w)"
-#: What is asked, the value that makes the claim true, how it is said, and its forms.
+#: The question, the value that makes the claim true, how it is said, and its forms.
 _FORMS: Final = (
     ("state", "merged", "is merged", (
         *_of_verb(r"(?:squash-|(?:squashed|rebased)\s+and\s+)?(?:merged|landed)"),
@@ -183,7 +183,7 @@ _BARE: Final = re.compile(r"(?i)(?:(?<=\bpull request )|(?<=\bissue )|(?<=\btick
 _COUNTED: Final = re.compile(
     r"(?i)\b(step|task|item|point|option|phase|part|chapter|section|case|test|line|rule|try|attempt|number)s?\s*$"
 )
-#: Words that stand where a login can, and are none.
+#: Words in a login's place that are not logins.
 _NO_LOGIN: Final = frozenset(
     (
         "and",
@@ -276,7 +276,7 @@ def claims(text: str) -> Iterator[Claim]:
 
 
 def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
-    """Whether the sentence says it, and does not only mention it: the words before it leave no doubt."""
+    """Whether the sentence says it, not only mentions it, and the words before it leave no doubt."""
     before, who = sentence[: found.start()], found.groupdict().get("who") or ""
     if who.casefold() in _NO_LOGIN:
         before, who = f"{before}{who} ", ""

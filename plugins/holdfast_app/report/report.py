@@ -32,7 +32,7 @@ SECTIONS = HAPPENED, CHANGED, BLOCKED, NEEDED, PROOF = (
 
 @frozen(kw_only=True)
 class Line:
-    """One claim, and the document (and block) that proves it. ``short`` is what a small screen shows instead."""
+    """One claim, and the document (and block) that proves it. ``short`` replaces it on a small screen."""
 
     text: str
     pointer: str

@@ -1,4 +1,4 @@
-"""The start of a morning report, which fits a phone: what needs you, what changed, what does not fit together."""
+"""A morning report's start, which fits a phone: what needs you, what changed, what does not fit together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 #: Rows of the screen and characters of a row.
 ROWS: Final = 25
 WIDTH: Final = 60
-#: Rows without the items: the title, three headings and the blank lines between them, and the sentence at the end.
+#: Rows other than items: title, three headings and the blank lines between them, and the sentence at the end.
 _FIXED: Final = 10
-#: What comes first under "Changed": kinds of activity, then first words of its text.
+#: First entries under "Changed": kinds of activity, then first words of its text.
 _FIRST: Final = (
     ("release", "tag", "push", "checks", "merge", "repository"),
     ("merged", "closed", "reopened"),
@@ -28,7 +28,7 @@ NAMES: Final = ("Needs you", "Does not fit together", "Changed")
 def screen(
     needs: Sequence[Line], changed: Sequence[str], findings: Sequence[Line], remarks: Sequence[str]
 ) -> tuple[str, ...]:
-    """The rows, without the title and the remarks; what has no room is counted and follows in the sections."""
+    """The rows, without the title and the remarks. Items without room are counted and follow in the sections."""
     needs = sorted(needs, key=lambda line: line.text.startswith("Promised: "))
     items = ([line.short or line.text for line in needs], [line.short or line.text for line in findings], [*changed])
     room = ROWS - _FIXED - sum(-(-len(remark) // WIDTH) + 1 for remark in remarks)

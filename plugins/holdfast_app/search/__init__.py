@@ -14,6 +14,6 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, those that hold now first
 """
 
-#: The kinds of hits: a turn, a line of a note, a decision, a user's rule, a rejected approach, an open question, a line
-#: of curated memory, a fact, a line of another document.
+#: The kinds of hits: turn, line of a note, decision, user's rule, rejected approach, open question, line of curated
+#: memory, fact, line of another document.
 KINDS = ("turn", "note", "decision", "rule", "rejected", "open", "memory", "fact", "document")

@@ -1,6 +1,6 @@
 """Make a table of word vectors: ``python -m holdfast_app.search.distil WORDS OUT --model MODEL [--base-url URL]``.
 
-WORDS is a text file with a word on each line, the most frequent first. Every word is sent to the embeddings endpoint,
+WORDS is a file with a word on each line, the most frequent first. Every word is sent to the embeddings endpoint,
 or to a sentence-transformers model on this machine with ``--local``. The table is then used without either.
 """
 

@@ -82,7 +82,7 @@ class _Row(NamedTuple):
 class Hits(list[SearchHit]):
     """Hits, best first. Some hold now, the others show where it was said.
 
-    ``entries`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
+    ``entries`` is the number of searched entries. ``unread`` names damaged sources, searched only up to the
     damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
     searched, or when the question was too long. ``days`` are those that the question names, like ``16 to 22
     November``; the hits are from these days, or, if nothing is, ``outside`` of them.

@@ -1,8 +1,8 @@
 """A table of word vectors, made once from any model of sentence embeddings and then used without it.
 
 A file has, in this order, one line of JSON, ``{"format": "holdfast word vectors", "version": 1, "words": N,
-"dims": D}``; N lines with a word each in lower case, the most frequent first; N rows of D signed bytes. The vector of a
-text is the sum of its words' rows. Rows of frequent words are short, so they count little. Make a file with
+"dims": D}``; N lines with a word each in lower case, the most frequent first; N rows of D signed bytes. A string's
+vector is the sum of all its words' rows. Rows of frequent words are short, so they count little. Make a file with
 ``python -m holdfast_app.search.distil``.
 """
 

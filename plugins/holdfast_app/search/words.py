@@ -19,7 +19,7 @@ TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
 STEM: Final = 5
 
-#: Characters of a passage, about 120 words, and the most of an entry that stays one passage.
+#: Characters of a passage, about 120 words, and of the longest entry that stays one passage.
 _PASSAGE, _ONE_PASSAGE = 700, 1_000
 _END_OF_SENTENCE: Final = Lazy(r"[.!?]+\s+|[。！？]+\s*|\n\s*")
 

@@ -1,4 +1,4 @@
-"""Compactions past the gate: the client dropped context without asking holdfast. ``state/past-gate.jsonl``.
+"""Compactions past the gate: clients dropped context without asking holdfast. ``state/past-gate.jsonl``.
 
 A row holds the session, the time, the newest message's offset in the journal and the number of messages that no receipt
 covered, but no session text. Clients report a compaction more than once, so a report with the same offset adds nothing.

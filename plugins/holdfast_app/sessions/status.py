@@ -85,7 +85,7 @@ _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
 def status(services: Services, *, packed: bool = False) -> Status:
-    """The sessions of the project, with ``packed`` all of them, with waiting and lost items. Raises: Unavailable when
+    """The project's sessions, with ``packed`` all of them, with waiting and lost items. Raises: Unavailable when
     the private folder cannot be listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
     found = [_read(services, path, markers) for path in journal.session_files(services.state, packed=packed)]

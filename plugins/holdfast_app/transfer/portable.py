@@ -39,14 +39,14 @@ _MOST_BYTES: Final = 256 << 20
 _MOST_CHARS: Final = 500
 _SPEC: Final = "https://github.com/MacPaw/portable-memory/blob/main/Spec/portable-memory-spec.md"
 _CAPABILITIES: Final = ["bitemporal", "tombstones", "redaction", "ext", "passthrough"]
-#: The kinds of the specification; every other file in ``items`` is a stranger's, whose lines stay as they are.
+#: The specification's kinds. Every other file in ``items`` is a stranger's, whose lines stay as they are.
 _KINDS: Final = frozenset(
     (
         "episode", "entity", "edge", "fact", "factLink", "episodeLink", "resource", "chunk", "core", "procedure",
         "context", "community", "category", "preference", "secretRef",
     )
 )  # fmt: skip
-#: Fields that name the record itself or one without which it cannot be.
+#: Fields that name the record itself or a record that it needs.
 _REFERENCES: Final = (
     "id", "resourceID", "srcEntityID", "dstEntityID", "episodeID", "srcFactID", "dstFactID", "srcEpisodeID",
     "dstEpisodeID",
@@ -57,7 +57,7 @@ Record = dict[str, Any]
 
 
 class Statement(NamedTuple):
-    """What a record says: ``origin`` is KIND/ID."""
+    """A record's statement. ``origin`` is KIND/ID."""
 
     origin: str
     text: str
@@ -81,7 +81,7 @@ class Merged:
 
 
 def is_bundle(path: str) -> bool:
-    """Whether a folder has the manifest of a bundle."""
+    """Whether a folder has a bundle's manifest."""
     return os.path.isdir(path) and os.path.isfile(os.path.join(path, "manifest.json"))
 
 
@@ -129,7 +129,7 @@ def _merged(kept: _Kept, files: Mapping[str, bytes], facts: Container[str]) -> M
 
 
 def export_bundle(memory: Holdfast, path: str, *, force: bool = False) -> dict[str, int]:
-    """Write the facts, and all that was kept of imported bundles, to a new folder. Returns the numbers by kind.
+    """Write the facts, and everything kept of imported bundles, to a new folder. Returns the numbers by kind.
 
     Raises: Conflict for an existing folder without ``force``, or with other files; ConfigError."""
     if os.path.lexists(path) and not (force and is_bundle(path) and not os.path.islink(path)):
@@ -172,7 +172,7 @@ class _Kept:
                 self.put(row["file"], row.get("line") or _canonical(row["record"]))
 
     def bury(self, stone: Record) -> int:
-        """Note a deletion and remove what it names. Returns 1 for a new one."""
+        """Note a deletion and remove its targets. Returns 1 for a new one."""
         target, derived = str(stone.get("targetID")), stone.get("derived")
         is_new = target not in self.dead
         ids = [one for name in _DERIVED for one in derived.get(name, ())] if isinstance(derived, dict) else []
@@ -187,7 +187,7 @@ class _Kept:
         return any(record.get(name) in self.dead for name in _REFERENCES if isinstance(record.get(name), str))
 
     def put(self, name: str, line: str) -> bool:
-        """Add a record, or replace the one of its id; False for a deleted one. Raises: Corrupt."""
+        """Add or replace a record, by its id. False for a deleted record. Raises: Corrupt."""
         record = _object(line, name)
         if _is_known(name):
             if self._is_dead(record):
@@ -200,14 +200,14 @@ class _Kept:
         return True
 
     def say(self, origin: str, text: str) -> None:
-        """Let an episode or a fact say ``text``, which somebody corrected here."""
+        """Let an episode or a fact say ``text``, a correction made here."""
         kind, _, key = origin.partition("/")
         rows, name = self.rows.get(f"items/{kind}.jsonl", {}), {"episode": "details", "fact": "text"}.get(kind)
         if name and key in rows and _SAID[kind](json.loads(rows[key])).strip() != text:
             rows[key] = _canonical(json.loads(rows[key]) | {name: text})
 
     def statements(self) -> Iterator[Statement]:
-        """What the records say, in order."""
+        """The records' statements, in order."""
         for kind, make in _SAID.items():
             for record in map(json.loads, self.rows.get(f"items/{kind}.jsonl", {}).values()):
                 text, at = make(record).strip(), record.get("eventTime") or record.get("createdAt")
@@ -227,8 +227,8 @@ class _Kept:
         return {"from": given[0], "to": given[-1]} if given else None
 
     def files(self) -> dict[str, list[str]]:
-        """The lines of each file in the order of the specification: episodes by id, others by line, and a stranger's as
-        they came."""
+        """Each file's lines in the specification's order: episodes by id, others by line, and a stranger's as they
+        came."""
         made = {
             name: sorted(rows.values()) if _is_known(name) else list(rows.values()) for name, rows in self.rows.items()
         }
@@ -318,7 +318,7 @@ def _object(line: str, where: str) -> Record:
 
 
 def _write(path: str, files: Mapping[str, bytes], counts: Mapping[str, int], coverage: Record | None) -> None:
-    """The whole folder beside its place, then in its place."""
+    """Write the folder next to its place, then move it there."""
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     checksums = "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
     manifest = {

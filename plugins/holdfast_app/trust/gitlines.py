@@ -1,4 +1,4 @@
-"""The origin of each line in a project's file, as far as git on this machine can prove it.
+"""Each line's origin in a project's file, as far as git on this machine can prove it.
 
 A remote decides a commit's content, author and date, but not this machine's reflog. So a line is *here* if it was typed
 or committed in this checkout, and a *commit*'s otherwise. A handful of git calls per file, none per line. A file in a

@@ -230,12 +230,12 @@ class Provenance(provenance.Provenance):
         return self._seen.digest(name, key)
 
     def _whole(self, name: str, text: str) -> str:
-        """The digest of a whole document of which nothing is withheld, so that its passages are not judged again."""
+        """A whole document's digest when nothing of it is withheld, so that its passages are not judged again."""
         return self._seen.digest("whole", name, text)
 
     def _digests(self, name: str, text: str) -> dict[str, Passage]:
         """The document's passages by their digests, in order."""
-        return {self._digest(name, one.key): one for one in _passages(text)}
+        return {self._digest(name, passage.key): passage for passage in _passages(text)}
 
     def _fact_digest(self, fact: Fact) -> str:
         return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)

@@ -23,7 +23,7 @@ OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
 
-#: How many lines are searched in a list before all its lines are told apart, which takes as long as so many searches.
+#: Searches in a list before all its lines are split, which takes as long as this many searches.
 _FEW: Final = 60
 
 

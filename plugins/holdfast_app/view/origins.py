@@ -41,7 +41,7 @@ _SOURCES: Final = 3
 @frozen(kw_only=True)
 class Line:
     """One line. ``kind`` is heading, item or text. ``first`` and ``last`` are when an item was said first and last, on
-    ``days`` days, None when that is unknown. ``sources`` are ``document:line``, the strongest first. ``dream`` is the
+    ``days`` days, None if unknown. ``sources`` are ``document:line``, the strongest first. ``dream`` is the
     run that wrote the line."""
 
     number: int

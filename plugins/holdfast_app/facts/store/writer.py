@@ -35,7 +35,7 @@ class Value(NamedTuple):
     """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
 
     A present statement is newer than everything stored, whatever the clocks say. A statement stored later than it
-    was said has ``said``, the flushes of its session in their order. They decide. The clock decides for other facts."""
+    was said has ``said``, its session's flushes in their order. They decide. The clock decides for other facts."""
 
     content: str
     category: str

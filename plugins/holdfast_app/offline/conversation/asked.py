@@ -150,8 +150,8 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int) -> str:
-    """The last request in at most ``limit`` characters. One of a few words ("push"), a reply or a question about the
-    work is followed in brackets by the request that it belongs to. Empty without a request."""
+    """The last request in at most ``limit`` characters. A few words ("push"), a reply or a question about the
+    work are followed in brackets by the request that they belong to. Empty without a request."""
     found = requests(reversed(messages))
     last = next(found, None)
     if last is None:

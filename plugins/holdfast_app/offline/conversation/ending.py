@@ -23,7 +23,7 @@ from holdfast_app.offline.speech import units
 if TYPE_CHECKING:
     from holdfast.models import Message
 
-#: Limits in characters: of a next step, of an answer's end that is searched for a label, of an end that says little
+#: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little
 #: alone, and of a request that only answers or picks.
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000

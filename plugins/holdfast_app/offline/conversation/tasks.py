@@ -39,7 +39,7 @@ class Task(NamedTuple):
 
 
 def current(tasks: Sequence[Task], *states: str) -> str:
-    """The first fresh entry in one of these states, in their order; otherwise empty. A list that later requests did
+    """The first fresh entry in any of these states, in their order; otherwise empty. A list that later requests did
     not touch is stale."""
     return next((task.text for state in states for task in tasks if task.is_fresh and task.state == state), "")
 
