@@ -150,8 +150,9 @@ class Disk(fuse.Operations):  # type: ignore[misc]
         owner = {"st_uid": os.getuid(), "st_gid": os.getgid(), "st_ino": node.number}
         return {"st_mode": node.mode, "st_size": size, "st_nlink": 2 if node.folder else 1, **times, **owner}
 
-    def readdir(self, path: str, fh: int) -> list[str]:
-        return [".", "..", *self._node(path).names]
+    def readdir(self, path: str, fh: int) -> list[tuple[str, dict[str, int], int]]:
+        names = {".": self.root, "..": self.root, **self._node(path).names}  # a name with number 0 would be left out
+        return [(name, {"st_ino": node.number, "st_mode": node.mode}, 0) for name, node in names.items()]
 
     def readlink(self, path: str) -> str:
         return self._node(path).target
