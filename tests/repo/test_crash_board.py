@@ -43,7 +43,7 @@ def test_board__appends_without_fsync__only_a_power_cut_takes_them() -> None:
     assert {fault for fault, count in found.items() if count} == {"power cut", "power cut, names kept"}
 
 
-@pytest.mark.parametrize("system", ["append_fsync", "holdfast_session", "holdfast_note"])
+@pytest.mark.parametrize("system", ["append_fsync", "holdfast_session"])
 def test_board__everything_is_synced_first__nothing_is_lost(system: str) -> None:
     found = lost(system, 2)
     assert len(found) == 7
