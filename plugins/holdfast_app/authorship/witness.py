@@ -41,9 +41,9 @@ NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 class Witness:
     """The messages in this machine's sessions, read on demand."""
 
-    def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
+    def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
-        self._said_turns = [Turn(messages=tuple(said))]
+        self.said = said
         self._journals: list[tuple[bytes, bytes]] | None = None
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
@@ -53,14 +53,14 @@ class Witness:
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not strangers.may_stay(text, self._said_turns, self._earlier(text), is_rule=is_rule)
+        return not strangers.may_stay(text, self.said, self._earlier(text), is_rule=is_rule)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
         bare = text.strip().lstrip("-*> ").strip()
         forms = (bare, bare.partition(": ")[2])
         return any(
-            form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self._said_turns))
+            form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self.said))
             for form in forms
         )
 
@@ -68,7 +68,7 @@ class Witness:
         """Whether ``text`` instructs an agent, or is a stranger's sentence."""
         if hostile.instructs_anywhere(text):
             return True
-        return any(not strangers.may_stay(form, self._said_turns, self._earlier(form)) for form in _forms(text))
+        return any(not strangers.may_stay(form, self.said, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
         """See :func:`holdfast_app.authorship.strangers.source_of`; empty for the user's own words."""
@@ -76,9 +76,9 @@ class Witness:
             return ""
         forms = _forms(text)
         for form in forms:
-            if found := strangers.source(form, self._said_turns, self._earlier(form)):
+            if found := strangers.source(form, self.said, self._earlier(form)):
                 return strangers.named(found)
-        return strangers.place_of(forms[-1], self._said_turns, self._earlier(forms[-1]))
+        return strangers.place_of(forms[-1], self.said, self._earlier(forms[-1]))
 
     def marked(self, text: str, otherwise: str = "") -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -101,7 +101,7 @@ class Witness:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
-            said = {message.id.encode() for message in self._said_turns[0].messages}
+            said = {message.id.encode() for turn in self.said for message in turn.messages}
             self._found[keys] = [
                 Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._journals if keys
             ]
@@ -213,7 +213,7 @@ class Authorship:
         return sources.of(payload, messages)
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, list[str]]:
-        return _attributed(Witness(self._services, said), payload, summary)
+        return _attributed(Witness(self._services, [Turn(messages=tuple(said))]), payload, summary)
 
 
 def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
