@@ -132,8 +132,7 @@ class Provenance(provenance.Provenance):
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        allowed = self._seen.listed(OWN, TRUSTED)
-        unknown = [fact for fact in facts if self._fact_digest(fact) not in allowed]
+        unknown = self.unrecorded_facts(facts)
         if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)
