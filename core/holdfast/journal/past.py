@@ -161,8 +161,7 @@ def unpacked(path: str) -> Iterator[tuple[Packed, bytes]]:
 def damaged(state: str) -> list[str]:
     """Names of packs that are missing or shorter than they were. Reads no pack. Raises: Unavailable."""
     lines = _index(state).lines
-    width = len(f"{1:05}{_SUFFIX}")
-    named = {line[:width] for line in lines.split(b"\n") if line}
+    named = {line.partition(b"\t")[0] for line in lines.splitlines()}
     return [pack for pack in map(bytes.decode, sorted(named)) if _size(_path(state, pack)) < _covered(lines, pack)]
 
 
