@@ -136,12 +136,14 @@ def _newest(state: str) -> list[bytes]:
     """The newest journals, oldest first; unreadable ones are skipped."""
     found: list[bytes] = []
     left = _BYTES
-    for _, size, path in sorted(map(_stat, journal.session_files(state)), reverse=True)[:_JOURNALS]:
-        left -= size
-        if left < 0:
-            break
+    for path in reversed(journal.by_age(state)[-_JOURNALS:]):
         with suppress(OSError, HoldfastError), journal.opened(path) as file:
-            found.insert(0, file.read(left + size))
+            size = file.seek(0, os.SEEK_END)
+            left -= size
+            if left < 0:
+                break
+            file.seek(0)
+            found.insert(0, file.read(size))
     return found
 
 
@@ -179,14 +181,6 @@ def message(record: Mapping[str, object]) -> Message:
         id=str(record["id"]),
         tool=str(record.get("tool", "")),
     )
-
-
-def _stat(path: str) -> tuple[float, int, str]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0.0, 0, path
-    return found.st_mtime, found.st_size, path
 
 
 def check(services: Services, strings: Iterable[str], name: str) -> None:
