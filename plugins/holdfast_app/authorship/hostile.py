@@ -300,7 +300,8 @@ def _referred(found: re.Match[str]) -> str:
 
 def fold_quickly(text: str) -> str:
     """:func:`fold` where a character of ``text`` asks for it."""
-    return text.casefold() if text.isascii() or not _ODD.search(text) else fold(text)
+    is_plain = "\x1b" not in text and (text.isascii() or not _ODD.search(text))
+    return text.casefold() if is_plain else fold(text)
 
 
 def squeezed(text: str) -> str:

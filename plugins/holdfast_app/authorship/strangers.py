@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
@@ -94,14 +95,26 @@ class _Heard:
             import html
 
             text = html.unescape(text)
-        self.plain = hostile.fold(text) if "\x1b" in text else hostile.fold_quickly(text)
+        self.plain = hostile.fold_quickly(text)
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
-        self._words: list[str] | None = None
-        self._joined = ""
+
+    @cached_property
+    def _words(self) -> list[str]:
+        """Its words in a row, without what tools put around lines."""
+        return _undressed(self.plain).split()
+
+    @cached_property
+    def _joined(self) -> str:
+        return f" {' '.join(self._words)} "
 
     def has(self, said: _Sentence) -> bool:
-        """Whether it holds the sentence's words, or in so many words most of its stems."""
-        return self._may_have(said, len(said.words) * _ALIKE) and said.joined in self._bare()
+        """Whether it holds the sentence's words in a row."""
+        left = len(said.words) - len(said.words) * _ALIKE  # words that may be missing
+        for word in said.longest_first:
+            left -= word not in self.plain
+            if left < 0:
+                return False
+        return said.joined in self._joined
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
@@ -110,8 +123,7 @@ class _Heard:
         least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
         if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
             return False
-        self._bare()
-        words, size, most = self._words or [], _WINDOW * len(said.words), 0
+        words, size, most = self._words, _WINDOW * len(said.words), 0
         for at in range(0, max(1, len(words) - size // 2), size // 2):
             window = " ".join(words[at : at + size])
             if sum(stem in window for stem in said.stems) >= least:
@@ -120,21 +132,6 @@ class _Heard:
             return most >= least
         parts = (one for one in sentences(self.plain) if 2 * len(_stems(one) & said.stems) >= len(said.stems))
         return any(map(directs, parts))
-
-    def _may_have(self, said: _Sentence, least: float) -> bool:
-        left = len(said.words) - least  # words that may be missing
-        for word in said.longest_first:
-            left -= word not in self.plain
-            if left < 0:
-                return False
-        return True
-
-    def _bare(self) -> str:
-        """Its words in a row, without what tools put around lines."""
-        if self._words is None:
-            self._words = _undressed(self.plain).split()
-            self._joined = f" {' '.join(self._words)} "
-        return self._joined
 
 
 class _Sentence:
@@ -252,5 +249,5 @@ def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, 
 def directs(text: str) -> bool:
     """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
     honest directions do too, so it counts only for a sentence that a tool returned."""
-    sentences = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
-    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in sentences)
+    parts = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
+    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in parts)
