@@ -1,12 +1,12 @@
 """A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line per record, append-only.
 
-An append is durable on return. A crash can leave a torn last line, never acknowledged; readers stop before it and the
-next writer cuts it. Any other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
+An append is durable on return. A crash can leave a torn last line, which was never acknowledged: readers stop before
+it and the next writer cuts it. Other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
 A session that ended long ago has its journal in a pack (:mod:`holdfast.journal.past`), where this class reads it too.
-A purge or a scrub rewrites messages, and changes the first line, so that processes with the open session notice.
+A purge or a scrub rewrites messages and changes the first line, so that processes with the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
@@ -418,8 +418,8 @@ def _packed(path: str) -> tuple[str, str]:
 
 
 def session_files(state: str, *, packed: bool = False) -> list[str]:
-    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also where packed ones were. The functions
-    here and :class:`Journal` read these in their packs. Raises: Unavailable."""
+    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also the former paths of packed
+    ones, which :class:`Journal` and the functions here read from their packs. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
     names = {name for name in private.names(folder) if name.endswith(".jsonl")}
     if packed:

@@ -107,7 +107,7 @@ def add(state: str, journals: Iterable[tuple[str, str, bytes]]) -> None:
         lines = _lines(state)
         pack = next(reversed(_packs(folder)), f"{1:05}{_SUFFIX}")
         end, size = _covered(lines, pack), _size(os.path.join(folder, pack))
-        if size > end:  # of a process killed while it appended
+        if size > end:  # left by a process killed while appending
             durable.truncate(os.path.join(folder, pack), end)
         if size < end or end > _FULL:
             pack, end = f"{int(pack.removesuffix(_SUFFIX)) + 1:05}{_SUFFIX}", 0

@@ -27,7 +27,7 @@ _ALIKE: Final = 0.8
 _REWORDED: Final = 0.7
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
-#: How many times a sentence's words are compared at once.
+#: Words compared at once, as a multiple of the sentence's.
 _WINDOW: Final = 2
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
 _LINE_START: Final = Lazy(
@@ -77,7 +77,7 @@ _STATES: Final = Lazy(
     r"|when|where|if|while|after|before|since|because)\b)"
     r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
 )
-#: A shell's command that prints text of strangers, in the line that records a call.
+#: A shell command that prints strangers' text, in the line that records the call.
 _FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
     r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b",
@@ -86,7 +86,7 @@ _FETCHES: Final = Lazy(
 
 
 class _Heard:
-    """A message as it is compared."""
+    """A message, prepared for comparison."""
 
     def __init__(self, message: Message, *, is_fetched: bool) -> None:
         self.message = message
@@ -141,7 +141,7 @@ class _Sentence:
         words = _undressed(hostile.squeezed(text)).split()
         self.joined = f" {' '.join(words)} "
         self.words = set(words)
-        self.longest_first = sorted(self.words, key=len, reverse=True)  # seldom there, so most messages end early
+        self.longest_first = sorted(self.words, key=len, reverse=True)  # rarest first, so most searches end early
         self.directs = directs(text)
         self.stems = _stems(self.joined)
 
@@ -199,7 +199,7 @@ def _heard(turns: Iterable[Turn]) -> list[_Heard]:
     return _last[1]
 
 
-#: Earlier messages as they are compared, because a flush meets the same ones for many sentences; emptied when full.
+#: Prepared messages, because a flush compares the same ones with many sentences; emptied when full.
 _compared: dict[tuple[int, bool], _Heard] = {}
 _MOST_COMPARED: Final = 10_000
 

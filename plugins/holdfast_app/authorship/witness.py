@@ -49,7 +49,7 @@ class Witness:
         self._messages: dict[tuple[int, int], Message] = {}
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
-        """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
+        """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
@@ -71,7 +71,7 @@ class Witness:
         return any(not strangers.may_stay(form, self.said, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
-        """See :func:`holdfast_app.authorship.strangers.source_of`; empty for the user's own words."""
+        """A noun phrase for where ``text`` comes from; empty for the user's own words."""
         if self.is_own(text):
             return ""
         forms = _forms(text)
@@ -95,8 +95,8 @@ class Witness:
         return "\n".join(lines)
 
     def _earlier(self, text: str) -> list[Turn]:
-        """The messages in the newest journals with the longest words of ``text``. Only their lines are read as
-        JSON."""
+        """The messages in the newest journals with the longest words of ``text``. Only lines with these
+        words are parsed."""
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = tuple(word.encode() for word in strangers.longest(text))
@@ -109,8 +109,8 @@ class Witness:
 
     @cached_property
     def _recalled(self) -> Turn:
-        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. Of a
-        store on a server the brief that this machine read last, without a request."""
+        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. For a
+        store on a server, those of the brief that this machine read last, so nothing is requested."""
         text, now = "", self._services.now()
         with suppress(OSError, HoldfastError):
             if self._services.is_remote:

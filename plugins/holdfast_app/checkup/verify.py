@@ -32,7 +32,7 @@ FOREIGN: Final = "not from holdfast"
 
 @frozen(kw_only=True)
 class Finding:
-    """Data not as it was written. ``state`` is from the three above, ``what`` a sentence."""
+    """Data that is not as it was written. ``state`` is one of the three above, ``what`` a sentence."""
 
     name: str
     state: str
@@ -49,7 +49,7 @@ class Verified:
 
 
 def verify_all(services: Services) -> Verified:
-    """Everything on this machine and in the store. Raises: Unavailable, PluginError."""
+    """Everything on this machine and in the store. Raises: Corrupt, Unavailable, PluginError."""
     journals = list(every(services.state, packed=True))
     findings = [*_journals(services, journals)]
     receipts = data_loss.proofs(services)

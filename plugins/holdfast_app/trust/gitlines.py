@@ -121,7 +121,7 @@ def _is_new(root: str, path: str) -> bool:
 
 
 def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int], *, but: str = "") -> list[int]:
-    """The line numbers that no fetched branch has in this file, except branches with the commit ``but``. An unfinished
+    """The line numbers that no fetched branch has in this file, except branches that contain ``but``. An unfinished
     pull, a squashed merge and a checkout of single files put fetched lines into the work tree without a commit."""
     words = ("for-each-ref", "--format=%(objectname)", *((f"--no-contains={but}",) if but else ()), "refs/remotes")
     listed = gitrun.run(root, *words, timeout_s=_TIMEOUT_S)
@@ -162,14 +162,14 @@ def _made_here(root: str) -> dict[bytes, _Made]:
 def _rebased(
     root: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], made: Mapping[bytes, _Made]
 ) -> list[int]:
-    """The numbers of lines whose ``commits`` are rebased ones of those made here, which added the same lines."""
+    """The numbers of the lines whose commit is a rebased copy of one made here that added the same line."""
     names = sorted({commit.decode() for commit in commits.values()})[:_MOST_COMMITS]
     shown = gitrun.run(root, "log", "--no-walk", "--format=%H%x00%ae %at", *names, "--", timeout_s=_TIMEOUT_S) or b""
     written = dict(line.split(b"\0", 1) for line in shown.split(b"\n") if b"\0" in line)
     sought = set(written.values())
     twins = [(one.written, commit.decode()) for commit, one in made.items() if one.written in sought]
     added: dict[bytes, set[str]] = {}
-    for key, twin in twins[:_MOST_REFS]:  # several, when a second saw more than one commit
+    for key, twin in twins[:_MOST_REFS]:  # several if commits were made in the same second
         patch = gitrun.run(root, "show", "-U0", "--format=", twin, "--", path, timeout_s=_TIMEOUT_S) or b""
         added.setdefault(key, set()).update(_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+"))
     return [n for n, commit in commits.items() if lines[n - 1] in added.get(written.get(commit, b""), ())]
