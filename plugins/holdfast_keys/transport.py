@@ -110,7 +110,6 @@ class Transport:
         *,
         params: Mapping[str, str | int] | None = None,
         send: Mapping[str, object] | None = None,
-        repository: str = "",
         public: bool = False,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
@@ -148,7 +147,7 @@ class Transport:
         if not 200 <= response.status_code < 300:
             said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
             raise self.service.refused(
-                response.status_code, headers, said, repository=repository or _named(path), is_json=is_json or not body
+                response.status_code, headers, said, repository=_named(path), is_json=is_json or not body
             )
         if body and not is_json:
             raise self.service.garbled("it is not JSON, or was cut")

@@ -387,8 +387,7 @@ class Repo:
         params: Mapping[str, str | int] | None = None,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        path = f"/repos/{self.name}{path}"
-        return self._transport.once(method, path, params=params, send=send, repository=self.name, most=most)
+        return self._transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, most=most)
 
 
 def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda one: True) -> Comment | None:
