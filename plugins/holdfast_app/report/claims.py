@@ -32,7 +32,7 @@ _BY: Final = r"(?:\s+(?:[\w-]+\s+)?(?:by|from)\s+@?(?P<by>[\w.-]*\w))?"
 #: An active sentence's subject.
 _WHO: Final = rf"(?:@?(?P<who>\w[\w.-]*)\s+)?{_DONE}"
 _VERSION: Final = r"(?:(?:the|version|release|tag)\s+)*(?P<name>v?[0-9]+(?:\.[0-9]+)+(?:[\w.-]*\w)?|v[0-9]+)"
-_BRANCH: Final = r"(?:(?:the|branch)\s+)+`?(?P<name>[\w./-]*\w)`?"
+_REF: Final = r"`?(?P<name>[\w./-]*\w)`?"
 _CI: Final = (
     r"(?:(?:all|the)\s+)*(?:CI|checks?|pipelines?|builds?|tests\s+in\s+CI)(?:\s+(?:runs?|checks?|builds?|pipelines?))?"
 )
@@ -138,13 +138,13 @@ _FORMS: Final = (
         r"\bcommit(?:ted)?\s+(?:it\s+)?(?:as\s+)?`?(?P<name>(?=[a-f]*[0-9])[0-9a-f]{7,40})\b",
     )),
     ("branch", "not unmerged", "is merged", (
-        r"\bmerged\s+(?:the\s+)?branch\s+`?(?P<name>[\w./-]*\w)`?",
-        r"\bmerged\s+`?(?P<name>[\w./-]*\w)`?\s+(?:in)?to\s+`?(?:main|master)\b",
-        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+{_DONE}merged\b",
+        rf"\bmerged\s+(?:the\s+)?branch\s+{_REF}",
+        rf"\bmerged\s+{_REF}\s+(?:in)?to\s+`?(?:main|master)\b",
+        rf"\bbranch\s+{_REF}\s+{_DONE}merged\b",
     )),
     ("branch", "absent", "is deleted", (
-        rf"\bdeleted\s+{_BRANCH}",
-        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+(?:{_DONE}deleted|is\s+gone)",
+        rf"\bdeleted\s+(?:(?:the|branch)\s+)+{_REF}",
+        rf"\bbranch\s+{_REF}\s+(?:{_DONE}deleted|is\s+gone)",
     )),
 )  # fmt: skip
 
