@@ -250,10 +250,9 @@ def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterato
 
 def _fits(claim: Claim, known: dict[Ask, set[str]]) -> bool:
     values = known[claim.ask]
-    if claim.by and values:  # a name that is not a login may be that person's other name
+    if claim.by and (values or claim.ask.about == "assigned to"):  # which can be nobody
+        # A name that is not a login may be that person's other name.
         return claim.by.casefold() in values or "present" not in known.get(Ask("user", claim.by), ())
-    if claim.ask.about == "assigned to":  # without an assignee
-        return "present" not in known.get(Ask("user", claim.by), ())
     return bool(values & _ENOUGH.get(claim.value, {claim.value}) if claim.value else values)
 
 
