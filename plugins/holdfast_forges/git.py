@@ -65,11 +65,12 @@ class LocalGit(Forge):
             return ("present" if self._run("rev-parse", f"--disambiguate={name}") else "absent") if is_hash else ""
         if kind == "tag":
             return "present" if f"refs/tags/{name}" in refs else "absent"
-        branch, default = f"refs/heads/{name}", self._default()
+        branch = f"refs/heads/{name}"
         if branch not in refs:
             is_remote = any(ref.startswith("refs/remotes/") and ref.endswith(f"/{name}") for ref in refs)
             return "" if is_remote else "absent"
         # A squashed merge leaves the branch apart, but then the default branch has since changed a file of it.
+        default = self._default()
         files = [*filter(None, self._run("diff", "--name-only", "-z", f"{default}...{branch}", "--").split("\0"))]
         if not files or len(files) > _MOST_FILES:
             return "present"
