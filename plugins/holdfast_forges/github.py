@@ -111,14 +111,14 @@ class GitHub(IssueForge):
         name = quote(ask.target, safe="")
         paths = {"branch": "branches", "tag": "git/ref/tags", "release": "releases/tags", "commit": "commits"}
         if ask.about == "user":
-            places = [f"/users/{name}"]
+            path = f"/users/{name}"
         elif ask.about in paths and self._repository:
             server.get(f"/repos/{self._repository}")  # otherwise everything in it would be absent
-            places = [f"/repos/{self._repository}/{paths[ask.about]}/{name}"]
+            path = f"/repos/{self._repository}/{paths[ask.about]}/{name}"
         else:
             return None
         try:
-            server.get(places[0])
+            server.get(path)
         except Absent:
             return {"absent"} if ask.about in ("branch", "user") else None
         return {"present"}
