@@ -1,7 +1,7 @@
 """The local git repository as a forge: commits, merges and tags for the morning report, and claims checked against it.
 
-On wherever the project is in a git repository. It runs git without the repository's settings, asks no server and
-writes nothing. Every opened project imports this, so it imports only the interface.
+It is on wherever the project is in a git repository. It runs git without the repository's settings, asks no server
+and writes nothing. Every opened project imports this, so it imports only the interface.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LocalGit(Forge):
 
     def facts(self, asks: Sequence[Ask], since: datetime) -> dict[Ask, tuple[str, ...]]:
         """Whether commits, tags and branches exist. See :meth:`Forge.facts`. In a shallow clone nothing is absent. A
-        branch whose work is surely not in the default branch is ``unmerged``."""
+        branch whose work is certainly not in the default branch is ``unmerged``."""
         asked = [ask for ask in asks if ask.about in ("commit", "tag", "branch")][:_MOST_CLAIMS]
         if not asked or self._is_empty():
             return {}

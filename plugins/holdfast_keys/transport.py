@@ -160,7 +160,7 @@ class Transport:
         return self.patiently(lambda: self.once("GET", path, params=params))
 
     def rows(self, path: str, **params: str | int) -> Iterator[Mapping[str, Any]]:
-        """A list's objects, page by page as its ``Link`` headers say. Raises: as :meth:`once`."""
+        """A list's objects, page by page along its ``Link`` headers. Raises: as :meth:`once`."""
         for _ in range(_PAGES):
             answer = self.get(path, **params)
             if not isinstance(answer.data, list) or not all(isinstance(one, dict) for one in answer.data):
@@ -302,7 +302,7 @@ def _named(path: str) -> str:
 
 
 def _following(link: str) -> dict[str, str]:
-    """The next page's parameters. Of its address nothing else counts, so the token goes nowhere else."""
+    """The next page's parameters. The rest of its address is ignored, so the token goes nowhere else."""
     found = _NEXT.search(link)
     return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
 

@@ -87,7 +87,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
 
 
 def _deleted(repo: Repo, made: list[Issue]) -> Iterator[Activity]:
-    """Missing numbers between the window's new issues and pull requests. The server counts without gaps."""
+    """Missing numbers between the window's new issues and pull requests. The server leaves no gaps."""
     for before, after in itertools.pairwise(made):
         for number in range(before.number + 1, after.number):
             yield Activity("issue", f"{repo.name}#{number}", f"{repo.url}/issues", "deleted", after.created_at)

@@ -24,7 +24,7 @@ from holdfast_gitea.wire.models import Issue, text
 from holdfast_gitea.wire.pages import PAGE
 
 Facts = dict[Ask, Collection[str]]
-#: Issues and pull requests that are read at most.
+#: Maximum issues and pull requests read.
 MOST: Final = 20
 #: Newest commits of a branch or pull request whose checks are read, and open pull requests for a claim about any.
 _COMMITS: Final = 8

@@ -45,8 +45,8 @@ _GREEN: Final = (
 
 
 class Claim(NamedTuple):
-    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person,
-    or with neither anything at all."""
+    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person;
+    with neither, any value will do."""
 
     ask: Ask
     value: str
@@ -170,7 +170,7 @@ _LEAD: Final = re.compile(
     r"|so|this\s+(?:morning|evening|week)|as\s+of\s+today|pr|prs|mr|pull|merge|requests?|issues?|ticket|bug|the|release|version"
     r"|branch)\b[\s,(]*)*(?:(?:[\w-]+\s+){0,2}(?:fix|change|work|patch|timeout|rewrite|bug|pr|issue)\s+(?:in\s+|of\s+|\()?)?"
 )
-#: What limits a claim after it, such as "merged in my working copy".
+#: What follows a claim and limits it, such as "merged in my working copy".
 _LIMITED: Final = re.compile(
     r"(?i)\s+(?:only|except|for|to|in|into|without)\b(?!\s+(?:(?:the\s+)?(?:main|master|production|morning|evening)|v?[0-9]))"
 )
@@ -207,7 +207,7 @@ _NO_LOGIN: Final = frozenset(
 )
 
 
-#: Values of which one must be known for a claim of the key.
+#: For a claim of the key, one of these values must be known.
 _ENOUGH: Final = {
     "closed": {"closed", "merged"},
     "unmerged": {"closed"},
@@ -262,7 +262,7 @@ def claims(text: str) -> Iterator[Claim]:
     if change is not None:
         kind, target, text = change.groups()
         verb = _VERB.match(text)
-        if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # that is about another one
+        if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # about another target
             text = f"{target} {text}"
         elif kind == "merge" and not _FAILED.search(text):
             yield Claim(Ask("state", target), "merged", "", f"{target} is merged")
@@ -286,7 +286,7 @@ def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
         return False
     if value in ("merged", "closed") and _LIMITED.match(sentence, found.end()):
         return False
-    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green" on whatever comes now
+    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green", on whatever follows
     return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[found.end() :])))
 
 
