@@ -160,19 +160,21 @@ _VERB: Final = re.compile(r"(?i)(merged|closed|reopened|approved|resolved)\b")
 _FAILED: Final = re.compile(r"(?i)\b(not|fail\w*|block\w*|wait\w*|request\w*|ask\w*|will|should|open)\b|n't")
 #: Words with which an earlier part of the sentence makes it no claim.
 _DENIED: Final = re.compile(
-    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|if|unless|until|when|once|after|before|whether|will|would|shall"
-    r"|should|must|may|might|can|could|wants?|needs?|plan\w*|hopes?|expect\w*|wait\w*|next|todo|please|asks?|says?|said"
-    r"|claims?|thinks?|tried|try|fail\w*|to)\b|n't|[:?>]"
+    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|if|unless|until|when|once|after|before|whether|will|would"
+    r"|shall|should|must|may|might|can|could|wants?|needs?|plan\w*|hopes?|expect\w*|wait\w*|next|todo|please|asks?"
+    r"|says?|said|claims?|thinks?|tried|try|fail\w*|to)\b|n't|[:?>]"
 )
 #: What may precede a claim in its part of the sentence: adverbs, a pronoun, the kind of work, or "the fix in".
 _LEAD: Final = re.compile(
-    r"(?i)\W*(?:(?:(?:we|i)(?:'ve)?|also|then|and|finally|just|now|today|yesterday|later|meanwhile|successfully|have|has|already|got|both"
-    r"|so|this\s+(?:morning|evening|week)|as\s+of\s+today|pr|prs|mr|pull|merge|requests?|issues?|ticket|bug|the|release|version"
-    r"|branch)\b[\s,(]*)*(?:(?:[\w-]+\s+){0,2}(?:fix|change|work|patch|timeout|rewrite|bug|pr|issue)\s+(?:in\s+|of\s+|\()?)?"
+    r"(?i)\W*(?:(?:(?:we|i)(?:'ve)?|also|then|and|finally|just|now|today|yesterday|later|meanwhile"
+    r"|successfully|have|has|already|got|both|so|this\s+(?:morning|evening|week)|as\s+of\s+today|pr|prs|mr|pull|merge"
+    r"|requests?|issues?|ticket|bug|the|release|version|branch)\b[\s,(]*)*"
+    r"(?:(?:[\w-]+\s+){0,2}(?:fix|change|work|patch|timeout|rewrite|bug|pr|issue)\s+(?:in\s+|of\s+|\()?)?"
 )
 #: What follows a claim and limits it, such as "merged in my working copy".
 _LIMITED: Final = re.compile(
-    r"(?i)\s+(?:only|except|for|to|in|into|without)\b(?!\s+(?:(?:the\s+)?(?:main|master|production|morning|evening)|v?[0-9]))"
+    r"(?i)\s+(?:only|except|for|to|in|into|without)\b"
+    r"(?!\s+(?:(?:the\s+)?(?:main|master|production|morning|evening)|v?[0-9]))"
 )
 _PART: Final = re.compile(r"(?:[,;]|\band|\bthen)\s")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|```.*?```|`[^`\n]*\s[^`\n]*`")
@@ -184,27 +186,10 @@ _COUNTED: Final = re.compile(
     r"(?i)\b(step|task|item|point|option|phase|part|chapter|section|case|test|line|rule|try|attempt|number)s?\s*$"
 )
 #: Words in a login's place that are not logins.
-_NO_LOGIN: Final = frozenset(
-    (
-        "and",
-        "also",
-        "by",
-        "ci",
-        "finally",
-        "he",
-        "i",
-        "it",
-        "just",
-        "she",
-        "successfully",
-        "that",
-        "the",
-        "then",
-        "they",
-        "ve",
-        "we",
-    )
-)
+_NO_LOGIN: Final = frozenset((
+    "and", "also", "by", "ci", "finally", "he", "i", "it", "just", "she", "successfully", "that", "the", "then", "they",
+    "ve", "we",
+))  # fmt: skip
 
 
 #: For a claim of the key, one of these values must be known.
