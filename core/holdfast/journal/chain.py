@@ -63,6 +63,7 @@ def heads(state: str) -> dict[str, Head]:
             name, _, rest = line.partition(" ")
             start, _, chain = rest.partition(" ")
             if chain:
+                found.pop(name, None)  # so that the newest are last
                 found[name] = Head(int(start), chain)
     return found
 
