@@ -19,10 +19,10 @@ from holdfast_app.history.memories import Statement
 from holdfast_app.history.sessions import Past
 from holdfast_app.message_formats.reading import Transcript
 from holdfast_app.transcripts.rows import elements, is_document, lines
-from holdfast_app.transfer import archive
 
 #: Longest file, or member of a zip file, that is read, in bytes.
 MAX_FILE: Final = 256 << 20
+_SQLITE: Final = b"SQLite format 3\0"
 _BROKEN: Final = (HoldfastError, OSError, ValueError, RuntimeError, sqlite3.Error, zipfile.BadZipFile, zlib.error)
 #: Folders that hold no memory, and Codex's raw input to its other files.
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "raw_memories.md", "phase2_workspace_diff.md"})
@@ -46,10 +46,10 @@ _Content = Transcript | list[Statement]
 def is_foreign(path: str) -> bool:
     """Whether ``path`` is for :func:`read_all`: neither an archive nor a store of holdfast."""
     try:
-        if archive.is_database(path):
-            return memories.is_claude_mem(path)
         with safeopen.reader(os.path.realpath(path), private=False) as stream:
-            return not zipfile.is_zipfile(stream) or archive.MANIFEST not in zipfile.ZipFile(stream).namelist()
+            if stream.read(len(_SQLITE)) == _SQLITE:
+                return memories.is_claude_mem(path)
+            return not zipfile.is_zipfile(stream) or "manifest.json" not in zipfile.ZipFile(stream).namelist()
     except _BROKEN:
         return True
 
@@ -106,9 +106,9 @@ def _files(path: str) -> Iterator[str]:
 def _read(path: str, project: str) -> Iterator[tuple[str, _Content]]:
     """Each part of a file, with its program. Raises: any of ``_BROKEN``."""
     with safeopen.reader(os.path.realpath(path), private=False) as stream:
-        head, is_zip = stream.read(len(archive.SQLITE)), zipfile.is_zipfile(stream)
+        head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
         stream.seek(0)
-        if head == archive.SQLITE:
+        if head == _SQLITE:
             yield "claude-mem", list(memories.claude_mem(path, project))
         elif is_zip:
             yield from _members(stream)

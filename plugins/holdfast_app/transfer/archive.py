@@ -182,7 +182,7 @@ def _damaged(path: str, why: str) -> ConfigError:
     )
 
 
-SQLITE: Final = b"SQLite format 3\0"
+_MAGIC = b"SQLite format 3\0"
 
 
 def opened(path: str) -> Archive | Database:
@@ -194,7 +194,7 @@ def is_database(path: str) -> bool:
     """Whether the file begins like a SQLite database."""
     try:
         with safeopen.reader(os.path.realpath(path), private=False) as file:
-            return file.read(len(SQLITE)) == SQLITE
+            return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
 
