@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define, evolve, field, frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
-from holdfast_app.loops.hold import ROUNDS, Hold, finished, like, logger, restless
+from holdfast_app.loops.hold import Hold, finished, like, logger
 from holdfast_app.loops.mirror import parse
 from holdfast_app.loops.rows import Row, plain
 from holdfast_app.message_formats.reading import SUMMARY
@@ -100,13 +100,9 @@ class _Wire:
             raise FlushRefused(why, next_step=error.next_step, target="journal") from error
         if not shortened and not self._may_compact(name, body, sent):
             return sent
-        for _ in range(ROUNDS):
-            if self.hold.pass_gate(session, said if whole else []):
-                receipt = session.last_receipt
-                return _Sent(
-                    session=session, said=said, size=size, whole=whole, flush_id=receipt.flush_id if receipt else ""
-                )
-        raise restless()
+        self.hold.save(session, said if whole else [])
+        receipt = session.last_receipt
+        return evolve(sent, flush_id=receipt.flush_id if receipt else "")
 
     def _journal(self, sent: _Sent, new: list[Message], rows: list[Message]) -> bool:
         """Journal the messages ``new``; with ``rows``, the whole conversation, only those that the session lacks.
