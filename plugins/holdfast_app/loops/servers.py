@@ -125,7 +125,8 @@ class _Wire:
         if last and last.whole and last.size <= sent.size and sent.said[: len(last.said)] == last.said:
             reach = min(reach, tokens + sent.size - last.size + _SLACK)
         # The server fetches files and runs its own tools inside the request.
-        fetched = not sent.whole or any(name in str(body) for name in ("'url'", "_url'", "file_id", "mcp_server"))
+        text = str(body)
+        fetched = not sent.whole or any(name in text for name in ("'url'", "_url'", "file_id", "mcp_server"))
         fetched = fetched or any("input_schema" not in t and "function" not in str(t) for t in body.get("tools") or ())
         return fetched or reach >= min(map(_threshold, edits))
 
@@ -163,7 +164,7 @@ class _Wire:
             self.measured[sent.session.id] = (sent, _tokens(table["usage"]))
         try:
             said = parse(rows)
-            self._journal(sent, said, [*sent.said, *said] if sent.whole else [])
+            self._journal(sent, said, [*sent.said, *said])
             for row in found:
                 name = row.get("id") or table.get("id") or "without an id"
                 flush = f"after flush {sent.flush_id}" if sent.flush_id else "although no flush came before it"
