@@ -149,7 +149,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
     shown = project.shown_facts(project.facts())
-    return {f"- {recall.defuse(factlines.fact_line(fact)).partition('] ')[2]}": fact for fact in shown}
+    return {f"- {recall.defuse(factlines.one_line(fact.content))}": fact for fact in shown}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
