@@ -6,13 +6,13 @@ Every question is the same text, so that a row which is matched to an older one 
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.agents.test_real_clients import spoil
 from tests.support.compacting_server import CompactingServer
 
 from holdfast import Holdfast
@@ -28,13 +28,6 @@ Counts = list[int]
 def journal_of(memory: Holdfast, session: str = "s") -> list[tuple[str, str, str]]:
     entries = memory.session(session).journal.entries()
     return [(r["role"], r.get("tool", ""), r["text"]) for e in entries if (r := e.record)["kind"] == "message"]
-
-
-def spoil(root: Path) -> None:
-    """A file where the notes' folder should be: every flush is refused."""
-    shutil.rmtree(root / ".holdfast" / "memory", ignore_errors=True)
-    (root / ".holdfast").mkdir(exist_ok=True)
-    (root / ".holdfast" / "memory").write_text("")
 
 
 def _langchain_model(seen: Counts) -> Any:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.loops.test_frameworks import installed, journal_of, spoil
+from tests.plugins.agents.test_real_clients import spoil
+from tests.plugins.loops.test_frameworks import installed, journal_of
 from tests.support.compacting_server import CompactingServer
 
 from holdfast import FlushRefused, Holdfast
