@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.test_real_clients import Model, spoil
-from tests.plugins.loops.test_frameworks import installed, journal_of
+from tests.plugins.loops.test_frameworks import journal_of
 
 from holdfast import Holdfast
 
@@ -31,7 +31,7 @@ def model() -> Iterator[Model]:
 def test_claude_agent_sdk__installed_project_and_a_broken_store__journals_and_does_not_compact(
     project: Path, tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed("claude_agent_sdk")
+    pytest.importorskip("claude_agent_sdk")
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, query
 
     for name in [name for name in os.environ if name.startswith(("CLAUDE", "ANTHROPIC", "HOLDFAST_", "XDG_"))]:
