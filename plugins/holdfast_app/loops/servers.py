@@ -148,15 +148,16 @@ class _Wire:
 
     async def _aread(self, sent: _Sent, stream: Any) -> AsyncIterator[Any]:
         async for event in stream:
-            await finished(self.after, sent, event)
+            if _tells(event):  # most events are a few words, not worth a thread
+                await finished(self.after, sent, event)
             yield event
 
     def after(self, sent: _Sent, answer: Any) -> None:
         """Journal an answer, tie its compaction to the flush, and measure the conversation."""
+        if not _tells(answer):
+            return
         answer = getattr(answer, "response", answer)  # the last event of a stream of the Responses interface
         block = getattr(answer, "content_block", None)
-        if not hasattr(answer, "usage") and getattr(block, "type", "") != "compaction":
-            return
         table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
         found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
@@ -174,6 +175,12 @@ class _Wire:
         except HoldfastError as error:
             self.waiting.setdefault(sent.session.id, []).extend([] if sent.whole else rows)
             logger.warning("session %s has an answer to be journalled: %s", sent.session.id, error.message)
+
+
+def _tells(answer: Any) -> bool:
+    """Whether an answer or a stream's event has a usage or a server's summary."""
+    block = getattr(answer, "content_block", None)
+    return hasattr(getattr(answer, "response", answer), "usage") or getattr(block, "type", "") == "compaction"
 
 
 def _threshold(edit: Mapping[str, Any]) -> int:
