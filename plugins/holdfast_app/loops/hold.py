@@ -68,11 +68,11 @@ class Hold:
         except HoldfastError as error:
             logger.warning("session %s still holds the dropped messages: %s", session.id, error.message)
 
-    # for compactors, which a framework expects to return and not to raise
+    # for compactors, which a framework expects to return, never to raise
 
     def keep(self, session: Session, rows: Iterable[object]) -> list[Message] | None:
         """Journal ``rows``, the whole list. None, with a warning, when the compactor must not run because the rows
-        cannot be journalled, or an earlier flush failed and fails again."""
+        cannot be journalled, or because a flush that failed before fails again."""
         try:
             said = parse(rows)
             with _refusing("The context cannot be journalled"):

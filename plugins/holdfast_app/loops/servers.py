@@ -1,8 +1,8 @@
 """Clients of Anthropic and OpenAI whose servers compact inside a request, where no function could be guarded.
 
 Every request that holds a conversation is journalled before it is sent. A request that may compact is sent only after
-a flush. It may unless it is certain to stay below its threshold. A token has at least one byte, so the last answer's
-token count and the bytes added since are an upper bound.
+a flush. It may compact unless it is certain to stay below its threshold. A token has at least one byte, so the last
+answer's token count and the bytes added since are an upper bound.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Wire:
     # answers
 
     def watched(self, sent: _Sent, answer: Any) -> Any:
-        """``answer``, journalled. A stream is, while it is read."""
+        """``answer``, journalled. A stream is journalled while it is read."""
         if hasattr(type(answer), "__aiter__"):
             return like(answer, __aiter__=lambda stream: self._aread(sent, answer))
         if hasattr(type(answer), "__next__"):
