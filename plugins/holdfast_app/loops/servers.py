@@ -161,8 +161,8 @@ class _Wire:
         table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
         found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
-        if _tokens(table.get("usage") or {}):
-            self.measured[sent.session.id] = (sent, _tokens(table["usage"]))
+        if tokens := _tokens(table.get("usage") or {}):
+            self.measured[sent.session.id] = (sent, tokens)
         try:
             said = parse(rows)
             self._journal(sent, said, [*sent.said, *said])
