@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28
 _BAR: Final = 10
-
-
+#: The day on which an item was last said, as the brief adds it.
 _SAID: Final = re.compile(r" \(\d{4}-\d\d-\d\d\)$")
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.

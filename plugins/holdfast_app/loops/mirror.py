@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     #: Role, tool and text.
     Key = tuple[str, str, str]
 
-
 #: Tools whose messages are not speech. A loop may drop them at any time.
 _ASIDE: Final = (SUMMARY, THINKING)
 

@@ -19,6 +19,8 @@ from holdfast_app.message_formats.reading import Reading, mapping, moment_of, ro
 #: ``caller`` shows that the model itself made the call.
 _TOOL_USE: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
 _RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
+#: Blocks of a user's message that hold other people's words.
+_ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file", "resource", "attachment"})
 
 
 def text_of(content: object) -> str:
@@ -52,10 +54,6 @@ def take_content(
             reading.say(role, readable(block, change), key=own, at=at)
         elif block is not None:
             reading.say(role, leaf_text(block), key=own, at=at, aside=True)
-
-
-#: Blocks of a user's message that hold other people's words.
-_ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file", "resource", "attachment"})
 
 
 def _take_block(
