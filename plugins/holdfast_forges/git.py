@@ -1,7 +1,7 @@
 """The local git repository as a forge: commits, merges and tags for the morning report, and claims checked against it.
 
-On wherever the project is in a git repository. It runs git without the repository's settings, asks no server and
-writes nothing. Every opened project imports this, so it imports only the interface.
+It is on wherever the project is in a git repository. It runs git without the repository's settings, asks no server
+and writes nothing. Every opened project imports this, so it imports only the interface.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LocalGit(Forge):
 
     def facts(self, asks: Sequence[Ask], since: datetime) -> dict[Ask, tuple[str, ...]]:
         """Whether commits, tags and branches exist. See :meth:`Forge.facts`. In a shallow clone nothing is absent. A
-        branch whose work is surely not in the default branch is ``unmerged``."""
+        branch whose work is certainly not in the default branch is ``unmerged``."""
         asked = [ask for ask in asks if ask.about in ("commit", "tag", "branch")][:_MOST_CLAIMS]
         if not asked or self._is_empty():
             return {}
@@ -65,11 +65,12 @@ class LocalGit(Forge):
             return ("present" if self._run("rev-parse", f"--disambiguate={name}") else "absent") if is_hash else ""
         if kind == "tag":
             return "present" if f"refs/tags/{name}" in refs else "absent"
-        branch, default = f"refs/heads/{name}", self._default()
+        branch = f"refs/heads/{name}"
         if branch not in refs:
             is_remote = any(ref.startswith("refs/remotes/") and ref.endswith(f"/{name}") for ref in refs)
             return "" if is_remote else "absent"
         # A squashed merge leaves the branch apart, but then the default branch has since changed a file of it.
+        default = self._default()
         files = [*filter(None, self._run("diff", "--name-only", "-z", f"{default}...{branch}", "--").split("\0"))]
         if not files or len(files) > _MOST_FILES:
             return "present"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20
-#: Maximum comments of an issue shown one by one. Of more, only those to the operator are, and the last.
+#: Maximum comments of an issue shown one by one. Of more, only the last and those to the operator are.
 MOST_COMMENTS: Final = 5
 _SCOPES: Final = (
     "Give the token the permissions issues (read and write), pull requests, contents, checks and metadata (read), "
@@ -111,14 +111,14 @@ class GitHub(IssueForge):
         name = quote(ask.target, safe="")
         paths = {"branch": "branches", "tag": "git/ref/tags", "release": "releases/tags", "commit": "commits"}
         if ask.about == "user":
-            places = [f"/users/{name}"]
+            path = f"/users/{name}"
         elif ask.about in paths and self._repository:
             server.get(f"/repos/{self._repository}")  # otherwise everything in it would be absent
-            places = [f"/repos/{self._repository}/{paths[ask.about]}/{name}"]
+            path = f"/repos/{self._repository}/{paths[ask.about]}/{name}"
         else:
             return None
         try:
-            server.get(places[0])
+            server.get(path)
         except Absent:
             return {"absent"} if ask.about in ("branch", "user") else None
         return {"present"}
@@ -144,7 +144,7 @@ class GitHub(IssueForge):
         found = (one for one in rows if f"{_MARK}{item.id} " in (one["body"] or "").rpartition("\n")[2])
         comment = next(found, None)
         if comment is None:
-            # Tried once: after a lost answer a copy that lags may not show it yet. The outbox searches again later.
+            # Tried once: after a lost answer, a lagging replica may not show it yet. The outbox searches again later.
             made = server.once("POST", path, send={"body": item.body}).data
             comment = server.get(f"{repo}/issues/comments/{made['id']}").data
         return comment["html_url"], comment["body"]

@@ -56,9 +56,9 @@ class TooLong(Closed):
 
 
 class Service(NamedTuple):
-    """A kind of server: how it is called and addressed, and the next steps of its errors."""
+    """A kind of server: its names, its address, and the next steps of its errors."""
 
-    #: Its display name, and its keys' name.
+    #: Its display name, and the name of its keys.
     title: str
     key: str
     #: Path of its interface below the address, and the word before the token.

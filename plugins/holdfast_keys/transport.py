@@ -110,7 +110,6 @@ class Transport:
         *,
         params: Mapping[str, str | int] | None = None,
         send: Mapping[str, object] | None = None,
-        repository: str = "",
         public: bool = False,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
@@ -148,7 +147,7 @@ class Transport:
         if not 200 <= response.status_code < 300:
             said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
             raise self.service.refused(
-                response.status_code, headers, said, repository=repository or _named(path), is_json=is_json or not body
+                response.status_code, headers, said, repository=_named(path), is_json=is_json or not body
             )
         if body and not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
@@ -161,7 +160,7 @@ class Transport:
         return self.patiently(lambda: self.once("GET", path, params=params))
 
     def rows(self, path: str, **params: str | int) -> Iterator[Mapping[str, Any]]:
-        """A list's objects, page by page as its ``Link`` headers say. Raises: as :meth:`once`."""
+        """A list's objects, page by page along its ``Link`` headers. Raises: as :meth:`once`."""
         for _ in range(_PAGES):
             answer = self.get(path, **params)
             if not isinstance(answer.data, list) or not all(isinstance(one, dict) for one in answer.data):
@@ -303,7 +302,7 @@ def _named(path: str) -> str:
 
 
 def _following(link: str) -> dict[str, str]:
-    """The next page's parameters. Of its address nothing else counts, so the token goes nowhere else."""
+    """The next page's parameters. The rest of its address is ignored, so the token goes nowhere else."""
     found = _NEXT.search(link)
     return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
 

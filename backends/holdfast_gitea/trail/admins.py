@@ -20,18 +20,18 @@ from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.client import Repo
 
 _FILE: Final = "forge-admins.json"
-#: Collaborators whose rights are read at most.
+#: Maximum collaborators whose rights are read.
 _MOST: Final = 20
 
 
 def of(repo: Repo, me: str, state: str, since: datetime, until: datetime) -> Iterator[Activity]:
-    """Collaborators other than ``me`` who are administrators and were none in an earlier report, as noted in the
+    """Collaborators other than ``me`` who are administrators and were not in an earlier report, as noted in the
     private folder ``state``."""
     path = os.path.join(private.make(state), _FILE)
     seen = private.table(path)
     before = seen.get(repo.url)
     now: dict[str, str] = {}
-    with suppress(StorageError):  # a report without them is as it was before
+    with suppress(StorageError):  # a report can do without them
         listed = pages.page(repo.get, "/collaborators", 1).rows[:_MOST]
         for login in {models.text(one, "login") for one in listed} - {me}:
             if models.text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":

@@ -81,15 +81,13 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
                 yield Activity("release", repo.name, text(row, "html_url"), name, at, text(row, "author", "login"))
         yield from _pushes(repo, since, until)
     except (Absent, Closed) as error:
-        why = (
-            "because the token lacks `read:repository`" if isinstance(error, Closed) else "because the server has none"
-        )
-        what = f"Reviews, checks, releases, tags and pushes of {repo.name} are missing, {why}."
+        why = "the token lacks `read:repository`" if isinstance(error, Closed) else "the server has none"
+        what = f"Reviews, checks, releases, tags and pushes of {repo.name} are missing, because {why}."
         yield Activity(INCOMPLETE, repo.name, repo.url, what, until)
 
 
 def _deleted(repo: Repo, made: list[Issue]) -> Iterator[Activity]:
-    """Missing numbers between the window's new issues and pull requests. The server counts without gaps."""
+    """Missing numbers between the window's new issues and pull requests. The server leaves no gaps."""
     for before, after in itertools.pairwise(made):
         for number in range(before.number + 1, after.number):
             yield Activity("issue", f"{repo.name}#{number}", f"{repo.url}/issues", "deleted", after.created_at)
@@ -143,9 +141,7 @@ def _of_issue(
         opening = None  # it replaces the earlier notes
     for row in rows:
         at = models.moment(row, "created_at")
-        if row is opening:
-            continue
-        if since <= at <= until and (described := _of_event(row, issue, operator)):
+        if row is not opening and since <= at <= until and (described := _of_event(row, issue, operator)):
             line, waits = described
             ended = ended or row.get("type") in ("close", "merge_pull")
             what = "review" if row.get("type") in ("review", "review_request") else kind

@@ -24,7 +24,7 @@ from holdfast_gitea.wire.models import Issue, text
 from holdfast_gitea.wire.pages import PAGE
 
 Facts = dict[Ask, Collection[str]]
-#: Issues and pull requests that are read at most.
+#: Maximum issues and pull requests read.
 MOST: Final = 20
 #: Newest commits of a branch or pull request whose checks are read, and open pull requests for a claim about any.
 _COMMITS: Final = 8
@@ -122,15 +122,12 @@ def _changes(repo: Repo, issue: Issue, since: datetime) -> list[Mapping[str, obj
 
 def _shas(repo: Repo, branch: str) -> list[str]:
     """The branch's newest commits. For an empty name, the default branch's and those of open pull requests."""
-    found = [text(row, "sha") for row in _rows(repo, "/commits", limit=_COMMITS, stat="false", **_of_branch(branch))]
+    where = {"sha": branch} if branch else {}
+    found = [text(row, "sha") for row in _rows(repo, "/commits", limit=_COMMITS, stat="false", **where)]
     if not branch:
         pulls = _rows(repo, "/pulls", state="open", sort="recentupdate", limit=_COMMITS)
         found += [text(row, "head", "sha") for row in pulls]
     return found
-
-
-def _of_branch(branch: str) -> dict[str, Any]:
-    return {"sha": branch} if branch else {}
 
 
 def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:

@@ -44,7 +44,7 @@ class Gitea(Transport):
 
     def server_version(self) -> str:
         """The server's version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""
-        version = models.text(self.patiently(lambda: self.once("GET", "/version")).data, "version")
+        version = models.text(self.get("/version").data, "version")
         if not version:
             raise garbled("it names no version")
         return version
@@ -52,7 +52,7 @@ class Gitea(Transport):
     def user(self) -> str:
         """The token user's login; empty when the token may not read it (that takes `read:user`)."""
         try:
-            return models.text(self.patiently(lambda: self.once("GET", "/user")).data, "login")
+            return models.text(self.get("/user").data, "login")
         except (Absent, Closed):
             return ""
 
@@ -138,7 +138,7 @@ class Repo:
         the same one again changes nothing, and it sends no mail.
         """
         try:
-            user = self._transport.patiently(lambda: self._transport.once("GET", "/user")).data
+            user = self._transport.get("/user").data
         except (Absent, Closed):
             try:
                 path, send = f"/issues/{number}/reactions", {"content": "eyes"}
@@ -152,7 +152,7 @@ class Repo:
         """Read something outside of this repository, without the token if that lacks the scope. ``path`` begins after
         ``/api/v1``. Raises: Absent, Closed, Passing."""
         try:
-            return self._transport.patiently(lambda: self._transport.once("GET", path))
+            return self._transport.get(path)
         except Closed:
             return self._transport.patiently(lambda: self._transport.once("GET", path, public=True))
 
@@ -387,8 +387,7 @@ class Repo:
         params: Mapping[str, str | int] | None = None,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        path = f"/repos/{self.name}{path}"
-        return self._transport.once(method, path, params=params, send=send, repository=self.name, most=most)
+        return self._transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, most=most)
 
 
 def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda one: True) -> Comment | None:

@@ -40,24 +40,19 @@ def digest(data: bytes) -> str:
 def link(path: str, records: Iterable[dict[str, Any]], since: int, size: int, first: bytes) -> list[dict[str, Any]]:
     """Records to append to the journal at ``path``, each checkpoint with its link. ``since`` is the last checkpoint's
     offset, ``size`` the journal's, and ``first`` its first line if it is new. Raises: Unavailable."""
-    made: list[dict[str, Any]] = []
-    data: bytes | None = None
+    made, data = [], first
+    if size:
+        with durable.reporting(path, "read"), safeopen.reader(path) as file:
+            file.seek(since)
+            data = file.read(size - since)
     for record in records:
         if record["kind"] == "checkpoint":
-            stored = _read(path, since, size) if data is None and size else b""
-            data = data or stored + first + b"".join(map(encode, made))
             if value := digest(data):
                 record = {**record, "since": since, "chain": value}
             since, data = since + len(data), b""
-        data = data if data is None else data + encode(record)
+        data += encode(record)
         made.append(record)
     return made
-
-
-def _read(path: str, start: int, end: int) -> bytes:
-    with durable.reporting(path, "read"), safeopen.reader(path) as file:
-        file.seek(start)
-        return file.read(end - start)
 
 
 def heads(state: str) -> dict[str, Head]:
@@ -68,6 +63,7 @@ def heads(state: str) -> dict[str, Head]:
             name, _, rest = line.partition(" ")
             start, _, chain = rest.partition(" ")
             if chain:
+                found.pop(name, None)  # so that the newest are last
                 found[name] = Head(int(start), chain)
     return found
 

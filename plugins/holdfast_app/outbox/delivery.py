@@ -150,7 +150,7 @@ class Deliveries:
 def forges_of(services: Services, *, publishing: bool = False) -> dict[str, Forge]:
     """The forges that are on in this project, by name; with ``publishing`` those that take posts."""
     known = services.plugins.implementations_of(Forge)
-    return {name: forge for name, forge in known.items() if forge.is_on and (forge.publishes or not publishing)}
+    return {name: forge for name, forge in known.items() if (forge.publishes or not publishing) and forge.is_on}
 
 
 def _senders(services: Services) -> dict[str, Send]:

@@ -62,7 +62,7 @@ class Ask(NamedTuple):
     merged, or absent where the number does not exist; ``merged by``, ``approved by``, ``changes by``, ``reviewed by``,
     ``assigned to`` -> logins, none when unassigned; ``labels`` -> names. ``checks`` of work, of a branch, or of an
     empty target (any of these) -> success, failure, pending. For a name ``release``, ``tag``, ``branch``, ``commit``,
-    ``user`` -> present or absent, and for a branch that is surely not merged unmerged.
+    ``user`` -> present or absent, and unmerged for a branch that is certainly not merged.
     """
 
     about: str
@@ -101,8 +101,8 @@ class Forge(ABC):
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
 
     def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
-        """Values that were true at any time from ``since`` on, for each :class:`Ask` that this forge can answer for
-        sure. The morning report compares them with claims. By default nothing is known. Raises: HoldfastError."""
+        """Values that were true at any time from ``since`` on, for each :class:`Ask` that this forge can answer with
+        certainty. The morning report compares them with claims. By default nothing is known. Raises: HoldfastError."""
         return {}
 
     def connect(

@@ -32,7 +32,7 @@ _BY: Final = r"(?:\s+(?:[\w-]+\s+)?(?:by|from)\s+@?(?P<by>[\w.-]*\w))?"
 #: An active sentence's subject.
 _WHO: Final = rf"(?:@?(?P<who>\w[\w.-]*)\s+)?{_DONE}"
 _VERSION: Final = r"(?:(?:the|version|release|tag)\s+)*(?P<name>v?[0-9]+(?:\.[0-9]+)+(?:[\w.-]*\w)?|v[0-9]+)"
-_BRANCH: Final = r"(?:(?:the|branch)\s+)+`?(?P<name>[\w./-]*\w)`?"
+_REF: Final = r"`?(?P<name>[\w./-]*\w)`?"
 _CI: Final = (
     r"(?:(?:all|the)\s+)*(?:CI|checks?|pipelines?|builds?|tests\s+in\s+CI)(?:\s+(?:runs?|checks?|builds?|pipelines?))?"
 )
@@ -45,8 +45,8 @@ _GREEN: Final = (
 
 
 class Claim(NamedTuple):
-    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person,
-    or with neither anything at all."""
+    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person;
+    with neither, any value will do."""
 
     ask: Ask
     value: str
@@ -138,13 +138,13 @@ _FORMS: Final = (
         r"\bcommit(?:ted)?\s+(?:it\s+)?(?:as\s+)?`?(?P<name>(?=[a-f]*[0-9])[0-9a-f]{7,40})\b",
     )),
     ("branch", "not unmerged", "is merged", (
-        r"\bmerged\s+(?:the\s+)?branch\s+`?(?P<name>[\w./-]*\w)`?",
-        r"\bmerged\s+`?(?P<name>[\w./-]*\w)`?\s+(?:in)?to\s+`?(?:main|master)\b",
-        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+{_DONE}merged\b",
+        rf"\bmerged\s+(?:the\s+)?branch\s+{_REF}",
+        rf"\bmerged\s+{_REF}\s+(?:in)?to\s+`?(?:main|master)\b",
+        rf"\bbranch\s+{_REF}\s+{_DONE}merged\b",
     )),
     ("branch", "absent", "is deleted", (
-        rf"\bdeleted\s+{_BRANCH}",
-        rf"\bbranch\s+`?(?P<name>[\w./-]*\w)`?\s+(?:{_DONE}deleted|is\s+gone)",
+        rf"\bdeleted\s+(?:(?:the|branch)\s+)+{_REF}",
+        rf"\bbranch\s+{_REF}\s+(?:{_DONE}deleted|is\s+gone)",
     )),
 )  # fmt: skip
 
@@ -160,19 +160,21 @@ _VERB: Final = re.compile(r"(?i)(merged|closed|reopened|approved|resolved)\b")
 _FAILED: Final = re.compile(r"(?i)\b(not|fail\w*|block\w*|wait\w*|request\w*|ask\w*|will|should|open)\b|n't")
 #: Words with which an earlier part of the sentence makes it no claim.
 _DENIED: Final = re.compile(
-    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|if|unless|until|when|once|after|before|whether|will|would|shall"
-    r"|should|must|may|might|can|could|wants?|needs?|plan\w*|hopes?|expect\w*|wait\w*|next|todo|please|asks?|says?|said"
-    r"|claims?|thinks?|tried|try|fail\w*|to)\b|n't|[:?>]"
+    r"(?i)\b(not|never|no|nobody|none|neither|nor|cannot|be|if|unless|until|when|once|after|before|whether|will|would"
+    r"|shall|should|must|may|might|can|could|wants?|needs?|plan\w*|hopes?|expect\w*|wait\w*|next|todo|please|asks?"
+    r"|says?|said|claims?|thinks?|tried|try|fail\w*|to)\b|n't|[:?>]"
 )
 #: What may precede a claim in its part of the sentence: adverbs, a pronoun, the kind of work, or "the fix in".
 _LEAD: Final = re.compile(
-    r"(?i)\W*(?:(?:(?:we|i)(?:'ve)?|also|then|and|finally|just|now|today|yesterday|later|meanwhile|successfully|have|has|already|got|both"
-    r"|so|this\s+(?:morning|evening|week)|as\s+of\s+today|pr|prs|mr|pull|merge|requests?|issues?|ticket|bug|the|release|version"
-    r"|branch)\b[\s,(]*)*(?:(?:[\w-]+\s+){0,2}(?:fix|change|work|patch|timeout|rewrite|bug|pr|issue)\s+(?:in\s+|of\s+|\()?)?"
+    r"(?i)\W*(?:(?:(?:we|i)(?:'ve)?|also|then|and|finally|just|now|today|yesterday|later|meanwhile"
+    r"|successfully|have|has|already|got|both|so|this\s+(?:morning|evening|week)|as\s+of\s+today|pr|prs|mr|pull|merge"
+    r"|requests?|issues?|ticket|bug|the|release|version|branch)\b[\s,(]*)*"
+    r"(?:(?:[\w-]+\s+){0,2}(?:fix|change|work|patch|timeout|rewrite|bug|pr|issue)\s+(?:in\s+|of\s+|\()?)?"
 )
-#: What limits a claim after it, such as "merged in my working copy".
+#: What follows a claim and limits it, such as "merged in my working copy".
 _LIMITED: Final = re.compile(
-    r"(?i)\s+(?:only|except|for|to|in|into|without)\b(?!\s+(?:(?:the\s+)?(?:main|master|production|morning|evening)|v?[0-9]))"
+    r"(?i)\s+(?:only|except|for|to|in|into|without)\b"
+    r"(?!\s+(?:(?:the\s+)?(?:main|master|production|morning|evening)|v?[0-9]))"
 )
 _PART: Final = re.compile(r"(?:[,;]|\band|\bthen)\s")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|```.*?```|`[^`\n]*\s[^`\n]*`")
@@ -184,30 +186,13 @@ _COUNTED: Final = re.compile(
     r"(?i)\b(step|task|item|point|option|phase|part|chapter|section|case|test|line|rule|try|attempt|number)s?\s*$"
 )
 #: Words in a login's place that are not logins.
-_NO_LOGIN: Final = frozenset(
-    (
-        "and",
-        "also",
-        "by",
-        "ci",
-        "finally",
-        "he",
-        "i",
-        "it",
-        "just",
-        "she",
-        "successfully",
-        "that",
-        "the",
-        "then",
-        "they",
-        "ve",
-        "we",
-    )
-)
+_NO_LOGIN: Final = frozenset((
+    "and", "also", "by", "ci", "finally", "he", "i", "it", "just", "she", "successfully", "that", "the", "then", "they",
+    "ve", "we",
+))  # fmt: skip
 
 
-#: Values of which one must be known for a claim of the key.
+#: For a claim of the key, one of these values must be known.
 _ENOUGH: Final = {
     "closed": {"closed", "merged"},
     "unmerged": {"closed"},
@@ -250,10 +235,9 @@ def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterato
 
 def _fits(claim: Claim, known: dict[Ask, set[str]]) -> bool:
     values = known[claim.ask]
-    if claim.by and values:  # a name that is not a login may be that person's other name
+    if claim.by and (values or claim.ask.about == "assigned to"):  # which can be nobody
+        # A name that is not a login may be that person's other name.
         return claim.by.casefold() in values or "present" not in known.get(Ask("user", claim.by), ())
-    if claim.ask.about == "assigned to":  # without an assignee
-        return "present" not in known.get(Ask("user", claim.by), ())
     return bool(values & _ENOUGH.get(claim.value, {claim.value}) if claim.value else values)
 
 
@@ -263,7 +247,7 @@ def claims(text: str) -> Iterator[Claim]:
     if change is not None:
         kind, target, text = change.groups()
         verb = _VERB.match(text)
-        if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # that is about another one
+        if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # about another target
             text = f"{target} {text}"
         elif kind == "merge" and not _FAILED.search(text):
             yield Claim(Ask("state", target), "merged", "", f"{target} is merged")
@@ -287,7 +271,7 @@ def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
         return False
     if value in ("merged", "closed") and _LIMITED.match(sentence, found.end()):
         return False
-    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green" on whatever comes now
+    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green", on whatever follows
     return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[found.end() :])))
 
 

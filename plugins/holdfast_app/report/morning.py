@@ -104,7 +104,7 @@ def _listed(happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
 def _of(
     services: Services, forge: Forge, since: datetime, now: datetime, *, is_only: bool
 ) -> tuple[list[tuple[Activity, Line]], list[str]]:
-    """A forge's activity with its lines, and sentences about missing parts. Of several forges each line names its."""
+    """A forge's activity with its lines, and remarks on missing parts. Lines name it unless it is the only one."""
     named = "" if is_only else f"{forge.title} "
     try:
         activity = forge.activity(since, now)

@@ -22,7 +22,7 @@ _FIRST: Final = (
     ("merged", "closed", "reopened"),
     ("opened",),
 )
-NAMES: Final = ("Needs you", "Does not fit together", "Changed")
+_NAMES: Final = ("Needs you", "Changed", "Does not fit together")
 
 
 def screen(
@@ -30,20 +30,19 @@ def screen(
 ) -> tuple[str, ...]:
     """The rows, without the title and the remarks. Items without room are counted and follow in the sections."""
     needs = sorted(needs, key=lambda line: line.text.startswith("Promised: "))
-    items = ([line.short or line.text for line in needs], [line.short or line.text for line in findings], [*changed])
+    items = ([line.short or line.text for line in needs], [*changed], [line.short or line.text for line in findings])
     room = ROWS - _FIXED - sum(-(-len(remark) // WIDTH) + 1 for remark in remarks)
     rows = [0, 0, 0]
-    for at in (0, 2, 1, 0, 2) * ROWS:
+    for at in (0, 1, 2, 0, 1) * ROWS:
         if sum(rows) < max(room, 6) and rows[at] < len(items[at]):
             rows[at] += 1
     parts = []
-    for at in (0, 2, 1):
-        count = len(items[at])
-        parts += ["", f"**{NAMES[at]}: {count or 'nothing'}**"]
-        shown = items[at][: rows[at] if rows[at] == count else max(rows[at] - 1, 0)]
+    for name, found, most in zip(_NAMES, items, rows, strict=True):
+        parts += ["", f"**{name}: {len(found) or 'nothing'}**"]
+        shown = found[: most if most == len(found) else max(most - 1, 0)]
         parts += [f"- {cut(item, WIDTH - 2)}" for item in shown]
-        if len(shown) < count:
-            parts.append(f"- and {count - len(shown)} more below")
+        if len(shown) < len(found):
+            parts.append(f"- and {len(found) - len(shown)} more below")
     return (*parts[1:], "", "_The sections below have the rest and the proof._")
 
 

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -94,8 +94,9 @@ def import_bundle(memory: Holdfast, path: str, *, dry_run: bool = False) -> Merg
     except (AttributeError, KeyError, TypeError, UnicodeError) as error:
         raise Corrupt("A record is not as the format says.", next_step="Export the bundle again.") from error
     witness = Witness(memory.services)
-    merged.left_out = [f"{one.text[:80]}: {REASON}" for one in offered if witness.is_hostile(one.text)]
-    offered = [one for one in offered if not witness.is_hostile(one.text)]
+    hostile = {one.origin for one in offered if witness.is_hostile(one.text)}
+    merged.left_out = [f"{one.text[:80]}: {REASON}" for one in offered if one.origin in hostile]
+    offered = [one for one in offered if one.origin not in hostile]
     merged.statements = [one.text for one in offered]
     if dry_run:
         return merged
@@ -119,9 +120,8 @@ def import_bundle(memory: Holdfast, path: str, *, dry_run: bool = False) -> Merg
 def _merged(kept: _Kept, files: Mapping[str, bytes], facts: Container[str]) -> Merged:
     """Merge the files' records into ``kept``, the deletions first, without those made of our own ``facts``."""
     lines = {name: data.decode("utf-8").splitlines() for name, data in files.items()}
-    merged = Merged({name.split("/")[1][:-6]: len(rows) for name, rows in lines.items() if name.startswith("items/")})
-    for line in lines.pop(_TOMBSTONES, ()):
-        merged.deletions += kept.bury(_object(line, _TOMBSTONES))
+    merged = Merged({_kind(name): len(rows) for name, rows in lines.items() if name.startswith("items/")})
+    merged.deletions = kept.bury(_object(line, _TOMBSTONES) for line in lines.pop(_TOMBSTONES, ()))
     for name, rows in lines.items():
         foreign = [line for line in rows if line.strip() and _object(line, name).get("id") not in facts]
         merged.skipped += sum(not kept.put(name, line) for line in foreign)
@@ -136,9 +136,8 @@ def export_bundle(memory: Holdfast, path: str, *, force: bool = False) -> dict[s
         raise Conflict(f"{path!r} exists.", next_step="Choose another name, or add --force to replace a bundle.")
     kept = _Kept(memory)
     origins = {fact: origin for origin, fact in kept.facts.items()}
-    for gone in [entry for entry in memory.facts.trail.entries() if entry.event == "deleted"]:
-        kind, _, target = origins.get(gone.id, f"episode/{gone.id}").partition("/")
-        kept.bury(_tombstone(kind, target, gone.at))
+    gone = (entry for entry in memory.facts.trail.entries() if entry.event == "deleted")
+    kept.bury(_tombstone(origins.get(entry.id, f"episode/{entry.id}"), entry.at) for entry in gone)
     kept.write()
     for row in memory.facts.export():
         if row["id"] in origins:
@@ -146,9 +145,7 @@ def export_bundle(memory: Holdfast, path: str, *, force: bool = False) -> dict[s
         else:
             kept.put(_EPISODES, _canonical(_episode(row)))
     files = {name: ("\n".join(rows) + "\n").encode() for name, rows in kept.files().items() if rows}
-    counts = {
-        name.split("/")[1][:-6].replace("tombstones", "tombstone"): data.count(b"\n") for name, data in files.items()
-    }
+    counts = {"tombstone" if name == _TOMBSTONES else _kind(name): data.count(b"\n") for name, data in files.items()}
     _write(path, files, counts, kept.coverage())
     return counts
 
@@ -162,26 +159,26 @@ class _Kept:
         self._state = memory.services.state
         self.rows: dict[str, dict[str, str]] = {}
         self.dead: dict[str, Record] = {}
-        self.facts: dict[str, str] = {}
-        for row in private.rows(self._path):
-            if "fact" in row:
-                self.facts[row["of"]] = row["fact"]
-            elif row["file"] == _TOMBSTONES:
-                self.bury(row["record"])
-            else:
+        rows = list(private.rows(self._path))
+        self.facts = {row["of"]: row["fact"] for row in rows if "fact" in row}
+        self.bury(row["record"] for row in rows if row.get("file") == _TOMBSTONES)
+        for row in rows:
+            if row.get("file", _TOMBSTONES) != _TOMBSTONES:
                 self.put(row["file"], row.get("line") or _canonical(row["record"]))
 
-    def bury(self, stone: Record) -> int:
-        """Note a deletion and remove its targets. Returns 1 for a new one."""
-        target, derived = str(stone.get("targetID")), stone.get("derived")
-        is_new = target not in self.dead
-        ids = [one for name in _DERIVED for one in derived.get(name, ())] if isinstance(derived, dict) else []
-        for one in (target, *ids):
-            self.dead.setdefault(str(one), stone)
+    def bury(self, stones: Iterable[Record]) -> int:
+        """Note deletions and remove their targets. Returns the number of new ones."""
+        new = 0
+        for stone in stones:
+            target, derived = str(stone.get("targetID")), stone.get("derived")
+            new += target not in self.dead
+            ids = [one for name in _DERIVED for one in derived.get(name, ())] if isinstance(derived, dict) else []
+            for one in (target, *ids):
+                self.dead.setdefault(str(one), stone)
         for name, rows in self.rows.items():
             if _is_known(name):
                 self.rows[name] = {key: line for key, line in rows.items() if not self._is_dead(json.loads(line))}
-        return int(is_new)
+        return new
 
     def _is_dead(self, record: Record) -> bool:
         return any(record.get(name) in self.dead for name in _REFERENCES if isinstance(record.get(name), str))
@@ -259,8 +256,12 @@ def _also(strings: set[str], text: str) -> str:
     return text
 
 
+def _kind(name: str) -> str:
+    return name.partition("/")[2].removesuffix(".jsonl")
+
+
 def _is_known(name: str) -> bool:
-    return name.startswith("items/") and name[6:-6] in _KINDS
+    return name.startswith("items/") and _kind(name) in _KINDS
 
 
 _SAID: Final[dict[str, Callable[[Record], str]]] = {
@@ -359,7 +360,8 @@ def _episode(row: Mapping[str, Any]) -> Record:
     }  # fmt: skip
 
 
-def _tombstone(kind: str, target: str, at: datetime) -> Record:
+def _tombstone(origin: str, at: datetime) -> Record:
+    kind, _, target = origin.partition("/")
     derived = {**{name: [] for name in _DERIVED}, "embeddingCacheKeys": [], "episodeLinkCount": 0}
     return {"id": f"tomb_{target}", "op": "delete", "targetKind": kind, "targetID": target, "deletedAt": _second(at),
             "actor": "user", "derived": derived}  # fmt: skip

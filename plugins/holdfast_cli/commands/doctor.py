@@ -56,9 +56,11 @@ def doctor(call: Call) -> Answer:
 )
 def verify(call: Call) -> Answer:
     """Everything that is not as it was written."""
+    from holdfast.storage import snapshot
     from holdfast_app.checkup.verify import TAMPERED, verify_all
 
-    done = verify_all(call.memory.services)
+    with snapshot():  # each receipt reads its documents
+        done = verify_all(call.memory.services)
     mask = call.memory.services.gate.outgoing_all([one.what for one in done.findings], surface="fact")
     findings = [attrs.evolve(one, what=what) for one, what in zip(done.findings, mask, strict=True)]
 
