@@ -341,8 +341,6 @@ class Journal:
 
 
 def _hint(path: str) -> Hint:
-    if not os.path.lexists(path):
-        return Hint()
     try:
         with safeopen.reader(path) as file:
             checkpoint, acknowledged = map(int, file.read(40).split())
