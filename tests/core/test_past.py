@@ -16,6 +16,7 @@ from holdfast import Holdfast
 from holdfast.journal import past, tidy
 from holdfast.journal.journal import Journal
 from holdfast_app.checkup import adoption
+from holdfast_app.checkup.verify import verify_all
 
 CLOSED = {**WHOLE, "handoff": None, "work_open": False}
 HERE = Path(__file__).parents[2]
@@ -147,6 +148,7 @@ def test_purge__subject_in_a_packed_session__no_byte_is_left(memory: Holdfast, s
 def test_purge__packed_session__is_gone_and_the_others_stay(memory: Holdfast, state: Path) -> None:
     assert memory.purge(session="b").clean
     assert memory.sessions() == ["a", "c", "d", "e"]
+    assert not verify_all(memory.services).findings
     assert "parsnipc" in memory.session("c").journal.data().decode()
 
 

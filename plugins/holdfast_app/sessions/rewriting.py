@@ -62,17 +62,13 @@ def erase(journal: Journal) -> None:
         for path in (*(os.path.join(journal.folder, name) for name in aside), journal.hint_path, journal.path):
             durable.remove(path)
         durable.retire(journal.lock_path)
-    _note_head(journal)
+    chain.note(os.path.dirname(journal.folder), journal.stem, 0, None)
 
 
 def _replace(journal: Journal, data: bytes) -> None:
     durable.remove(journal.hint_path)  # first, because it must never show more than the file has
     durable.replace(journal.path, data)
-    _note_head(journal)
-
-
-def _note_head(journal: Journal) -> None:
-    last = journal.last_checkpoint() if journal.exists() else None
+    last = journal.last_checkpoint()
     chain.note(os.path.dirname(journal.folder), journal.stem, last.start if last else 0, last.record if last else None)
 
 
