@@ -289,7 +289,7 @@ def _walk(start: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _hooks_compaction(path: str, own: list[bytes]) -> bool:
-    """Whether the folder is a plugin with modules, and any of its code names the event."""
+    """Whether the folder is a plugin with modules whose code names the event."""
     if not table(os.path.join(path, "hooks", "hooks.json")).get("modules"):
         return False
     files = (os.path.join(folder, name) for folder, names in _walk(path) for name in names if name.endswith(_CODE))

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28
 _BAR: Final = 10
-
-
+#: The day on which an item was last said, as the brief adds it.
 _SAID: Final = re.compile(r" \(\d{4}-\d\d-\d\d\)$")
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.
@@ -149,7 +148,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
     shown = project.shown_facts(project.facts())
-    return {f"- {recall.defuse(factlines.fact_line(fact)).partition('] ')[2]}": fact for fact in shown}
+    return {f"- {recall.defuse(factlines.one_line(fact.content))}": fact for fact in shown}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000
-#: Seconds for a server's first answers at a start, up to three. Later calls may take as long as the client waits.
+#: Seconds for a server's first answers at a start, three at most. Later calls may take as long as the client waits.
 _PROBE_S = 4.0
 #: Characters reserved in the stored brief for the sentences before it.
 _HEAD_CHARS = 1_500

@@ -1,4 +1,4 @@
-"""The stored names that a shell offers at a press of TAB: ``holdfast completion values KIND``, run by the scripts of
+"""The stored names that a shell offers at TAB: ``holdfast completion values KIND``, run by the scripts of
 :mod:`holdfast_cli.usage`. Only the standard library and plain files, because each press starts a process.
 
 Names can come with a clone, and a shell may expand them, so only names of plain characters are offered.

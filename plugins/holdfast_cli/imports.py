@@ -29,14 +29,15 @@ def bundle(call: Call) -> Answer:
     from holdfast_app.transfer.portable import import_bundle
 
     args, out = call.args, call.out
-    done = import_bundle(call.memory, args.file, dry_run=True)
-    if not args.dry_run and done.statements and not args.yes:
+    asks = not args.dry_run and not args.yes
+    done = import_bundle(call.memory, args.file, dry_run=args.dry_run or asks)
+    if asks and done.statements:
         if call.json or not can_ask():
             raise UsageError("The bundle states facts.", next_step="Add --dry-run to see them, --yes to accept them.")
         say_listed(out, "", done.statements)
         if not confirmed("Add this to your memory, as your own?"):
             return Answer(attrs.asdict(done), "Nothing was added.")
-    if not args.dry_run:
+    if asks:
         done = import_bundle(call.memory, args.file)
 
     def show(out: Term) -> None:
@@ -58,15 +59,15 @@ def foreign(call: Call) -> Answer:
 
     args = call.args
     given, unread = read_all(args.file, os.path.basename(call.memory.services.root))
-    planned = list(take_each(call.memory, given, dry_run=True))
-    if args.dry_run or not any(one.outcome == "new" for one in planned) or not (args.yes or _accepted(call, planned)):
-        return taken(call, planned, unread, args.file)
-    return taken(call, list(take_each(call.memory, given, dry_run=False)), unread, args.file)
+    done = list(take_each(call.memory, given, dry_run=args.dry_run or not args.yes))
+    if not args.dry_run and not args.yes and _accepted(call, done):
+        done = list(take_each(call.memory, given, dry_run=False))
+    return taken(call, done, unread, args.file)
 
 
 def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
-    """Show new items and ask."""
-    if call.json or not can_ask():
+    """Show new items, if any, and ask."""
+    if call.json or not can_ask() or not any(one.outcome == "new" for one in planned):
         return False
     _say_taken(call.out, planned)
     return confirmed("Add this to your memory, as your own?")

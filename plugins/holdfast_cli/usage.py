@@ -278,17 +278,18 @@ def _words(command: str, root: str) -> _Words:
     return _Words(dict(sorted(options.items())), choices, _KINDS.get(command, ""))
 
 
+def _fixed(table: dict[str, _Words]) -> Iterator[tuple[str, str]]:
+    """Each ``command --option`` with fixed values, and the values."""
+    for name, one in table.items():
+        yield from ((f"{name} {option}", " ".join(values)) for option, values in one.options.items() if values)
+
+
 def _bash(table: dict[str, _Words], _: dict[str, str]) -> str:
     cases = "\n".join(
         f'    {name}) options="{" ".join(one.options)}"; choices="{" ".join(one.choices)}"; kind="{one.kind}" ;;'
         for name, one in table.items()
     )
-    fixed = "\n".join(
-        f'    "{name} {option}") words="{" ".join(values)}" ;;'
-        for name, one in table.items()
-        for option, values in one.options.items()
-        if values
-    )
+    fixed = "\n".join(f'    "{option}") words="{values}" ;;' for option, values in _fixed(table))
     return f"""_holdfast() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" at=0 i
   local words="" options="" choices="" kind="" root=()
@@ -325,12 +326,7 @@ def _zsh(table: dict[str, _Words], summaries: dict[str, str]) -> str:
         f"    {name}) options=({' '.join(one.options)}); choices=({' '.join(one.choices)}); kind='{one.kind}' ;;"
         for name, one in table.items()
     )
-    fixed = "\n".join(
-        f"    '{name} {option}') compadd -- {' '.join(values)}; return ;;"
-        for name, one in table.items()
-        for option, values in one.options.items()
-        if values
-    )
+    fixed = "\n".join(f"    '{option}') compadd -- {values}; return ;;" for option, values in _fixed(table))
     return f"""#compdef holdfast
 _holdfast() {{
   local -a commands options choices root

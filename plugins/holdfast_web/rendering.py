@@ -99,7 +99,7 @@ _ONLY_MARKS: Final = re.compile(r"\s*(?:<!--.*-->|(?:```|~~~).*|[-|:*_#>\s]*)")
 
 
 def line_to_html(line: str) -> str:
-    """One line of a Markdown document as HTML without links; empty for a line of marks alone."""
+    """One line of a Markdown document as HTML without links; empty for a line of only marks."""
     if _ONLY_MARKS.fullmatch(line):
         return ""
     text = printable(line[_BLOCK_MARKS.match(line).end() :])  # type: ignore[union-attr]  # it matches an empty string

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -96,13 +96,7 @@ class Environment:
 
     def lend(self, *distributions: str) -> None:
         """Copy distributions of the running environment, with all that they need themselves."""
-        wanted, done = list(distributions), set[str]()
-        while wanted:
-            name = wanted.pop()
-            if name in done:
-                continue
-            done.add(name)
-            found = metadata.distribution(name)
+        for found in needed(*distributions):
             tops = {file.parts[0] for file in found.files or () if file.parts[0] != ".."}
             for top in tops - {"__pycache__"}:
                 source = Path(str(found.locate_file(top)))
@@ -110,10 +104,22 @@ class Environment:
                     shutil.copytree(source, self.site / top, ignore=shutil.ignore_patterns("__pycache__"))
                 else:
                     shutil.copy(source, self.site / top)
-            for text in found.requires or ():
-                requirement = Requirement(text)
-                if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                    wanted.append(requirement.name)
+
+
+def needed(*distributions: str) -> Iterator[metadata.Distribution]:
+    """Distributions of the running environment, with all that they need themselves."""
+    wanted, done = list(distributions), set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name in done:
+            continue
+        done.add(name)
+        found = metadata.distribution(name)
+        yield found
+        for text in found.requires or ():
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                wanted.append(requirement.name)
 
 
 @pytest.fixture(scope="session")
@@ -151,15 +157,9 @@ def index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from the running environment."""
     folder = tmp_path_factory.mktemp("index")
     shutil.copy(wheel, folder)
-    wanted, done = [*(metadata.requires("holdfast-memory") or ())], set[str]()
-    while wanted:
-        requirement = Requirement(wanted.pop())
-        if requirement.name in done or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
-            continue
-        done.add(requirement.name)
-        found = metadata.distribution(requirement.name)
-        wanted += found.requires or ()
-        _pack(found, folder)
+    for found in needed("holdfast-memory"):
+        if found.name != "holdfast-memory":
+            _pack(found, folder)
     return folder
 
 

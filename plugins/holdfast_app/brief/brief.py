@@ -116,13 +116,9 @@ class Brief:
         return self.text
 
 
+@snapshot()  # few round trips to a server
 def load(services: Services, *, max_chars: int | None = None, session: str = "") -> Brief:
     """See :meth:`holdfast.Holdfast.load`."""
-    with snapshot():  # few round trips to a server
-        return _loaded(services, max_chars, session)
-
-
-def _loaded(services: Services, max_chars: int | None, session: str) -> Brief:
     if max_chars is not None and (not isinstance(max_chars, int) or max_chars < 1):
         raise ValueError("max_chars must be a whole number of 1 or more")
     receipts = data_loss.newest_receipts(services)

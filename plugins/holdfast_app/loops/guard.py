@@ -30,7 +30,7 @@ R = TypeVar("R")
 logger = log(__name__)
 
 _NAMES = ("role", "type", "kind", "author")
-#: The frameworks' compactors by package and class, and its guard.
+#: The guards of the frameworks' compactors, by package and class.
 _COMPACTORS: Final = {
     ("langchain", "AgentMiddleware"): langchain.guarded,
     ("agents", "OpenAIResponsesCompactionSession"): openai_agents.guarded,
@@ -44,11 +44,10 @@ _COMPACTORS: Final = {
 
 @frozen(kw_only=True)
 class Guard(Hold):
-    """Callbacks around each call of the guarded function. ``messages`` gets them and returns the rows in
+    """Callbacks around each call of the guarded function. ``messages`` gets its arguments and returns the rows in
     context; without it they are the call's first argument that is a list (or a deque, say) of rows, or has one as
     ``messages``. If a list that may hold messages cannot be read as rows, or there is only an iterator, the call is
-    refused. ``kept`` gets the result and returns the rows
-    still in context.
+    refused. ``kept`` gets the result and returns the rows still in context.
     """
 
     messages: Callable[..., Iterable[object]] | None

@@ -54,6 +54,11 @@ class Hold:
         receipt = session.pass_gate(reason="compaction")
         return not session.unflushed or (receipt is not None and bool(receipt.overridden))
 
+    def save(self, session: Session, said: list[Message]) -> None:
+        """Pass the gate, again while messages arrive. Raises: FlushRefused, after :data:`ROUNDS` attempts too."""
+        if not any(self.pass_gate(session, said) for _ in range(ROUNDS)):
+            raise restless()
+
     def follow(self, session: Session, left: list[Message] | None) -> None:
         """Drop the same messages from the session. If that fails, the session only holds more than the context."""
         if left is None:
@@ -63,11 +68,11 @@ class Hold:
         except HoldfastError as error:
             logger.warning("session %s still holds the dropped messages: %s", session.id, error.message)
 
-    # for compactors, which a framework expects to return and not to raise
+    # for compactors, which a framework expects to return, never to raise
 
     def keep(self, session: Session, rows: Iterable[object]) -> list[Message] | None:
         """Journal ``rows``, the whole list. None, with a warning, when the compactor must not run because the rows
-        cannot be journalled, or an earlier flush failed and fails again."""
+        cannot be journalled, or because a flush that failed before fails again."""
         try:
             said = parse(rows)
             with _refusing("The context cannot be journalled"):
@@ -91,8 +96,7 @@ class Hold:
     def may_drop(self, session: Session, said: Sequence[Message]) -> bool:
         """Whether everything said is durable and verified now. False, with a warning, when the gate refuses."""
         try:
-            if not any(self.pass_gate(session, list(said)) for _ in range(ROUNDS)):
-                raise restless()
+            self.save(session, list(said))
         except HoldfastError as refused:
             return self.vetoed(session, refused)
         return True

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from holdfast import Session
     from holdfast.models import Message
 
-
 #: LangGraph's id for the removal of all messages.
 _EVERY: Final = "__remove_all__"
 

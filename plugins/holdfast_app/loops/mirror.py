@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     #: Role, tool and text.
     Key = tuple[str, str, str]
 
-
 #: Tools whose messages are not speech. A loop may drop them at any time.
 _ASIDE: Final = (SUMMARY, THINKING)
 
@@ -104,10 +103,8 @@ class Mirror:
         with self._lock:
             held = [key_of(m) for m in self._session.messages if m.tool not in _ASIDE]
             keys = [key for key in self._keys(said) if key[1] not in _ASIDE]
-            if not Counter(held) - Counter(keys):
-                shortened = False
-            else:
-                shortened, known = True, set(held)
+            if shortened := bool(Counter(held) - Counter(keys)):
+                known = set(held)
                 answer = next((n for n, k in enumerate(keys) if k[0] == "assistant" and k not in known), len(keys))
                 at = _new_from(held, keys[:answer])  # an answer that the session lacks is newer than all it has
                 spoken = [n for n, m in enumerate(said) if m.tool not in _ASIDE]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -57,14 +57,17 @@ def plain(value: object, *, model: bool = False) -> object:
     raise TypeError(type(value).__name__)
 
 
-def _filled(row: Mapping[str, Any], but: Iterable[str] = ()) -> Row:
+def _filled(row: Mapping[str, Any], but: Collection[str] = ()) -> Row:
     """``row`` without empty members and without those named in ``but`` that say nothing."""
-    made = frozenset(but)
-    return {k: v for k, v in row.items() if v not in _EMPTY and (k not in made or says(v))}
+    return {k: v for k, v in row.items() if v not in _EMPTY and (k not in but or says(v))}
 
 
 def _thought(text: object) -> Row:
     return {"role": "assistant", "content": [{"type": "thinking", "thinking": text}]}
+
+
+def _call(call_id: object, name: object, arguments: object) -> Row:
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": call_id, "name": name, "arguments": arguments}]}
 
 
 # LangChain, LangGraph, deepagents
@@ -123,16 +126,16 @@ def _pydantic_ai(row: Row) -> Iterator[Row]:
     for part in row["parts"]:
         made = {**_filled(part, ("part_kind", "provider_name", "id")), "timestamp": part.get("timestamp")}
         kind, content = str(part.get("part_kind")), part.get("content")
-        call = {"id": part.get("tool_call_id"), "name": part.get("tool_name"), "arguments": part.get("args")}
+        call_id, name = part.get("tool_call_id"), part.get("tool_name")
         if kind in _SPOKEN:
             yield {"role": _SPOKEN[kind], "content": _blocks(content), "timestamp": made["timestamp"]}
         elif kind == "thinking":
             yield _thought(content)
         elif kind in {"tool-call", "builtin-tool-call"}:
-            yield {"role": "assistant", "content": None, "tool_calls": [call]}
-        elif kind in {"tool-return", "builtin-tool-return"} or (kind == "retry-prompt" and call["name"]):
+            yield _call(call_id, name, part.get("args"))
+        elif kind in {"tool-return", "builtin-tool-return"} or (kind == "retry-prompt" and name):
             failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-            answer = {"role": "tool", "tool_call_id": call["id"], "name": call["name"], "is_error": failed}
+            answer = {"role": "tool", "tool_call_id": call_id, "name": name, "is_error": failed}
             yield {**answer, "content": content, "timestamp": made["timestamp"]}
         elif kind == "compaction":
             yield from _summary(made)
@@ -182,8 +185,7 @@ def _genai(row: Row) -> Iterator[Row]:
         if text is not None:
             yield _thought(text) if thought else {"role": role, "content": text}
         if call:
-            call = {"id": call.get("id"), "name": call.get("name"), "arguments": call.get("args")}
-            yield {"role": "assistant", "content": None, "tool_calls": [call]}
+            yield _call(call.get("id"), call.get("name"), call.get("args"))
         if answer:
             output = answer.get("response")
             failed = isinstance(output, dict) and "error" in output
@@ -222,8 +224,7 @@ def _agent_framework(row: Row) -> Iterator[Row]:
         if kind == "text_reasoning":
             yield _thought(content.get("text"))
         elif kind == "function_call":
-            call = {"id": content.get("call_id"), "name": content.get("name"), "arguments": content.get("arguments")}
-            yield {"role": "assistant", "content": None, "tool_calls": [call]}
+            yield _call(content.get("call_id"), content.get("name"), content.get("arguments"))
         elif kind == "function_result":
             error = content.get("exception")
             made = {"role": "tool", "tool_call_id": content.get("call_id"), "is_error": bool(error)}

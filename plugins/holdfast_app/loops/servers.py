@@ -1,8 +1,8 @@
 """Clients of Anthropic and OpenAI whose servers compact inside a request, where no function could be guarded.
 
 Every request that holds a conversation is journalled before it is sent. A request that may compact is sent only after
-a flush. It may unless it is certain to stay below its threshold. A token has at least one byte, so the last answer's
-token count and the bytes added since are an upper bound.
+a flush. It may compact unless it is certain to stay below its threshold. A token has at least one byte, so the last
+answer's token count and the bytes added since are an upper bound.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define, evolve, field, frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
-from holdfast_app.loops.hold import ROUNDS, Hold, finished, like, logger, restless
+from holdfast_app.loops.hold import Hold, finished, like, logger
 from holdfast_app.loops.mirror import parse
 from holdfast_app.loops.rows import Row, plain
 from holdfast_app.message_formats.reading import SUMMARY
@@ -100,13 +100,9 @@ class _Wire:
             raise FlushRefused(why, next_step=error.next_step, target="journal") from error
         if not shortened and not self._may_compact(name, body, sent):
             return sent
-        for _ in range(ROUNDS):
-            if self.hold.pass_gate(session, said if whole else []):
-                receipt = session.last_receipt
-                return _Sent(
-                    session=session, said=said, size=size, whole=whole, flush_id=receipt.flush_id if receipt else ""
-                )
-        raise restless()
+        self.hold.save(session, said if whole else [])
+        receipt = session.last_receipt
+        return evolve(sent, flush_id=receipt.flush_id if receipt else "")
 
     def _journal(self, sent: _Sent, new: list[Message], rows: list[Message]) -> bool:
         """Journal the messages ``new``; with ``rows``, the whole conversation, only those that the session lacks.
@@ -129,14 +125,15 @@ class _Wire:
         if last and last.whole and last.size <= sent.size and sent.said[: len(last.said)] == last.said:
             reach = min(reach, tokens + sent.size - last.size + _SLACK)
         # The server fetches files and runs its own tools inside the request.
-        fetched = not sent.whole or any(name in str(body) for name in ("'url'", "_url'", "file_id", "mcp_server"))
+        text = str(body)
+        fetched = not sent.whole or any(name in text for name in ("'url'", "_url'", "file_id", "mcp_server"))
         fetched = fetched or any("input_schema" not in t and "function" not in str(t) for t in body.get("tools") or ())
         return fetched or reach >= min(map(_threshold, edits))
 
     # answers
 
     def watched(self, sent: _Sent, answer: Any) -> Any:
-        """``answer``, journalled. A stream is, while it is read."""
+        """``answer``, journalled. A stream is journalled while it is read."""
         if hasattr(type(answer), "__aiter__"):
             return like(answer, __aiter__=lambda stream: self._aread(sent, answer))
         if hasattr(type(answer), "__next__"):
@@ -151,23 +148,24 @@ class _Wire:
 
     async def _aread(self, sent: _Sent, stream: Any) -> AsyncIterator[Any]:
         async for event in stream:
-            await finished(self.after, sent, event)
+            if _tells(event):  # most events are a few words, not worth a thread
+                await finished(self.after, sent, event)
             yield event
 
     def after(self, sent: _Sent, answer: Any) -> None:
         """Journal an answer, tie its compaction to the flush, and measure the conversation."""
+        if not _tells(answer):
+            return
         answer = getattr(answer, "response", answer)  # the last event of a stream of the Responses interface
         block = getattr(answer, "content_block", None)
-        if not hasattr(answer, "usage") and getattr(block, "type", "") != "compaction":
-            return
         table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
         found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
-        if _tokens(table.get("usage") or {}):
-            self.measured[sent.session.id] = (sent, _tokens(table["usage"]))
+        if tokens := _tokens(table.get("usage") or {}):
+            self.measured[sent.session.id] = (sent, tokens)
         try:
             said = parse(rows)
-            self._journal(sent, said, [*sent.said, *said] if sent.whole else [])
+            self._journal(sent, said, [*sent.said, *said])
             for row in found:
                 name = row.get("id") or table.get("id") or "without an id"
                 flush = f"after flush {sent.flush_id}" if sent.flush_id else "although no flush came before it"
@@ -177,6 +175,12 @@ class _Wire:
         except HoldfastError as error:
             self.waiting.setdefault(sent.session.id, []).extend([] if sent.whole else rows)
             logger.warning("session %s has an answer to be journalled: %s", sent.session.id, error.message)
+
+
+def _tells(answer: Any) -> bool:
+    """Whether an answer or a stream's event has a usage or a server's summary."""
+    block = getattr(answer, "content_block", None)
+    return hasattr(getattr(answer, "response", answer), "usage") or getattr(block, "type", "") == "compaction"
 
 
 def _threshold(edit: Mapping[str, Any]) -> int:

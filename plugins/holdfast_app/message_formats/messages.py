@@ -19,6 +19,8 @@ from holdfast_app.message_formats.reading import Reading, mapping, moment_of, ro
 #: ``caller`` shows that the model itself made the call.
 _TOOL_USE: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
 _RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
+#: Blocks of a user's message that hold other people's words.
+_ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file", "resource", "attachment"})
 
 
 def text_of(content: object) -> str:
@@ -54,10 +56,6 @@ def take_content(
             reading.say(role, leaf_text(block), key=own, at=at, aside=True)
 
 
-#: Blocks of a user's message with the words of others.
-_ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file", "resource", "attachment"})
-
-
 def _take_block(
     reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
 ) -> None:
@@ -65,7 +63,7 @@ def _take_block(
     rest = ""
     if "thinking" in kind or kind == "reasoning":
         reading.think(block, key=key, at=at, change=change)
-    elif kind == "compaction":  # the server's words, which are not said in the conversation
+    elif kind == "compaction":  # the server's words, which nobody said in the conversation
         reading.summary(readable(block, change, but=STRUCTURE).removeprefix("content:").strip(), key=key, at=at)
     elif kind.endswith("tool_use"):
         reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)

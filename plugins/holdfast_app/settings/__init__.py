@@ -1,1 +1,1 @@
-"""A project's settings written, listed and changed, and its nightly dream set up."""
+"""A project's settings written, listed and changed."""

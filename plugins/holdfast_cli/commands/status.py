@@ -200,7 +200,7 @@ _MOST = 5
 _FIRST = (
     ("holdfast demo", "see the promise kept, in a few seconds"),
     ("holdfast install", "guard your agent here"),
-    ("holdfast import --history", "take along what it did here before"),
+    ("holdfast import --history", "import what it did here before"),
     ("holdfast --help", "the commands"),
 )
 _DAILY = (

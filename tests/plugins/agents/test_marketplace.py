@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, spoil
+from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, holds_until_repaired
 from tests.support import marketplace
 
 
@@ -40,14 +40,7 @@ def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compact
         assert client.run("codex", "plugin", "marketplace", "add", str(marketplace.ROOT)).returncode == 0
         assert client.run("codex", "plugin", "add", "holdfast@holdfast").returncode == 0
         client.say(PROMPT)
-        mend = spoil(project)
-        client.compact()
-        assert model.summaries == 0
-        assert "UNSAFE" in client.holdfast("status")
-        mend()
-        client.compact()
-        assert model.summaries == 1
-        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
+        holds_until_repaired(client, project, model)
     finally:
         model.close()
 

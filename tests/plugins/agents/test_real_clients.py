@@ -400,6 +400,20 @@ def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: 
     return client
 
 
+def holds_until_repaired(client: Real, project: Path, model: Model) -> None:
+    """After PROMPT, a compaction is refused before its summary while the store is broken, and then passes."""
+    mend = spoil(project)
+    client.compact()
+    assert model.summaries == 0
+    assert "UNSAFE" in client.holdfast("status")
+
+    mend()
+    client.compact()
+    assert model.summaries == 1
+    assert "UNSAFE" not in client.holdfast("status")
+    assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
+
+
 @pytest.fixture
 def model() -> Iterator[Model]:
     running = Model()
@@ -439,17 +453,7 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
     try:
         client.start()
         client.say(PROMPT)
-        mend = spoil(project)
-        client.compact()
-        assert model.summaries == 0
-        assert "UNSAFE" in client.holdfast("status")
-
-        mend()
-        client.compact()
-        assert model.summaries == 1
-        assert "UNSAFE" not in client.holdfast("status")
-        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
-
+        holds_until_repaired(client, project, model)
         client.say("Where were we?")
         assert "Where to resume" in model.asked[-1]
     finally:

@@ -6,13 +6,12 @@ Every question is the same text, so that a row which is matched to an older one 
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.agents.test_real_clients import spoil
 from tests.support.compacting_server import CompactingServer
 
 from holdfast import Holdfast
@@ -28,13 +27,6 @@ Counts = list[int]
 def journal_of(memory: Holdfast, session: str = "s") -> list[tuple[str, str, str]]:
     entries = memory.session(session).journal.entries()
     return [(r["role"], r.get("tool", ""), r["text"]) for e in entries if (r := e.record)["kind"] == "message"]
-
-
-def spoil(root: Path) -> None:
-    """A file where the notes' folder should be: every flush is refused."""
-    shutil.rmtree(root / ".holdfast" / "memory", ignore_errors=True)
-    (root / ".holdfast").mkdir(exist_ok=True)
-    (root / ".holdfast" / "memory").write_text("")
 
 
 def _langchain_model(seen: Counts) -> Any:
@@ -201,21 +193,12 @@ FRAMEWORKS = {
 Run = Callable[[Holdfast, Path, Counts], Any]
 
 
-def installed(package: str) -> None:
-    try:
-        found = find_spec(package)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"{package} is not installed")
-
-
 @pytest.mark.req("R184", "R083")
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda f: f.__name__)
 def test_guard__framework_that_compacts__every_row_is_journalled_once_and_no_summary_as_speech(
     framework: Run, project: Path
 ) -> None:
-    installed(FRAMEWORKS[framework])
+    pytest.importorskip(FRAMEWORKS[framework])
     seen: Counts = []
 
     async def main() -> None:
@@ -240,7 +223,7 @@ def test_guard__framework_that_compacts__every_row_is_journalled_once_and_no_sum
 def test_guard__framework_and_a_broken_store__goes_on_with_every_row(
     framework: Run, project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    installed(FRAMEWORKS[framework])
+    pytest.importorskip(FRAMEWORKS[framework])
     seen: Counts = []
     spoil(project)
 
@@ -256,7 +239,7 @@ def test_guard__framework_and_a_broken_store__goes_on_with_every_row(
 
 
 def test_guard__middleware_that_adds_a_message__is_no_compaction(project: Path) -> None:
-    installed("langchain")
+    pytest.importorskip("langchain")
     from langchain.agents import create_agent
     from langchain.agents.middleware import AgentMiddleware
     from langchain_core.messages import HumanMessage

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.loops.test_frameworks import installed, journal_of
+from tests.plugins.loops.test_frameworks import journal_of
 
 from holdfast import FlushRefused, Holdfast
 
@@ -23,7 +23,7 @@ SAID = [
 
 
 def langchain() -> tuple[list[Any], list[Any]]:
-    installed("langchain_core")
+    pytest.importorskip("langchain_core")
     from langchain_core.load import dumpd
     from langchain_core.messages import (
         AIMessage,
@@ -53,7 +53,7 @@ def langchain() -> tuple[list[Any], list[Any]]:
 
 
 def pydantic_ai() -> tuple[list[Any], list[Any]]:
-    installed("pydantic_ai")
+    pytest.importorskip("pydantic_ai")
     from pydantic_ai.messages import (
         CompactionPart,
         ModelMessagesTypeAdapter,
@@ -79,7 +79,7 @@ def pydantic_ai() -> tuple[list[Any], list[Any]]:
 
 
 def google_adk() -> tuple[list[Any], list[Any]]:
-    installed("google.adk")
+    pytest.importorskip("google.adk")
     from google.adk.events.event import Event
     from google.adk.events.event_actions import EventActions, EventCompaction
     from google.genai.types import Content, FunctionCall, FunctionResponse, Part
@@ -102,7 +102,7 @@ def google_adk() -> tuple[list[Any], list[Any]]:
 
 
 def agent_framework() -> tuple[list[Any], list[Any]]:
-    installed("agent_framework")
+    pytest.importorskip("agent_framework")
     from agent_framework import Content, Message
 
     call = Content.from_function_call("c1", "run", arguments={"suite": "login"})
@@ -120,7 +120,7 @@ def agent_framework() -> tuple[list[Any], list[Any]]:
 
 
 def openai_agents() -> tuple[list[Any], list[Any]]:
-    installed("agents")
+    pytest.importorskip("agents")
     from agents import Agent
     from agents.items import MessageOutputItem, ReasoningItem, ToolCallItem, ToolCallOutputItem
     from openai.types.responses import (
@@ -186,7 +186,7 @@ def test_guard__list_without_one_row_that_is_understood__is_refused(rows: list[A
 
 
 def test_guard__bytes_in_a_frameworks_row__are_named_by_their_digest(project: Path) -> None:
-    installed("pydantic_ai")
+    pytest.importorskip("pydantic_ai")
     from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
 
     picture = BinaryContent(b"abc" * 900, media_type="image/png")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.loops.test_frameworks import installed, journal_of, spoil
+from tests.plugins.agents.test_real_clients import spoil
+from tests.plugins.loops.test_frameworks import journal_of
 from tests.support.compacting_server import CompactingServer
 
 from holdfast import FlushRefused, Holdfast
@@ -41,7 +42,7 @@ def flushed(memory: Holdfast) -> Any:
 def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(
     stream: bool, project: Path
 ) -> None:
-    installed("anthropic")
+    pytest.importorskip("anthropic")
     import anthropic
 
     moments = random.Random(3)
@@ -78,7 +79,7 @@ def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summar
 
 @pytest.mark.req("R184", "R083")
 def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project: Path) -> None:
-    installed("openai")
+    pytest.importorskip("openai")
     import openai
 
     moments = random.Random(5)
@@ -104,7 +105,7 @@ def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_on
 
 @pytest.mark.req("R184", "R166")
 def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: Path) -> None:
-    installed("openai")
+    pytest.importorskip("openai")
     import openai
 
     spoil(project)

@@ -2,7 +2,7 @@
 
     unproven lines -> their passages, without sentences that instruct -> question -> strict JSON -> quotation checked
 
-The judge checks lines in words of their own. A line counts as supported only when the judge quotes
+The judge checks lines worded differently from their sources. A line counts as supported only when the judge quotes
 exact words of the line's own passages, and as denied only by the exact verdict. When the judge also accepts the control
 line, which no source says, nothing of its answer counts. A dead, slow or confused judge lets no line in. It is not
 asked about a line with a number, name or other part that no source has.
