@@ -23,7 +23,7 @@ from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
 
-#: A document with so many bytes is not read, because reading it would make every command slow.
+#: Limit of a document, in bytes. Reading a longer one would slow every command down.
 _MOST_BYTES = 20_000_000
 _MOST_DOCUMENTS = 10_000  # four a day for seven years
 _INTENT = ""  # no document has this name

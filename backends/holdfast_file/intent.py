@@ -50,7 +50,7 @@ def note(path: str, intent: Intent) -> None:
 def pending(path: str) -> Intent | None:
     """The pending intent. A truncated intent counts as none, because its append never started."""
     with suppress(OSError):
-        if not os.stat(path).st_size:  # as mostly
+        if not os.stat(path).st_size:  # the usual case
             return None
     noted = read_bytes(path, os.path.basename(path), private=True)
     if not noted:

@@ -14,6 +14,7 @@ from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast.journal import past, tidy
+from holdfast.journal.journal import Journal
 from holdfast_app.checkup import adoption
 
 CLOSED = {**WHOLE, "handoff": None, "work_open": False}
@@ -177,6 +178,21 @@ def test_adopt__state_with_packs__each_session_is_there(memory: Holdfast, state:
         [aside] = state.parent.glob("state.foreign-*")
         adoption.adopt(str(state), str(aside))
         assert again.sessions() == ["a", "b", "b-adopted-1", "c", "d", "e"]
+
+
+def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_new_name(
+    memory: Holdfast, state: Path
+) -> None:
+    memory.close()
+    (state / "owner").unlink()
+    with Holdfast.open(state.parent.parent) as again:
+        end(again, "e", "x", "y", "z")
+        assert "e" in packed(state)
+        own = Journal(str(state), "e").data()
+        [aside] = state.parent.glob("state.foreign-*")
+        adoption.adopt(str(state), str(aside))
+        assert Journal(str(state), "e").data() == own
+        assert "e-adopted-1" in again.sessions()
 
 
 FORKS = """

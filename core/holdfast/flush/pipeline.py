@@ -23,7 +23,6 @@ from holdfast.flush.check import check
 from holdfast.flush.plan import Attempt
 from holdfast.fs import durable, private
 from holdfast.journal import order, refusals, safety
-from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Stated
 from holdfast.models import payload_of
 from holdfast.text import lazy
@@ -65,7 +64,7 @@ def flush(
     )
     try:
         private.make(services.state, "sessions")
-        with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
+        with durable.lock(session.journal.flush_lock_path, timeout_s=60.0):
             session.catch_up()
             attempt.messages, attempt.upto, attempt.position = session.span()
             receipt = _flush(attempt)

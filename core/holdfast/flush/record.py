@@ -1,4 +1,4 @@
-"""Step 5 of a flush: write receipt, journal mark and session state.
+"""Step 5 of a flush: write the receipt, the journal's mark and the session's state.
 
 The UNSAFE marker is also written here. It is on disk before the first step, and a failed flush leaves it with the
 reason.

@@ -73,7 +73,7 @@ def git_folders(work_tree: str) -> tuple[str, str]:
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, for a minute
-    after that, where git would wait for a pipe, and in a repository of another user that ``safe.directory`` does not
+    after that, where it would wait for a pipe, and in another user's repository that ``safe.directory`` does not
     name."""
     work_tree = top(root)
     program = _program(work_tree)
@@ -102,8 +102,8 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
 
 
 def own_setting(root: str, key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
-    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. Runs no
-    git in the repository of ``root``."""
+    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. Never
+    runs a program that is inside the repository of ``root``."""
     words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
     return [value.decode("utf-8", "replace") for value in _asked(root, words, timeout_s).split(b"\0") if value]
 
@@ -147,7 +147,7 @@ def _is_its_own(work_tree: str) -> bool:
 
 
 def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:
-    """The output of ``git`` outside of any repository, and of ``root``'s programs."""
+    """The output of ``git`` run outside of any repository. Its program is never one inside ``root``."""
     if program := _program(root):
         with suppress(OSError):
             return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, words, timeout_s) or b""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
-#: Begins a line in it with an indexed file's object and name.
+#: Begins a line in it that holds a tracked file's object and name.
 TRACKED = "*"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"

@@ -31,7 +31,7 @@ class Head(NamedTuple):
 
 
 def digest(data: bytes) -> str:
-    """Of the bytes between two checkpoints, with the user's key. Empty while the key cannot be used."""
+    """A keyed digest of the bytes between two checkpoints. Empty while the user's key cannot be used."""
     with suppress(ConfigError, Unavailable):
         return ownership_mark.digest(data, size=_BYTES, key=ownership_mark.secret(make=True))
     return ""

@@ -1,12 +1,12 @@
 """A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line per record, append-only.
 
-An append is durable on return. A crash can leave a torn last line, never acknowledged; readers stop before it and the
-next writer cuts it. Any other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
+An append is durable on return. A crash can leave a torn last line, which was never acknowledged: readers stop before
+it and the next writer cuts it. Other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
 A session that ended long ago has its journal in a pack (:mod:`holdfast.journal.past`), where this class reads it too.
-A purge or a scrub rewrites messages, and changes the first line, so that processes with the open session notice.
+A purge or a scrub rewrites messages and changes the first line, so that processes with the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
@@ -85,11 +85,12 @@ class Journal:
         self.session_id = session_id
         self._state = state
         self.folder = os.path.join(state, "sessions")
-        self._stem = file_stem(session_id)
-        stem = os.path.join(self.folder, self._stem)
-        self.path = stem + ".jsonl"
-        self.lock_path = stem + ".lock"
-        self.hint_path = stem + ".hint"
+        self.stem = file_stem(session_id)
+        start = os.path.join(self.folder, self.stem)
+        self.path = start + ".jsonl"
+        self.lock_path = start + ".lock"
+        self.flush_lock_path = start + ".flush.lock"
+        self.hint_path = start + ".hint"
         self._known: _Identity | None = None  # the file after this object's last append, whose tail needs no check
         #: Whether no other object changed the file between this one's last two appends, or before the first.
         self.only_ours = False
@@ -101,11 +102,11 @@ class Journal:
         return paths.ending(self.path, 4)
 
     def exists(self) -> bool:
-        return os.path.exists(self.path) or past.find(self._state, self._stem) is not None
+        return os.path.exists(self.path) or past.find(self._state, self.stem) is not None
 
     def size(self) -> int:
         """The size in bytes, 0 when missing. Raises: Unavailable."""
-        found = self._identity() or past.find(self._state, self._stem)
+        found = self._identity() or past.find(self._state, self.stem)
         return found.size if found else 0
 
     def data(self) -> bytes:
@@ -116,7 +117,7 @@ class Journal:
 
     def unpack(self) -> None:
         """Move a packed journal back, to change it. The caller holds its lock. Raises: Corrupt; Unavailable."""
-        if not os.path.lexists(self.path) and (data := past.read(self._state, self._stem)) is not None:
+        if not os.path.lexists(self.path) and (data := past.read(self._state, self.stem)) is not None:
             private.make(self._state, "sessions")
             durable.replace(self.path, data)
 
@@ -162,7 +163,7 @@ class Journal:
 
         with suppress(Unavailable):
             if not self.size():
-                emergency_log.add_away(self._state, file_stem(self.session_id))
+                emergency_log.add_away(self._state, self.stem)
 
     def _append(self, records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
         private.make(self._state, "sessions")
@@ -192,7 +193,7 @@ class Journal:
                 entries.append(Entry(start, start + len(line), record))
                 if record["kind"] == "checkpoint":
                     self._checkpoint = start
-                    chain.note(self._state, self._stem, start, record)
+                    chain.note(self._state, self.stem, start, record)
                 start += len(line)
             if first:
                 self._begun()
@@ -206,7 +207,7 @@ class Journal:
 
         with suppress(Unavailable):
             emergency_log.make(self._state)
-        emergency_log.clear_away(self._state, file_stem(self.session_id))
+        emergency_log.clear_away(self._state, self.stem)
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         """Records from offset ``start`` (where a record starts), in order, without a torn last line.
@@ -417,8 +418,8 @@ def _packed(path: str) -> tuple[str, str]:
 
 
 def session_files(state: str, *, packed: bool = False) -> list[str]:
-    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also where packed ones were. The functions
-    here and :class:`Journal` read these in their packs. Raises: Unavailable."""
+    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also the former paths of packed
+    ones, which :class:`Journal` and the functions here read from their packs. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
     names = {name for name in private.names(folder) if name.endswith(".jsonl")}
     if packed:

@@ -107,7 +107,7 @@ def add(state: str, journals: Iterable[tuple[str, str, bytes]]) -> None:
         lines = _lines(state)
         pack = next(reversed(_packs(folder)), f"{1:05}{_SUFFIX}")
         end, size = _covered(lines, pack), _size(os.path.join(folder, pack))
-        if size > end:  # of a process killed while it appended
+        if size > end:  # left by a process killed while appending
             durable.truncate(os.path.join(folder, pack), end)
         if size < end or end > _FULL:
             pack, end = f"{int(pack.removesuffix(_SUFFIX)) + 1:05}{_SUFFIX}", 0
@@ -161,8 +161,7 @@ def unpacked(path: str) -> Iterator[tuple[Packed, bytes]]:
 def damaged(state: str) -> list[str]:
     """Names of packs that are missing or shorter than they were. Reads no pack. Raises: Unavailable."""
     lines = _index(state).lines
-    width = len(f"{1:05}{_SUFFIX}")
-    named = {line[:width] for line in lines.split(b"\n") if line}
+    named = {line.partition(b"\t")[0] for line in lines.splitlines()}
     return [pack for pack in map(bytes.decode, sorted(named)) if _size(_path(state, pack)) < _covered(lines, pack)]
 
 

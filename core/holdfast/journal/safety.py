@@ -161,8 +161,8 @@ def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True)
 
 
 def _remove(state: str, session_id: str) -> None:
-    """Remove the stated payloads first, because on their own they would be used again. Should a power cut bring the
-    marker back, the next flush finds its own done."""
+    """Remove the stated payloads first, because on their own they would be used again. If a power cut brings the
+    marker back, the next flush finds its work done."""
     path, copy = path_of(state, session_id), _copy_of(state, file_stem(session_id))
     _keep_damaged(path)
     if os.path.lexists(copy):

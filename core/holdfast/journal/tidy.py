@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable, safeopen
 from holdfast.journal import emergency_log, journal, past, safety
-from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.journal import Journal
 
 #: So many journals stay in ``state/sessions``, the newest ones. Packing begins when there are ``_MORE`` more.
 KEPT: Final = 60
@@ -34,12 +34,12 @@ def tidy(state: str, *, limit_s: float = 0.02) -> int:
             with suppress(HoldfastError, OSError):
                 one = _ended(state, path)
                 if one is not None:
-                    for lock in (f"{path.removesuffix('.jsonl')}.flush.lock", one.lock_path):
+                    for lock in (one.flush_lock_path, one.lock_path):
                         held.enter_context(durable.lock(lock, 0.0))
                     if _ended(state, path):  # nothing was said meanwhile
                         chosen[one] = one.data()
         if chosen:
-            past.add(state, [(file_stem(one.session_id), one.session_id, data) for one, data in chosen.items()])
+            past.add(state, [(one.stem, one.session_id, data) for one, data in chosen.items()])
             for one in chosen:
                 _forget(one)
             durable.fsync_dir(os.path.dirname(files[0]))
@@ -57,15 +57,14 @@ def _ended(state: str, path: str) -> Journal | None:
     receipt = row.get("receipt") or {}
     if one.path != path or not row.get("ended") or row["unrecorded"] or not receipt or receipt.get("spooled"):
         return None
-    if one.is_unflushed() or os.path.lexists(emergency_log.away_path(state, file_stem(session_id))):
+    if one.is_unflushed() or os.path.lexists(emergency_log.away_path(state, one.stem)):
         return None
     return None if safety.read(state, session_id) else one
 
 
 def _forget(one: Journal) -> None:
     """Remove a packed journal's files. The hint goes first, because without a journal it means a loss."""
-    stem = one.path.removesuffix(".jsonl")
     with safeopen.Folder(one.folder) as folder:
-        for path in (one.hint_path, one.path, f"{stem}.flush.lock", one.lock_path):
+        for path in (one.hint_path, one.path, one.flush_lock_path, one.lock_path):
             with suppress(FileNotFoundError):
                 folder.unlink(os.path.basename(path))

@@ -22,7 +22,7 @@ class _Ask(NamedTuple):
 
 class ForgeContract:
     """Tests of a forge (``holdfast_app.outbox.forge.Forge``). Override :attr:`target`, :meth:`happens`, :meth:`posted`,
-    :meth:`down` and :attr:`known`, and give the fixture ``forge``. Tests lacking overrides are skipped."""
+    :meth:`down` and :attr:`known`, and give the fixture ``forge``. Tests whose override is missing are skipped."""
 
     #: Work that takes posts, as in a payload; empty for a forge that only reads.
     target: ClassVar[str] = ""

@@ -207,9 +207,9 @@ def _linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:
     return found
 
 
-def marked(text: str, name: str | Callable[[str], str]) -> str:
-    """``text`` with a mark before each line that instructs an agent, showing its source. ``name`` is the source, or
-    returns it for a line. Lines with an empty source or an existing mark stay unchanged."""
+def marked(text: str, source: Callable[[str], str]) -> str:
+    """``text`` with a mark before each line that instructs an agent, showing its ``source``. Lines with an empty
+    source or an existing mark stay unchanged."""
     if not instructs_anywhere(text):
         return text
     given = text.split("\n")
@@ -218,7 +218,7 @@ def marked(text: str, name: str | Callable[[str], str]) -> str:
     for number, line in enumerate(given):
         body = line.lstrip(LEADS)
         if number in found and not _MARKED.match(body):
-            place = name if isinstance(name, str) else name(body)
+            place = source(body)
             lead = line[: len(line) - len(body)]
             line = f"{lead}{MARK.format(name=place)}{body}" if place else line
         lines.append(line)
@@ -300,7 +300,8 @@ def _referred(found: re.Match[str]) -> str:
 
 def fold_quickly(text: str) -> str:
     """:func:`fold` where a character of ``text`` asks for it."""
-    return text.casefold() if text.isascii() or not _ODD.search(text) else fold(text)
+    is_plain = "\x1b" not in text and (text.isascii() or not _ODD.search(text))
+    return text.casefold() if is_plain else fold(text)
 
 
 def squeezed(text: str) -> str:

@@ -27,7 +27,7 @@ LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
 def short_id(message_id: str) -> str:
-    """Eight characters that identify a message in its session. They are the first, or the last of ids that begin with
+    """Eight characters that identify a message in its session. They are the first, or the last where ids begin with
     a kind or a time, like Codex's and opencode's."""
     bare = message_id.removeprefix("hook-").removeprefix("row-")
     return bare[-_SHORT:] if _ALIKE.match(bare) else bare[:_SHORT]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
@@ -26,7 +27,7 @@ _ALIKE: Final = 0.8
 _REWORDED: Final = 0.7
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
-#: How many times a sentence's words are compared at once.
+#: Words compared at once, as a multiple of the sentence's.
 _WINDOW: Final = 2
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
 _LINE_START: Final = Lazy(
@@ -76,7 +77,7 @@ _STATES: Final = Lazy(
     r"|when|where|if|while|after|before|since|because)\b)"
     r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
 )
-#: A shell's command that prints text of strangers, in the line that records a call.
+#: A shell command that prints strangers' text, in the line that records the call.
 _FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
     r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b",
@@ -85,7 +86,7 @@ _FETCHES: Final = Lazy(
 
 
 class _Heard:
-    """A message as it is compared."""
+    """A message, prepared for comparison."""
 
     def __init__(self, message: Message, *, is_fetched: bool) -> None:
         self.message = message
@@ -94,14 +95,26 @@ class _Heard:
             import html
 
             text = html.unescape(text)
-        self.plain = hostile.fold(text) if "\x1b" in text else hostile.fold_quickly(text)
+        self.plain = hostile.fold_quickly(text)
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
-        self._words: list[str] | None = None
-        self._joined = ""
+
+    @cached_property
+    def _words(self) -> list[str]:
+        """Its words in a row, without what tools put around lines."""
+        return _undressed(self.plain).split()
+
+    @cached_property
+    def _joined(self) -> str:
+        return f" {' '.join(self._words)} "
 
     def has(self, said: _Sentence) -> bool:
-        """Whether it holds the sentence's words, or in so many words most of its stems."""
-        return self._may_have(said, len(said.words) * _ALIKE) and said.joined in self._bare()
+        """Whether it holds the sentence's words in a row."""
+        left = len(said.words) - len(said.words) * _ALIKE  # words that may be missing
+        for word in said.longest_first:
+            left -= word not in self.plain
+            if left < 0:
+                return False
+        return said.joined in self._joined
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
@@ -110,8 +123,7 @@ class _Heard:
         least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
         if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
             return False
-        self._bare()
-        words, size, most = self._words or [], _WINDOW * len(said.words), 0
+        words, size, most = self._words, _WINDOW * len(said.words), 0
         for at in range(0, max(1, len(words) - size // 2), size // 2):
             window = " ".join(words[at : at + size])
             if sum(stem in window for stem in said.stems) >= least:
@@ -121,21 +133,6 @@ class _Heard:
         parts = (one for one in sentences(self.plain) if 2 * len(_stems(one) & said.stems) >= len(said.stems))
         return any(map(directs, parts))
 
-    def _may_have(self, said: _Sentence, least: float) -> bool:
-        left = len(said.words) - least  # words that may be missing
-        for word in said.longest_first:
-            left -= word not in self.plain
-            if left < 0:
-                return False
-        return True
-
-    def _bare(self) -> str:
-        """Its words in a row, without what tools put around lines."""
-        if self._words is None:
-            self._words = _undressed(self.plain).split()
-            self._joined = f" {' '.join(self._words)} "
-        return self._joined
-
 
 class _Sentence:
     """A sentence to search for."""
@@ -144,7 +141,7 @@ class _Sentence:
         words = _undressed(hostile.squeezed(text)).split()
         self.joined = f" {' '.join(words)} "
         self.words = set(words)
-        self.longest_first = sorted(self.words, key=len, reverse=True)  # seldom there, so most messages end early
+        self.longest_first = sorted(self.words, key=len, reverse=True)  # rarest first, so most searches end early
         self.directs = directs(text)
         self.stems = _stems(self.joined)
 
@@ -202,7 +199,7 @@ def _heard(turns: Iterable[Turn]) -> list[_Heard]:
     return _last[1]
 
 
-#: Earlier messages as they are compared, because a flush meets the same ones for many sentences; emptied when full.
+#: Prepared messages, because a flush compares the same ones with many sentences; emptied when full.
 _compared: dict[tuple[int, bool], _Heard] = {}
 _MOST_COMPARED: Final = 10_000
 
@@ -252,5 +249,5 @@ def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, 
 def directs(text: str) -> bool:
     """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
     honest directions do too, so it counts only for a sentence that a tool returned."""
-    sentences = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
-    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in sentences)
+    parts = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
+    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in parts)

@@ -41,26 +41,26 @@ NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 class Witness:
     """The messages in this machine's sessions, read on demand."""
 
-    def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
+    def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
-        self._said_turns = [Turn(messages=tuple(said))]
+        self.said = said
         self._journals: list[tuple[bytes, bytes]] | None = None
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
-        """Whether ``text`` instructs an agent or is a stranger's sentence, for a rule any tool's, and is not in the
+        """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not strangers.may_stay(text, self._said_turns, self._earlier(text), is_rule=is_rule)
+        return not strangers.may_stay(text, self.said, self._earlier(text), is_rule=is_rule)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
         bare = text.strip().lstrip("-*> ").strip()
         forms = (bare, bare.partition(": ")[2])
         return any(
-            form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self._said_turns))
+            form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self.said))
             for form in forms
         )
 
@@ -68,17 +68,17 @@ class Witness:
         """Whether ``text`` instructs an agent, or is a stranger's sentence."""
         if hostile.instructs_anywhere(text):
             return True
-        return any(not strangers.may_stay(form, self._said_turns, self._earlier(form)) for form in _forms(text))
+        return any(not strangers.may_stay(form, self.said, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
-        """See :func:`holdfast_app.authorship.strangers.source_of`; empty for the user's own words."""
+        """A noun phrase for where ``text`` comes from; empty for the user's own words."""
         if self.is_own(text):
             return ""
         forms = _forms(text)
         for form in forms:
-            if found := strangers.source(form, self._said_turns, self._earlier(form)):
+            if found := strangers.source(form, self.said, self._earlier(form)):
                 return strangers.named(found)
-        return strangers.place_of(forms[-1], self._said_turns, self._earlier(forms[-1]))
+        return strangers.place_of(forms[-1], self.said, self._earlier(forms[-1]))
 
     def marked(self, text: str, otherwise: str = "") -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -95,13 +95,13 @@ class Witness:
         return "\n".join(lines)
 
     def _earlier(self, text: str) -> list[Turn]:
-        """The messages in the newest journals with the longest words of ``text``. Only their lines are read as
-        JSON."""
+        """The messages in the newest journals with the longest words of ``text``. Only lines with these
+        words are parsed."""
         if self._journals is None:
             self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
-            said = {message.id.encode() for message in self._said_turns[0].messages}
+            said = {message.id.encode() for turn in self.said for message in turn.messages}
             self._found[keys] = [
                 Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._journals if keys
             ]
@@ -109,8 +109,8 @@ class Witness:
 
     @cached_property
     def _recalled(self) -> Turn:
-        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. Of a
-        store on a server the brief that this machine read last, without a request."""
+        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. For a
+        store on a server, those of the brief that this machine read last, so nothing is requested."""
         text, now = "", self._services.now()
         with suppress(OSError, HoldfastError):
             if self._services.is_remote:
@@ -136,12 +136,14 @@ def _newest(state: str) -> list[bytes]:
     """The newest journals, oldest first; unreadable ones are skipped."""
     found: list[bytes] = []
     left = _BYTES
-    for _, size, path in sorted(map(_stat, journal.session_files(state)), reverse=True)[:_JOURNALS]:
-        left -= size
-        if left < 0:
-            break
+    for path in reversed(journal.by_age(state)[-_JOURNALS:]):
         with suppress(OSError, HoldfastError), journal.opened(path) as file:
-            found.insert(0, file.read(left + size))
+            size = file.seek(0, os.SEEK_END)
+            left -= size
+            if left < 0:
+                break
+            file.seek(0)
+            found.insert(0, file.read(size))
     return found
 
 
@@ -181,14 +183,6 @@ def message(record: Mapping[str, object]) -> Message:
     )
 
 
-def _stat(path: str) -> tuple[float, int, str]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0.0, 0, path
-    return found.st_mtime, found.st_size, path
-
-
 def check(services: Services, strings: Iterable[str], name: str) -> None:
     """Refuse lines that may not enter the curated document ``name``. Raises: Refused for the first of them."""
     witness = Witness(services)
@@ -213,7 +207,7 @@ class Authorship:
         return sources.of(payload, messages)
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, list[str]]:
-        return _attributed(Witness(self._services, said), payload, summary)
+        return _attributed(Witness(self._services, [Turn(messages=tuple(said))]), payload, summary)
 
 
 def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:

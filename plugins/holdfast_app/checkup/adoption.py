@@ -127,6 +127,8 @@ def _take(state: str, aside: str, name: str) -> None:
     *parts, last = name.split("/")
     target = os.path.join(private.make(state, *parts), last)
     own = private.read(target)
+    if own is None and parts == [_SESSIONS]:
+        own = past.read(state, last.removesuffix(".jsonl"))
     if name == emergency_log.FILE:
         emergency_log.adopt(state, data)
     elif own is None:
@@ -164,7 +166,7 @@ def _add_session(state: str, session_id: str, data: bytes) -> None:
         if not added.exists():
             durable.replace(added.path, whole)
             return
-        if safeopen.read(added.path).partition(b"\n")[2] == whole.partition(b"\n")[2]:
+        if added.data().partition(b"\n")[2] == whole.partition(b"\n")[2]:
             return
 
 

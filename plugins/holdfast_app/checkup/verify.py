@@ -14,7 +14,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import notes, verify
 from holdfast.journal import chain
-from holdfast.journal.journal import every, file_stem
+from holdfast.journal.journal import every
 from holdfast_app import data_loss
 from holdfast_app.trust.provenance import Provenance
 
@@ -32,7 +32,7 @@ FOREIGN: Final = "not from holdfast"
 
 @frozen(kw_only=True)
 class Finding:
-    """Data not as it was written. ``state`` is from the three above, ``what`` a sentence."""
+    """Data that is not as it was written. ``state`` is one of the three above, ``what`` a sentence."""
 
     name: str
     state: str
@@ -49,7 +49,7 @@ class Verified:
 
 
 def verify_all(services: Services) -> Verified:
-    """Everything on this machine and in the store. Raises: Unavailable, PluginError."""
+    """Everything on this machine and in the store. Raises: Corrupt, Unavailable, PluginError."""
     journals = list(every(services.state, packed=True))
     findings = [*_journals(services, journals)]
     receipts = data_loss.proofs(services)
@@ -77,7 +77,7 @@ def verify_all(services: Services) -> Verified:
 def _journals(services: Services, journals: Sequence[Journal]) -> Iterator[Finding]:
     noted = chain.heads(services.state)
     for one in journals:
-        for what in _broken(one, noted.pop(chain.name_of(file_stem(one.session_id)), None)):
+        for what in _broken(one, noted.pop(chain.name_of(one.stem), None)):
             yield Finding(name=one.shown, state=TAMPERED, what=what)
     for head in noted.values():
         if head.chain != chain.GONE:

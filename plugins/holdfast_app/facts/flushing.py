@@ -12,6 +12,7 @@ from holdfast.models import Payload, turns_of
 from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
 from holdfast_app import background
+from holdfast_app.authorship.witness import Witness
 from holdfast_app.facts.extraction import backlog, extract, extractors
 from holdfast_app.facts.store import statedfacts
 from holdfast_app.facts.store.lifecycle import Facts
@@ -56,13 +57,14 @@ class FlushedFacts:
         try:
             turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
             by_turn, later = services.config.extract.when == background.TURN, backlog.later(services)
-            fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=session if late else "")
+            heard = Witness(services, turns)
+            fresh = statedfacts.values(services, payload, heard, flush=flush, at=at, late=session if late else "")
             found = Gathered() if by_turn else found or self.at_once(turns)
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
             if later:
                 backlog.tell_pieces(services, session, said, flush, at)
-            settled = extract.settle(services, found, said=turns, source=session, stated=fresh, stored=stored)
+            settled = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored)
             results = settled.stated
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
@@ -82,7 +84,8 @@ class FlushedFacts:
         return receipt
 
     def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
-        stated = statedfacts.values(self._services, payload, flush=flush, at=at, turns=(), late=session)
+        heard = Witness(self._services)
+        stated = statedfacts.values(self._services, payload, heard, flush=flush, at=at, late=session)
         return statedfacts.unstored(payload, Facts(self._services).store(stated))
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast_app.services import Services
     from holdfast_app.trust.store import Store
 
-    #: A conversation's item: holdfast value or row of the Chat Completions or Messages interface.
+    #: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
     Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 

@@ -21,7 +21,7 @@ from holdfast.errors import NotFound
 from holdfast.flush import handoff
 from holdfast.fs import durable, private
 from holdfast.journal import journal, past
-from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
 from holdfast_app import progress
 from holdfast_app.data_loss import note_forgotten
@@ -116,7 +116,7 @@ class _Job(Walk):
             return
         archived = self.services.config.retention.turns == "forever"
         if not self.dry_run:
-            lock = os.path.join(session.journal.folder, f"{file_stem(session_id)}.flush.lock")
+            lock = session.journal.flush_lock_path
             with durable.lock(lock, timeout_s=_WAIT_S):
                 session.catch_up()
                 if _why_needed(session):
@@ -125,7 +125,7 @@ class _Job(Walk):
                     said = (entry.record for entry in session.journal.of_kinds("message"))
                     archive.add(self.services.state, session_id, said, last)
                 rewriting.erase(session.journal)
-                self.unpacked.add(file_stem(session_id))
+                self.unpacked.add(session.journal.stem)
                 durable.retire(lock)
         self._note("archived journals" if archived else "journals", self._shown(path), removed=True)
 

@@ -23,7 +23,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, journal, past, safety
-from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.journal import Journal
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
@@ -171,10 +171,9 @@ class Walk:
             return
         if not os.path.lexists(path) and not self._is_affected(one):
             return
-        lock = os.path.join(one.folder, f"{file_stem(session_id)}.flush.lock")
-        with durable.lock(lock, timeout_s=_WAIT_S):  # a flush in progress would write it all again
+        with durable.lock(one.flush_lock_path, timeout_s=_WAIT_S):  # a flush in progress would write it all again
             if self._edit_session(one):
-                durable.retire(lock)
+                durable.retire(one.flush_lock_path)
 
     def _is_affected(self, one: Journal) -> bool:
         """Whether a packed journal would change. If not, it needs no lock."""
@@ -191,7 +190,7 @@ class Walk:
             if not self.dry_run:
                 safety.forget(self.services.state, one.session_id)
                 rewriting.erase(one)
-                self.unpacked.add(file_stem(one.session_id))
+                self.unpacked.add(one.stem)
             self._note("journals", self._shown(one.path), removed=True)
             return True
         if os.path.exists(marker):

@@ -158,8 +158,8 @@ def candidates(
     now: datetime | None = None,
     similar: Similar = NOTHING_SIMILAR,
 ) -> Iterator[tuple[Row, Features]]:
-    """The best matches and their neighbours, with their features. Days in the question are seen from ``now``; without
-    it, as in a search, which narrows by them, they do not count."""
+    """The best matches and their neighbours, with their features. Days in the question are relative to ``now``.
+    Without it they do not count: a search narrows by them instead."""
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
     read = (

@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.fs import durable, private
 from holdfast.fs.records import decode, encode
 from holdfast.journal import chain
-from holdfast.journal.journal import Journal, file_stem, header
+from holdfast.journal.journal import Journal, header
 
 #: Offsets that a checkpoint points to.
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to", "since")
@@ -73,8 +73,7 @@ def _replace(journal: Journal, data: bytes) -> None:
 
 def _note_head(journal: Journal) -> None:
     last = journal.last_checkpoint() if journal.exists() else None
-    stem = file_stem(journal.session_id)
-    chain.note(os.path.dirname(journal.folder), stem, last.start if last else 0, last.record if last else None)
+    chain.note(os.path.dirname(journal.folder), journal.stem, last.start if last else 0, last.record if last else None)
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------

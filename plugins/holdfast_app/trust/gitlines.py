@@ -77,12 +77,13 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
     here = set(_not_fetched(top, path, lines, typed)) if typed else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
     made = _made_here(top)
-    trusted = _by(top, sorted(committed - made.keys()), authors) if authors else set()
-    for commit in committed & made.keys():
+    others = {n: commits[n] for n in same if commits[n] in committed and commits[n] not in made}
+    trusted = _by(top, sorted(set(others.values())), authors) if authors else set()
+    roots = {commit for commit in committed if commit in made and made[commit].is_root}
+    here.update(n for n in same if commits[n] in made and commits[n] not in roots)
+    for commit in roots:  # a first commit may hold a fetched branch, after `git checkout --orphan`
         numbers = [n for n in same if commits[n] == commit]
-        # A first commit may hold a fetched branch, after `git checkout --orphan`.
-        here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()) if made[commit].is_root else numbers)
-    others = {n: commits[n] for n in same if commits[n] in committed - made.keys()}
+        here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()))
     here.update(_rebased(top, path, lines, others, made) if others and made else ())
     return Origins(here, {n for n in same if commits[n] in trusted})
 
@@ -120,7 +121,7 @@ def _is_new(root: str, path: str) -> bool:
 
 
 def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int], *, but: str = "") -> list[int]:
-    """The line numbers that no fetched branch has in this file, except branches with the commit ``but``. An unfinished
+    """The line numbers that no fetched branch has in this file, except branches that contain ``but``. An unfinished
     pull, a squashed merge and a checkout of single files put fetched lines into the work tree without a commit."""
     words = ("for-each-ref", "--format=%(objectname)", *((f"--no-contains={but}",) if but else ()), "refs/remotes")
     listed = gitrun.run(root, *words, timeout_s=_TIMEOUT_S)
@@ -161,13 +162,14 @@ def _made_here(root: str) -> dict[bytes, _Made]:
 def _rebased(
     root: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], made: Mapping[bytes, _Made]
 ) -> list[int]:
-    """The numbers of lines whose ``commits`` are rebased ones of those made here, which added the same lines."""
+    """The numbers of the lines whose commit is a rebased copy of one made here that added the same line."""
     names = sorted({commit.decode() for commit in commits.values()})[:_MOST_COMMITS]
     shown = gitrun.run(root, "log", "--no-walk", "--format=%H%x00%ae %at", *names, "--", timeout_s=_TIMEOUT_S) or b""
     written = dict(line.split(b"\0", 1) for line in shown.split(b"\n") if b"\0" in line)
-    twins = [(one.written, commit.decode()) for commit, one in made.items() if one.written in set(written.values())]
+    sought = set(written.values())
+    twins = [(one.written, commit.decode()) for commit, one in made.items() if one.written in sought]
     added: dict[bytes, set[str]] = {}
-    for key, twin in twins[:_MOST_REFS]:  # several, when a second saw more than one commit
+    for key, twin in twins[:_MOST_REFS]:  # several if commits were made in the same second
         patch = gitrun.run(root, "show", "-U0", "--format=", twin, "--", path, timeout_s=_TIMEOUT_S) or b""
         added.setdefault(key, set()).update(_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+"))
     return [n for n, commit in commits.items() if lines[n - 1] in added.get(written.get(commit, b""), ())]

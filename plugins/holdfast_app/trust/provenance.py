@@ -42,7 +42,7 @@ _MOST_COMPARED: Final = 4_000_000
 #: memory than a few long ones.
 _MOST_LINES: Final = 10_000
 _MOST_CHARS: Final = 1_000_000
-#: The same for asking git, which takes seconds for a longer one.
+#: Limit of lines for asking git, which takes seconds for a longer document.
 _MOST_BLAMED: Final = 40_000
 _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
@@ -132,8 +132,7 @@ class Provenance(provenance.Provenance):
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        allowed = self._seen.listed(OWN, TRUSTED)
-        unknown = [fact for fact in facts if self._fact_digest(fact) not in allowed]
+        unknown = self.unrecorded_facts(facts)
         if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)

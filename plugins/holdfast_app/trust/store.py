@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.session.provenance import Provenance
 
 
-#: The documents of which nothing is withheld, each with its file's status.
+#: Documents with nothing withheld, each with its file's status.
 _CLEAN: Final = "clean.json"
 
 
@@ -50,8 +50,8 @@ class Store(store.Store):
         return self.provenance.withheld_facts(self.readable_facts())
 
     def withheld(self, *, remember: bool = False) -> dict[str, int]:
-        """The documents with passages that are withheld from agents, and how many. Reads the store's files that changed
-        since a call with ``remember``, and other stores whole. Raises: Corrupt, Unavailable."""
+        """The documents with passages that are withheld from agents, and how many. Reads only files that changed
+        since the last call with ``remember``; a store that is not in files, whole. Raises: Corrupt, Unavailable."""
         if not self.provenance.withholds:
             return {}
         path = os.path.join(self.state, private.DERIVED, _CLEAN)

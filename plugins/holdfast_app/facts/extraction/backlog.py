@@ -6,7 +6,7 @@ call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -29,7 +29,6 @@ from holdfast_app.facts.extraction.extracted import Extracted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.flush.interfaces import Gathered
     from holdfast.models import Extraction, Message, Turn
     from holdfast_app.base import Services
     from holdfast_app.facts.extraction.queue import Queue, Waiting
@@ -104,32 +103,25 @@ def _missing(
 def _account_dropped(services: Services, queue: Queue) -> None:
     """Note in the journals the items that the queue gave up, so they are not queued again."""
     for item in queue.dropped:
-        _note(services, item, item.plugins)
+        _note(services, item, item.plugins, {})
     queue.dropped.clear()
 
 
-def _note(
-    services: Services,
-    item: Waiting,
-    plugins: Collection[str],
-    results: Sequence[tuple[str, Extraction]] = (),
-) -> None:
-    """Note in the session's journal that ``plugins`` have extracted the messages that ``item`` covers. Nothing when the
-    session was purged meanwhile. Raises: Unavailable, PluginError."""
+def _note(services: Services, item: Waiting, plugins: Collection[str], said: Mapping[str, str]) -> None:
+    """Note in the session's journal that ``plugins`` have extracted the messages that ``item`` covers, with the
+    summaries that they ``said``. Nothing when the session was purged meanwhile. Raises: Unavailable, PluginError."""
     journal = Journal(services.state, item.source)
     if not item.covers or not plugins or not journal.exists():
         return
-    said = {plugin: _summary(services, extraction, item.turns) for plugin, extraction in results}
     rows = [Extracted(name, item.covers, said.get(name, "")) for name in plugins]
     journal.append(*map(extracted.record, rows))
 
 
-def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) -> str:
-    """The summary of ``turns`` as it may be stored, with the decisions and the rejected approaches; lines that instruct
+def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
+    """A plugin's summary as it may be stored, with the decisions and the rejected approaches; lines that instruct
     an agent are marked with their source. Empty when a validator refuses it."""
-    text = "\n\n".join(filter(None, (extraction.summary, notes.late(hostile.cleared(extraction.draft, turns)))))
-    text = Witness(services, (message for turn in turns for message in turn.messages)).marked(text)
-    text = paths.rewrite(text, services.root).strip()
+    text = "\n\n".join(filter(None, (extraction.summary, notes.late(hostile.cleared(extraction.draft, heard.said)))))
+    text = paths.rewrite(heard.marked(text), services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
     except Refused as refused:
@@ -165,14 +157,13 @@ def work_off(
                     queue.done(item)
                     continue
                 found, troubles = extract.ask(services, item.turns, plugins)
-                settled = extract.settle(
-                    services, found._replace(failed={}), said=item.turns, source=item.source, at=item.since
-                )
-                _note(services, item, [name for name in plugins if name not in found.failed], found.results)
+                heard = Witness(services, item.turns)
+                settled = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
+                results = found.results if item.flush or item.covers else ()
+                said = {plugin: _summary(services, extraction, heard) for plugin, extraction in results}
+                _note(services, item, [name for name in plugins if name not in found.failed], said)
                 item = evolve(item, flush=_flush_of(queue, item))
-                result += evolve(
-                    settled, retried=int(item.id not in first), summaries=_summarise(services, item, found)
-                )
+                result += evolve(settled, retried=int(item.id not in first), summaries=_summarise(services, item, said))
                 if not troubles:
                     queue.done(item)
                     continue
@@ -202,14 +193,13 @@ def _flush_of(queue: Queue, item: Waiting) -> str:
     return now.flush if now is not None else ""
 
 
-def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tuple[str, str], ...]:
+def _summarise(services: Services, item: Waiting, said: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Write summaries of a flush's turns to the daily note and the session's journal, once however often this is
     called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
     if not item.flush:
         return ()
     told = []
-    for plugin, extraction in found.results:
-        text = _summary(services, extraction, item.turns)
+    for plugin, text in said.items():
         if text and _tell(services, item.source, item.flush, plugin, text, at=item.since, part=item.id):
             told.append((item.flush, text))
     return tuple(told)

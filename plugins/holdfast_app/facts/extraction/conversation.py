@@ -10,7 +10,7 @@ from holdfast.models import Message, Turn, turns_of
 from holdfast_app.message_formats import messages as plain
 from holdfast_app.message_formats.reading import Reading
 
-#: A conversation's item: holdfast value or row of the Chat Completions or Messages interface.
+#: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
 Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 _GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'

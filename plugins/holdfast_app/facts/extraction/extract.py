@@ -19,7 +19,7 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
-from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.authorship.witness import REASON
 from holdfast_app.facts.extraction import extractors
 from holdfast_app.facts.rejected import REASON as REJECTED
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.flush.interfaces import Gathered
     from holdfast.models import Fact
+    from holdfast_app.authorship.witness import Witness
     from holdfast_app.base import Services
     from holdfast_app.facts.extraction.extractors import Trouble
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
@@ -119,16 +120,16 @@ def sentences(troubles: Sequence[Trouble]) -> str:
 def settle(
     services: Services,
     found: Gathered,
+    heard: Witness,
     *,
-    said: Sequence[Turn] = (),
     source: str = "",
     stated: Sequence[writer.Value | AddResult] = (),
     stored: Sequence[Fact] | None = None,
     at: datetime | None = None,
 ) -> ExtractResult:
-    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. ``at`` is when the
-    turns were said, if that was earlier. A sentence that instructs an agent and is not the user's own is refused.
-    Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+    """Check and store the candidates from the turns that ``heard`` was given, and the ``stated`` facts after them.
+    ``at`` is when the turns were said, if that was earlier. A sentence that instructs an agent and is not the user's
+    own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
     from holdfast_app.facts.store.lifecycle import Facts
 
     facts = Facts(services)
@@ -140,8 +141,7 @@ def settle(
         for candidate in extraction.facts
     ]
     rejected = facts.rejected
-    heard = Witness(services, (message for turn in said for message in turn.messages))
-    offered = [_refused(one, said, heard, rejected) or facts.proposed(one, at) for _, one in named]
+    offered = [_refused(one, heard, rejected) or facts.proposed(one, at) for _, one in named]
     results = facts.store([*offered, *stated], stored)
     judged = [
         Judged(plugin=plugin, candidate=one, result=result)
@@ -164,7 +164,7 @@ def settle(
     return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
 
 
-def _refused(candidate: FactCandidate, said: Sequence[Turn], heard: Witness, rejected: Rejected) -> AddResult | None:
+def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> AddResult | None:
     """The refusal for a sentence that is not the user's own and instructs an agent, or was removed before."""
     content = candidate.content
     if not isinstance(content, str):
@@ -174,7 +174,7 @@ def _refused(candidate: FactCandidate, said: Sequence[Turn], heard: Witness, rej
     since = rejected.at(content)
     if since is None:
         return None
-    later = [evolve(turn, messages=[m for m in turn.messages if m.at > since]) for turn in said]
+    later = [evolve(turn, messages=[m for m in turn.messages if m.at > since]) for turn in heard.said]
     if not hostile.by_user(content, later):
         return AddResult(outcome=AddOutcome.REFUSED, reason=REJECTED)
     rejected.lift(content)

@@ -11,13 +11,14 @@ from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut, is_none
-from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.authorship.witness import REASON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.models import Payload, Turn
+    from holdfast.models import Payload
+    from holdfast_app.authorship.witness import Witness
     from holdfast_app.base import Services
     from holdfast_app.facts.store.writer import Value
 
@@ -37,7 +38,7 @@ def category(text: str) -> str:
 
 
 def values(
-    services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn], late: str = ""
+    services: Services, payload: Payload, heard: Witness, *, flush: str, at: datetime, late: str = ""
 ) -> list[Value | AddResult]:
     """The facts that the caller stated, in order, dated ``at`` and with the flush's id as their source; ``late`` names
     a flush's session, when it is stored late.
@@ -51,10 +52,9 @@ def values(
     facts = Facts(services)
     found: list[Value | AddResult] = []
     stated = _texts(payload)
-    witness = Witness(services, (message for turn in turns for message in turn.messages))
     said = order.flushes(Journal(services.state, late)) if late and stated else None
     for text in stated:
-        if witness.is_hostile(text):
+        if heard.is_hostile(text):
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
             continue
         try:
