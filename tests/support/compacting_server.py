@@ -50,6 +50,10 @@ class CompactingServer:
 
     def answer(self, path: str, body: Any, number: int) -> tuple[str, bytes]:
         compacts = self.compacts(number)
+        if path.endswith("/chat/completions"):
+            choice = {"index": 0, "delta": {"role": "assistant", "content": f"answer {number}"}}
+            made = {"id": "c", "object": "chat.completion.chunk", "type": "chunk", "created": 1, "model": "m"}
+            return "text/event-stream", _stream([{**made, "choices": [choice]}])
         if path.endswith("/responses/compact"):
             users = [i for i in body["input"] if i.get("role") == "user"]
             made = {"id": f"resp_{number}", "created_at": 1, "object": "response.compaction"}

@@ -69,7 +69,7 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
         session = then.session(name)
         begun = session.journal.exists() and not session.ended
         followed = begun and not session.unsafe and past.client in FOLLOWED
-        failed = begun and not followed  # an earlier import was interrupted after the messages were journalled
+        unfinished = begun and not followed  # an earlier import was interrupted after the messages were journalled
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
         fresh = {} if followed else {one.id: one.text for one in transcript.kept if one.id not in known}
         hostile = {key for key, text in fresh.items() if is_memory and witness.is_hostile(text)}
@@ -77,13 +77,13 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
         if is_memory:
             transcript = evolve(transcript, kept=tuple(one for one in transcript.kept if one.id not in hostile))
             offered = (one for one in transcript.messages if one.id not in hostile)
-            stated = [one.text for one in offered if failed or one.id in fresh]
+            stated = [one.text for one in offered if unfinished or one.id in fresh]
         taken = Taken(
             client=past.client,
             session=session.id,
             at=f"{end:%Y-%m-%d}",
             messages=new,
-            outcome="new" if new or failed else "known",
+            outcome="new" if new or unfinished else "known",
             why=f"{count(len(hostile), 'statement')} left out: {REASON}" if hostile else "",
             statements=stated,
         )

@@ -93,7 +93,8 @@ class _Wire:
         size = len(json.dumps(body, default=str, ensure_ascii=False).encode("utf-8", "replace"))
         sent = _Sent(session=session, said=said, size=size, whole=whole)
         try:
-            self._journal(sent, parse(self.waiting.pop(session.id, [])), [])
+            self._journal(sent, parse(self.waiting.get(session.id, [])), [])
+            self.waiting.pop(session.id, None)
             shortened = self._journal(sent, said, said)
         except HoldfastError as error:
             why = f"The request cannot be journalled: {error.message} It was not sent."
@@ -193,7 +194,7 @@ def _threshold(edit: Mapping[str, Any]) -> int:
 
 def _answer_rows(answer: Row) -> list[Any]:
     if answer.get("choices"):
-        return [answer["choices"][0]["message"]]
+        return [one["message"] for one in answer["choices"][:1] if "message" in one]  # a stream has deltas
     if isinstance(answer.get("output"), list):
         return list(answer["output"])
     return [{"role": "assistant", "content": answer["content"]}] if answer.get("content") else []

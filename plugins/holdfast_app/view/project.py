@@ -18,7 +18,7 @@ from holdfast.journal import safety
 from holdfast.journal.journal import Journal
 from holdfast.text.plain import in_one_line
 from holdfast_app.dream.dreamlog import Status as DreamStatus
-from holdfast_app.outbox.forge import Forge
+from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import status
 from holdfast_app.view import journals
@@ -95,9 +95,9 @@ class Project:
         return f"{hash((tuple(files), int(self.now().timestamp() // 60))):x}"
 
     def publishes(self) -> bool:
-        """Whether a forge is enabled, or comments wait for one."""
+        """Whether a forge that takes comments is enabled, or comments wait for one."""
         with suppress(HoldfastError):
-            return self.services.waits(private.OUTBOX) or bool(self.services.plugins.implementations_of(Forge))
+            return self.services.waits(private.OUTBOX) or bool(forges_of(self.services, publishing=True))
         return False
 
     def titles(self, sessions: Iterable[str]) -> dict[str, str]:

@@ -123,3 +123,44 @@ def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: P
         asyncio.run(main())
         assert len(server.bodies) == 1
         assert journal_of(memory) == [("user", "", "Fix it"), ("assistant", "", "answer 1")]
+
+
+@pytest.mark.req("R184")
+def test_openai__streamed_chat__reaches_the_loop(project: Path) -> None:
+    openai = pytest.importorskip("openai")
+    with Holdfast.open(project) as memory, CompactingServer() as server:
+        client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
+        rows: Any = [{"role": "user", "content": "Fix it"}]
+        chunks = list(client.chat.completions.create(model="m", messages=rows, stream=True))
+        assert [chunk.choices[0].delta.content for chunk in chunks] == ["answer 1"]
+        assert journal_of(memory) == [("user", "", "Fix it")]
+
+
+@pytest.mark.req("R184", "R166")
+def test_openai__answer_that_cannot_be_journalled__is_kept_until_it_is(project: Path) -> None:
+    """Only the server has it: the next request names the answer and does not repeat it."""
+    openai = pytest.importorskip("openai")
+    sessions = project / ".holdfast/state/sessions"
+
+    def spoil_sessions(body: Any) -> None:
+        if body["input"] == "two":
+            sessions.rename(project / "away")
+            sessions.write_text("")
+
+    with Holdfast.open(project) as memory, CompactingServer(probe=spoil_sessions) as server:
+        client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
+        first = client.responses.create(model="m", input="one")
+        second = client.responses.create(model="m", input="two", previous_response_id=first.id)
+        with pytest.raises(FlushRefused):
+            client.responses.create(model="m", input="three", previous_response_id=second.id)
+        sessions.unlink()
+        (project / "away").rename(sessions)
+        client.responses.create(model="m", input="three", previous_response_id=second.id)
+        assert [text for _, _, text in journal_of(memory)] == [
+            "one",
+            "answer 1",
+            "two",
+            "answer 2",
+            "three",
+            "answer 3",
+        ]
