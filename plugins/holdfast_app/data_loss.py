@@ -323,7 +323,10 @@ def receipts(services: Services) -> list[Receipt]:
 
 def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
     """The same, each with its session's record of the flush. Raises: Unavailable."""
-    found = {record["receipt"]["flush_id"]: record for record in _checkpoints(services)}
+    found: dict[str, dict[str, Any]] = {}
+    for record in _checkpoints(services):  # a shipped flush has its last receipt in a second record, without the flush
+        flush_id = record["receipt"]["flush_id"]
+        found[flush_id] = found.get(flush_id, {}) | record
     return [(receipt_from(one["receipt"]), one.get("flush") or None) for one in found.values()]
 
 

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast.config.values import StorageConfig
-from holdfast.errors import FlushRefused
+from holdfast.errors import FlushRefused, Unavailable
 from holdfast.models import Receipt
 from holdfast.session.services import Services
 from holdfast.storage import Capability
+from holdfast_app.checkup.verify import CHANGED, verify_all
 from holdfast_app.spool import shipping
 from holdfast_app.spool.kept import Kept, Spool
 
@@ -61,3 +62,25 @@ def test_flush__spool_is_on_and_the_application_has_none__refused_with_both_ways
     assert [m.text for m in session.messages] == ["Fix the login"]
     (project / ".holdfast/state/spool.jsonl").unlink()
     assert session.flush().written
+
+
+def test_verify__flush_was_shipped_later_and_its_curated_line_removed__is_found(opened, payload, project, monkeypatch):
+    memory = opened(storage=StorageConfig(spool=True))
+    backend = memory.services.store.backend
+    backend.capabilities |= {Capability.REMOTE}  # files that take themselves for a server
+
+    def away(*_: object, **__: object) -> None:
+        raise Unavailable("The server is away.", next_step="Wait.")
+
+    session = memory.session("s")
+    session.add("user", "Deploy from main only")
+    with monkeypatch.context() as patch:
+        for name in ("commit", "read", "append"):
+            patch.setattr(backend, name, away)
+        assert session.flush(payload(curated={"memory": ["Deploy from main only"]})).spooled
+    memory.session("t").add("user", "Next")
+    assert not memory.session("t").flush(payload(curated="none")).spooled
+    assert not verify_all(memory.services).findings
+    file = project / ".holdfast/MEMORY.md"
+    file.write_text(file.read_text().replace("Deploy from main only", "Deploy from anywhere"))
+    assert ("MEMORY.md", CHANGED) in [(one.name, one.state) for one in verify_all(memory.services).findings]
