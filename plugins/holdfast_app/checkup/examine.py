@@ -209,10 +209,9 @@ def _shown(root: str, path: str) -> str:
 
 
 def _journals(state: str, *, repair: bool) -> Iterator[Check]:
-    count, broken = len(past.every(state)), 0
+    count, broken = len(journal.session_files(state, packed=True)), 0
     packed = [os.path.join(state, "sessions", f"{one.stem}.jsonl") for one in past.broken(state)]
     for path in [*journal.session_files(state), *packed]:
-        count += path not in packed
         try:
             one = journal.Journal(state, owner(path))
             try:
