@@ -91,7 +91,7 @@ class _Job(Walk):
                     self._guarded(name, self._expire_document, surface, name, days)
         for path in progress.each(list(transforms.files(self.services.state)), "Checking private files"):
             self._guarded(self._shown(path), self._private, path)
-        for path in filter(is_temporary, {*transforms.files(self.services.state), *self.store_files()}):
+        for path in sorted(filter(is_temporary, {*transforms.files(self.services.state), *self.store_files()})):
             if self._is_old(path, TEMPORARY_DAYS):
                 self._guarded(self._shown(path), self._remove, path)
         if self.changed and not self.dry_run:
