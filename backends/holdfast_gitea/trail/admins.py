@@ -33,7 +33,7 @@ def of(repo: Repo, me: str, state: str, since: datetime, until: datetime) -> Ite
     now: dict[str, str] = {}
     with suppress(StorageError):  # a report can do without them
         listed = pages.page(repo.get, "/collaborators", 1).rows[:_MOST]
-        for login in {models.text(one, "login") for one in listed} - {me}:
+        for login in sorted({models.text(one, "login") for one in listed} - {me}):
             if models.text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":
                 now[login] = before.get(login, until.isoformat()) if isinstance(before, dict) else ""
         if now != before:
