@@ -12,17 +12,16 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast import Holdfast
 from holdfast.api import ValidationRequest
 from holdfast.config.values import StorageConfig
-from holdfast.errors import ConfigError, Conflict, HoldfastError, NotFound, PluginError, PluginLoadFailed, Refused
+from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginLoadFailed
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
 from holdfast.plugin.manager import PluginManager
-from holdfast.storage import ABSENT, Capability, StorageBackend, update_fact
 
 if TYPE_CHECKING:
     Row = tuple[str, str, str]
@@ -123,50 +122,9 @@ def _backend(entry: Found, found: object, settings: Mapping[str, object]) -> Ite
         outcome = "fail" if settings or isinstance(error, PluginLoadFailed) else "note"
         yield "storage_backend", outcome, f"did not open in an empty folder: {error}"
         return
-    try:
-        yield "storage_backend", "ok", f"provides {type(store).__name__}"
-        yield _capabilities(store)
-        yield _failures(store)
-    finally:
-        store.close()
+    yield "storage_backend", "ok", f"provides {type(store).__name__}"
+    store.close()
     yield "contract", "note", "run holdfast.testing.StorageContract for every clause"
-
-
-def _capabilities(store: StorageBackend) -> Row:
-    names = store.capabilities
-    if not isinstance(names, frozenset) or not all(isinstance(name, Capability) for name in names):
-        return "capabilities", "fail", "are not a frozenset of holdfast.storage.Capability"
-    overridden = type(store).search is not StorageBackend.search
-    if overridden != (Capability.SEARCH in names):
-        problem = "is not declared, and search() exists" if overridden else "is declared and search() is missing"
-        return "capabilities", "fail", f"search {problem}"
-    return "capabilities", "ok", ", ".join(sorted(names)) or "none beyond the contract"
-
-
-def _failures(store: StorageBackend) -> Row:
-    """The errors that core relies on, each provoked once."""
-    cases: Mapping[str, tuple[Callable[[], object], type[Exception]]] = {
-        "a missing fact": (lambda: update_fact(store, "fact_00000000"), NotFound),
-        "deleting a missing document": (lambda: store.delete("missing.md"), NotFound),
-        "a name outside the store": (lambda: store.read("../outside.md"), Refused),
-        "a stale revision": (lambda: _stale(store), Conflict),
-    }
-    for case, (call, expected) in cases.items():
-        try:
-            call()
-        except expected:
-            continue
-        except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
-            return "failures", "fail", f"{case} raises {type(error).__name__} instead of {expected.__name__}"
-        return "failures", "fail", f"{case} raises nothing instead of {expected.__name__}"
-    if store.read("missing.md") is not None:
-        return "failures", "fail", "reading a missing document does not return None"
-    return "failures", "ok", f"{', '.join(cases)}: as specified"
-
-
-def _stale(store: StorageBackend) -> None:
-    store.write("MEMORY.md", "# Memory\n")
-    store.write("MEMORY.md", "# Other\n", expected=ABSENT)
 
 
 def _command(command: Any) -> Row:

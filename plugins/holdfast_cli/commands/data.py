@@ -71,8 +71,7 @@ def migrate(call: Call) -> Answer:
     argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip; the facts for NAME.mem"),
     flag("--force", "replace FILE if it exists"),
     examples=("holdfast export memory.zip", "holdfast export memory.mem", "holdfast export memory.zip --force --json"),
-    notes="Documents, facts, the facts' log, journals, the settings file, waiting comments,"
-    "\nthe dreams' copies and archived messages. Secrets are masked, as in all output.",
+    notes="Documents, facts, the facts' log and journals. Secrets are masked, as in all output.",
     progress=True,
 )
 def export(call: Call) -> Answer:
@@ -111,7 +110,6 @@ def export(call: Call) -> Answer:
     flag("--dry-run", "only list what would be imported"),
     flag("--yes", "accept the memory in FILE as your own, without asking"),
     flag("--replace", "replace existing documents that differ"),
-    flag("--settings", "write the archive's settings where there are none"),
     examples=(
         "holdfast import memory.zip",
         "holdfast import --history --dry-run",
@@ -159,7 +157,7 @@ def _archive(call: Call) -> Answer:
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
     if file != args.file and not call.json:
         out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
-    done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
+    done = import_archive(call.memory, file, replace=args.replace)
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
 
@@ -174,8 +172,8 @@ def _say_imported(out: Term, done: Imported) -> None:
         out.fill(f"left alone, different here: {', '.join(done.different)}")
     if done.evicted:
         out.say(f"  {count(done.evicted, 'weaker fact')} removed, because the store is full")
-    for text in (*(f"left alone, {text}" for text in done.left), *(f"refused {r.name}: {r.why}" for r in done.refused)):
-        out.fill(text)
+    for one in done.refused:
+        out.fill(f"refused {one.name}: {one.why}")
 
 
 def _unread(call: Call) -> Answer | None:
