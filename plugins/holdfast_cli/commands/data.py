@@ -239,8 +239,6 @@ def purge(call: Call) -> Answer:
 
 def _say_purge(out: Term, report: PurgeReport) -> None:
     _say_rest(out, report)
-    for other in report.unfinished:
-        out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
     total = count(sum(report.counts.values()), "item")
     if report.dry_run:
         out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
