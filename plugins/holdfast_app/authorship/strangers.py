@@ -171,9 +171,12 @@ def _stems(plain: str) -> set[str]:
     return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
 
 
-def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> Message | None:
+def source(
+    text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False, is_outside: bool = False
+) -> Message | None:
     """A stranger's or a client's message with ``text``. A tool's counts where strangers write its results, or
-    ``text`` directs or is to be a rule. ``earlier`` are turns from before ``turns``."""
+    ``text`` directs or is to be a rule; with ``is_outside`` only a stranger's. ``earlier`` are turns from before
+    ``turns``."""
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
@@ -181,6 +184,8 @@ def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
+            continue
+        if is_outside and not one.is_outside:
             continue
         if one.has(said) or (role == "tool" and one.says_otherwise(said)):
             return None if any(other.has(said) for other in heard[:number]) else one.message
@@ -244,6 +249,11 @@ def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, 
     """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
     is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier, is_rule=is_rule)
     return not is_foreign or hostile.by_user(text, (*earlier, *turns))
+
+
+def is_from_outside(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether ``text`` is a stranger's sentence and not in the user's own words."""
+    return source(text, (), turns, is_outside=True) is not None and not hostile.by_user(text, turns)
 
 
 def directs(text: str) -> bool:
