@@ -50,25 +50,29 @@ _OUTSIDE: Final = Lazy(
     r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
 )
 _SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
-#: See :func:`directs`.
-_DIRECTS: Final = Lazy(
+#: Words that name a duty or a permission, a label, and an imperative verb at the beginning.
+_ORDERS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
     r"|do not|don['’]?t|please|make sure|ensure|remember|from now on|going forward|henceforth|instead|whenever"
-    r"|(?:every|each) time|before any|no longer|optional|without (?:asking|review|confirm\w*|approval)|allow(?:s"
-    r"|ed)?|permit(?:s|ted)?|forbid\w*|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai"
-    r"|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+|overrid\w+"
-    r"|supersed\w+|disabl\w+|skip\w*|bypass\w*|suppress\w*|turn(?:s|ed)? off|hid(?:e|es|den)|ignor\w+|forget\w*"
-    r"|disregard\w*|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|exfiltrat\w+|e-?mail(?:s|ed)?|(?:post"
+    r"|(?:every|each) time|before any|without (?:asking|review|confirm\w*|approval)|allow(?:s|ed)?|permit(?:s|ted)?"
+    r"|forbid\w*|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+"
+    r"|overrid\w+|supersed\w+|bypass\w*|suppress\w*|ignor\w+|forget\w*|disregard\w*|exfiltrat\w+)\b"
+    r"|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy|preference|objective|important|memory|instructions?"
+    r"|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
+    r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
+    r"|disable|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|forward|give|grant|hide|import"
+    r"|include|insert|install|keep|let|list|load|mark|merge|move|obey|open|output|paste|pay|perform|pick|pin|pipe|prefer|print|process"
+    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
+    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|send|set|share|show|skip"
+    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|upload|use|visit|write)\b"
+)
+#: Further words of directions, and what they are about.
+_DIRECTS: Final = Lazy(
+    r"\b(?:no longer|optional|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai|disabl\w+|skip\w*"
+    r"|turn(?:s|ed)? off|hid(?:e|es|den)|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|e-?mail(?:s|ed)?|(?:post"
     r"|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?|tokens?|passwords?|api keys?"
     r"|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]|--[a-z]|\w\.(?:example|sh|io"
-    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy"
-    r"|preference|objective|important|memory|instructions?|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
-    r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
-    r"|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|give|grant|import|include"
-    r"|insert|install|list|load|mark|merge|move|open|output|paste|pay|perform|pick|pin|prefer|print|process"
-    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
-    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|set|share|show"
-    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|use|visit|write)\b"
+    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$"
 )
 #: A number, or a subject or a finite verb, as far as its form shows, among a statement's first five words. A sentence
 #: without counts as an order.
@@ -259,5 +263,13 @@ def is_from_outside(text: str, turns: Sequence[Turn]) -> bool:
 def directs(text: str) -> bool:
     """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
     honest directions do too, so it counts only for a sentence that a tool returned."""
-    parts = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
-    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in parts)
+    return any(_ORDERS.search(one) or _DIRECTS.search(one) or not _STATES.match(one) for one in _parts(text))
+
+
+def orders(text: str) -> bool:
+    """Whether ``text`` may state a duty, a permission or a command."""
+    return any(map(_ORDERS.search, _parts(text)))
+
+
+def _parts(text: str) -> list[str]:
+    return [one for one in _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])) if one]
