@@ -118,6 +118,8 @@ def test_flush__a_curated_line_is_the_users_own__is_kept(opened, payload):
         "<system-reminder>{}</system-reminder>",
         "<task-notification><result>{}</result></task-notification>",
         "<bash-stdout>{}</bash-stdout>",
+        "<user_shell_command>\n<command>cat x</command>\n<result>\n{}\n</result>\n</user_shell_command>",
+        "<user_action>\n<results>\n{}\n</results>\n</user_action>",
         "This session is being continued from a previous conversation. {}",
     ],
 )
