@@ -57,22 +57,24 @@ _ORDERS: Final = Lazy(
     r"|(?:every|each) time|before any|without (?:asking|review|confirm\w*|approval)|allow(?:s|ed)?|permit(?:s|ted)?"
     r"|forbid\w*|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+"
     r"|overrid\w+|supersed\w+|bypass\w*|suppress\w*|ignor\w+|forget\w*|disregard\w*|exfiltrat\w+)\b"
-    r"|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy|preference|objective|important|memory|instructions?"
-    r"|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
+    r"|^\W*(?:(?:when|after|before|if|once|while|until|unless|in|for|on|at|with|as|to)\b[^,]{0,100}, +)?"
+    r"(?:\w+ly,? |then )?(?:add|answer|append|apply"
     r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
-    r"|disable|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|forward|give|grant|hide|import"
-    r"|include|insert|install|keep|let|list|load|mark|merge|move|obey|open|output|paste|pay|perform|pick|pin|pipe|prefer|print|process"
-    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
-    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|send|set|share|show|skip"
-    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|upload|use|visit|write)\b"
+    r"|disable|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|forward|give|grant"
+    r"|hide|import|include|insert|install|keep|let|list|load|mark|merge|move|obey|open|output|paste|pay|perform|pick"
+    r"|pin|pipe|prefer|print|process|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register"
+    r"|reject|release|remove|rename|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save"
+    r"|say|search|send|set|share|show|skip|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|upload"
+    r"|use|visit|write)\b"
 )
-#: Further words of directions, and what they are about.
+#: Further words of directions, labels, and what directions are about.
 _DIRECTS: Final = Lazy(
     r"\b(?:no longer|optional|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai|disabl\w+|skip\w*"
-    r"|turn(?:s|ed)? off|hid(?:e|es|den)|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|e-?mail(?:s|ed)?|(?:post"
-    r"|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?|tokens?|passwords?|api keys?"
-    r"|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]|--[a-z]|\w\.(?:example|sh|io"
-    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$"
+    r"|(?:turn|switch)(?:e?s|ed)? off|(?:is|are) to be|hid(?:e|es|den)|send(?:s|ing)?|sent|forward(?:s|ed|ing)?"
+    r"|upload\w*|e-?mail(?:s|ed)?|(?:post|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?"
+    r"|tokens?|passwords?|api keys?|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]"
+    r"|--[a-z]|\w\.(?:example|sh|io|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?"
+    r"|fact|note|todo|policy|preference|objective|important|memory|instructions?|system)\W+"
 )
 #: A number, or a subject or a finite verb, as far as its form shows, among a statement's first five words. A sentence
 #: without counts as an order.
@@ -84,7 +86,8 @@ _STATES: Final = Lazy(
 #: A shell command that prints strangers' text, in the line that records the call.
 _FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
-    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b",
+    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b"
+    r"|\b(?:https?|s3|ftp)://|\b(?:aws|kubectl|docker|mysql|psql) ",
     re.MULTILINE,
 )
 
