@@ -102,7 +102,7 @@ class _Heard:
             import html
 
             text = html.unescape(text)
-        self.plain = hostile.fold_quickly(text)
+        self.plain = _without_tags(hostile.fold_quickly(text))
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
 
     @cached_property
@@ -145,7 +145,7 @@ class _Sentence:
     """A sentence to search for."""
 
     def __init__(self, text: str) -> None:
-        words = _undressed(hostile.squeezed(text)).split()
+        words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.joined = f" {' '.join(words)} "
         self.words = set(words)
         self.longest_first = sorted(self.words, key=len, reverse=True)  # rarest first, so most searches end early
@@ -153,13 +153,22 @@ class _Sentence:
         self.stems = _stems(self.joined)
 
 
-def _undressed(plain: str) -> str:
-    """Folded text without line numbers, names of files, tags, emphasis, escapes and hyphens at line ends."""
+def _without_tags(plain: str) -> str:
+    """Folded text without tags, emphasis and the escapes of an address."""
     if "<" in plain:
-        plain = _TAG.sub(lambda found: "" if found[1] else " ", plain)
+        plain = _TAG.sub(lambda found: "" if found[1] else "\n", plain)
+    if "%20" in plain:
+        from urllib.parse import unquote
+
+        plain = unquote(plain)
+    return plain.replace("__", "").replace("*", "").replace("`", "")
+
+
+def _undressed(plain: str) -> str:
+    """The same without line numbers, names of files, escapes and hyphens at line ends."""
     if "\\n" in plain or "\n" in plain:
         plain = _LINE_START.sub("\n", plain.replace("\\n", "\n")).replace("-\n", "")
-    return plain.replace("*", "").replace("`", "").translate(_BETWEEN)
+    return plain.translate(_BETWEEN)
 
 
 def longest(text: str) -> list[str]:

@@ -253,7 +253,9 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         kept = {name: _curated(getattr(payload.curated, name), witness, withheld) for name in ("memory", "user")}
         payload = payload.evolve(curated=CuratedDecision(**kept))
     if withheld:
-        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *withheld))
+        source = "what the agent read"
+        lines = (hostile.MARK.format(name=witness.source_of(one) or source) + one for one in withheld)
+        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
         payload = payload.evolve(facts=tuple(facts))
     aside = _not_prose(payload)
     changed = {
