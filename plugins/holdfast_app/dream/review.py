@@ -10,6 +10,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast_app.authorship import witness
 from holdfast_app.dream import dreamlog, memorytext, state_files, when
+from holdfast_app.dream.checking import supported
 from holdfast_app.dream.consolidate import Before
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.state_files import Proposal
@@ -69,8 +70,6 @@ def edit(services: Services, text: str) -> Proposal:
 
     Raises: Refused for text without items, with prose, or refused by a validator; PluginError; Corrupt.
     """
-    from holdfast_app.dream.comparing import supported
-
     with lock(services):
         found = waiting(services)
         wanted = memorytext.read(text)
