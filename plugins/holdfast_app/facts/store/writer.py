@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import evolve
 
 from holdfast.errors import Conflict, NotFound
+from holdfast.fs import durable, private
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import Capability, delete_fact
@@ -105,9 +106,10 @@ class FactWriter:
             for one, fact_id in zip_longest(values, ids[: len(values)])
         ]  # fmt: skip
         pairs = list(zip(facts, older, strict=True)) if any(older) else []
-        at_once = bool(pairs) and Capability.TRANSACTIONS in self.services.store.backend.capabilities
+        choosing = self.services.config.facts.rank_union
+        at_once = bool(pairs) and not choosing and Capability.TRANSACTIONS in self.services.store.backend.capabilities
         gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
-        added = self._add(facts, gone)
+        added = [self._ranked(fact) for fact in facts] if choosing else self._add(facts, gone)
         results = [self._logged(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
         for at, (_, replaced) in enumerate(pairs):
             stored = results[at].fact
@@ -194,6 +196,20 @@ class FactWriter:
                 self.trail.evicted(result.evicted, fact.id, self.services.clock())
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
+
+    def _ranked(self, fact: Fact) -> AddResult | None:
+        """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01). Only this
+        machine's processes take turns."""
+        private.make(self.services.state)
+        with durable.lock(self.services.private("facts.lock")):
+            stored = list(self.services.store.backend.facts())
+            is_weakest = all(fact.confidence < one.confidence for one in stored)
+            if len(stored) < self.services.config.facts.max_facts or not is_weakest:
+                return self._add([fact])[0]
+            if duplicate_key(fact.content) in {duplicate_key(one.content) for one in stored}:
+                return self._add([fact])[0]  # reports the duplicate
+        reason = "the store is full of facts that are at least as strong"
+        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
 
     def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> list[Fact]:
         """The facts that ``fact`` replaces, recorded in the trail. A stored twin of ``fact`` stays instead of it."""
