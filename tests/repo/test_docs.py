@@ -18,7 +18,7 @@ import pytest
 from tests.repo.documents import Block, blocks, execute
 
 from holdfast import hooks
-from holdfast_app.curated import Limits
+from holdfast_app.curated.limits import Limits
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment

@@ -22,7 +22,7 @@ from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line,
 
 if TYPE_CHECKING:
     from holdfast.validation import ValidationRequest
-    from holdfast_app.curated import Limits
+    from holdfast_app.curated.limits import Limits
 
 #: Maximum characters of a line that the word rules read, which bounds their time. A longer item is refused for its
 #: length, unless the user allowed such items.

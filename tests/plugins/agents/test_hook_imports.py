@@ -25,7 +25,7 @@ HOT = """
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
     holdfast_agents.turns holdfast_agents.asking
     holdfast_forges holdfast_forges.git holdfast_app.outbox holdfast_app.outbox.forge
-    holdfast_app.curated holdfast_app.dream holdfast_app.offline holdfast_app.workflow
+    holdfast_app.curated holdfast_app.curated.limits holdfast_app.dream holdfast_app.offline holdfast_app.workflow
     holdfast_redaction
     holdfast_redaction.layers holdfast_redaction.layers.assign holdfast_redaction.layers.plain
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
