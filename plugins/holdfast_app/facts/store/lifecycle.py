@@ -181,7 +181,7 @@ class Facts(FactWriter):
         at: datetime | None = None,
         said: tuple[str, ...] | None = None,
     ) -> Value:
-        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.newer.Value`.
+        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.writer.Value`.
 
         Raises: BadValue, Refused, PluginError."""
         values = self._checked(content, category, confidence, source)
@@ -190,12 +190,6 @@ class Facts(FactWriter):
             raise Refused(REASON, next_step="")
         rejected.lift(values[0])
         return Value(*values, at or self.services.clock(), said)
-
-    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
-        """Store values. Newer ones replace older ones; see :func:`holdfast_app.facts.store.newer.store`."""
-        from holdfast_app.facts.store import newer
-
-        return newer.store(self, values, stored)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
