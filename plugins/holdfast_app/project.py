@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast_app.search.hits import Hits
     from holdfast_app.session import Session
     from holdfast_app.spool.spooled import Spooled
-    from holdfast_app.validation import Repair, Validation
+    from holdfast_app.validation import Validation
     from holdfast_app.work.worklist import WorkList
     from holdfast_app.workflow.observations import Captured
     from holdfast_app.workflow.three import MemoryUpdate
@@ -286,18 +286,6 @@ class Holdfast(RemembersFacts):
         from holdfast_app.workflow.update import create
 
         return create(self.services)
-
-    def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
-        """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
-        from holdfast_app.workflow.update import repairs
-
-        return repairs(self.services, names)
-
-    def apply_repair(self, repair: Repair) -> None:
-        """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
-        from holdfast_app.workflow.update import apply_repair
-
-        apply_repair(self.services, repair)
 
     # reports
 

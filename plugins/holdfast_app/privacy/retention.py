@@ -30,7 +30,7 @@ from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
 from holdfast_app.privacy.sweep import Walk, alone, last_said
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
-from holdfast_app.sessions import archive, rewriting
+from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
@@ -115,20 +115,16 @@ class _Job(Walk):
         if reason:
             self.kept.append(Left(name=self._shown(path), why=f"session {session_id} {reason}"))
             return
-        archived = self.services.config.retention.turns == "forever"
         if not self.dry_run:
             lock = session.journal.flush_lock_path
             with durable.lock(lock, timeout_s=_WAIT_S):
                 session.catch_up()
                 if _why_needed(session):
                     return  # another process just resumed the session
-                if archived:
-                    said = (entry.record for entry in session.journal.of_kinds("message"))
-                    archive.add(self.services.state, session_id, said, last)
                 rewriting.erase(session.journal)
                 self.unpacked.add(session.journal.stem)
                 durable.retire(lock)
-        self._note("archived journals" if archived else "journals", self._shown(path), removed=True)
+        self._note("journals", self._shown(path), removed=True)
 
     # --- documents
 
