@@ -20,6 +20,7 @@ from holdfast_gitea.facttable import (
     line_of,
     line_of_fact,
     operations_in,
+    shown,
 )
 from holdfast_gitea.index import FACTS
 from holdfast_gitea.log import TRIES, Log
@@ -117,7 +118,9 @@ class Facts:
             if not view.accepts(record_id):
                 view, record_id = self._log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
             if view.accepts(record_id):
-                return replayed(view)[1][record_id]
+                table, outcomes = replayed(view)
+                self._log.tell(view, shown(table))
+                return outcomes[record_id]
             view = None  # the issue was full, so retry with the new one
         raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
 
@@ -139,6 +142,7 @@ class Facts:
         for part in parts[1:]:
             if view.accepts(first):
                 view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", of=first)
+        self._log.tell(view, shown(table))
         return view
 
 

@@ -25,9 +25,12 @@ from holdfast.storage import (
     updated,
 )
 from holdfast.text import untrusted
+from holdfast_gitea.marker import readable
 
 T = TypeVar("T")
 
+#: Facts in the table that people read.
+_SHOWN: Final = 200
 #: A fact's fields that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")
 
@@ -108,6 +111,16 @@ class FactTable:
         fact = self.get(fact_id)
         del self._facts[fact_id], self._ids[duplicate_key(fact.content)]
         return fact
+
+
+def shown(table: FactTable) -> str:
+    """The strongest facts as a Markdown table for people."""
+    rows = ["| fact | category | confidence | since |", "|---|---|---|---|"]
+    for fact in table.listed(FactOrder.STRONGEST, _SHOWN):
+        content = readable(" ".join(fact.content.split())).replace("|", "\\|")
+        rows.append(f"| {content} | {fact.category} | {fact.confidence:g} | {fact.created_at:%Y-%m-%d} |")
+    more = f"\n\n{len(table) - _SHOWN} more are in the comments." if len(table) > _SHOWN else ""
+    return "\n".join(rows) + more
 
 
 # --- as lines of JSON, which is how a comment holds them ------------------------------------------------------

@@ -123,10 +123,6 @@ class Services:
 
         return unrepeated(rules, new)
 
-    def with_surroundings(self, summary: str) -> str:
-        """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
-        return summary
-
     # the project
 
     @property
@@ -202,7 +198,7 @@ def _login() -> str:
     import getpass
 
     try:
-        return getpass.getuser()
+        return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
     except (OSError, KeyError, ImportError):
         return "unknown"
 
