@@ -53,7 +53,6 @@ ASKED: dict[str, list[list[str]]] = {
     "purge": [["--session", "s-{secret}", "--dry-run"]],
     "migrate": [[]],
     "work": [[], ["--all"], ["--json"], ["show", "default"], ["close", "default", "--because", "it holds {secret}"]],
-    "timeline": [[], ["--json"]],
     "why": [
         ["deploy token"],
         ["MEMORY.md:3"],
