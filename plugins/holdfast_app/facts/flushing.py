@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import HoldfastError
-from holdfast.flush.interfaces import AT_ONCE_MESSAGES, Gathered
+from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.models import Payload, turns_of
 from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
 logger = log("holdfast.facts")
 
 
-class FlushedFacts:
-    """One project's facts from flushes, see :class:`holdfast.flush.interfaces.FactService`.
+class FlushedFacts(FactService):
+    """One project's facts from flushes.
 
     With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted yet. If an extracting
     process died and its results are lost, the extractors that a flush may wait for run again.
     """
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    _services: Services
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
         return extractors.at_once(self._services, turns, before)
