@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.support.gitea.fake_server import FakeServer
 
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 
 ADDRESS = "gitea.json"
@@ -41,3 +42,19 @@ def address(root: Path) -> dict[str, Any]:
 def open_store(root: Path) -> GiteaBackend:
     """The factory of the suite, for this process and for others that find the address in the folder."""
     return GiteaBackend(root, patience_s=1.0, **address(Path(root)))
+
+
+def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
+    """The document's text, None when there is none."""
+    document = store.read(name)
+    return document.text if document else None
+
+
+def issue_of(gitea: FakeServer, name: str, repo: str = "agent/memory") -> int:
+    """The issue with that title, without the store's prefix."""
+    return next(number for number, title in gitea.titles(repo).items() if title == f"holdfast:{name}")
+
+
+def record(kind: str, text: str, **fields: str) -> str:
+    """A comment with a record, as anybody may write one."""
+    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)

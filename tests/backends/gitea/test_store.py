@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.backends.gitea.store_kit import text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
@@ -40,12 +41,6 @@ def machine(gitea: FakeServer, tmp_path: Path) -> Iterator[Machine]:
 @pytest.fixture
 def store(machine: Machine) -> GiteaBackend:
     return machine()
-
-
-def text_of(store: GiteaBackend, name: str) -> str:
-    document = store.read(name)
-    assert document is not None
-    return document.text
 
 
 def numbers(gitea: FakeServer, title: str) -> list[int]:
