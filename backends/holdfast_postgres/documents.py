@@ -66,7 +66,7 @@ class Documents(StorageBackend):
             raise no_document(name)
 
     def names(self, prefix: str = "") -> list[str]:
-        if not _is_storable(prefix):
+        if not is_storable(prefix):
             return []
         rows = reading(lambda: self._database.run((_NAMES, (self._database.namespace, prefix)))[0]) or []
         return [str(name) for (name,) in rows]
@@ -103,7 +103,8 @@ def is_there(one: Append | Write, stored: Document | None) -> bool:
     return stored.text == one.text if isinstance(one, Write) else one.block_id in block_ids(stored.text)
 
 
-def _is_storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
+    """Whether the server can hold the string."""
     try:
         return "\0" not in text and bool(text.encode() or True)
     except UnicodeEncodeError:

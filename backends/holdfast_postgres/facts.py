@@ -29,6 +29,7 @@ from holdfast.storage import (
     updated,
 )
 from holdfast_postgres.database import Database, Row, Statement, reading
+from holdfast_postgres.documents import is_storable
 from holdfast_postgres.words import lexemes, pattern, split, tsquery
 
 Execute: TypeAlias = Callable[[str, Sequence[object]], list[Row]]
@@ -69,7 +70,7 @@ class Facts(StorageBackend):
         """The statement that makes a change."""
         space = self._database.namespace
         if isinstance(one, Remove):
-            return _REMOVE, (space, one.fact_id if _is_storable(one.fact_id) else "", space)
+            return _REMOVE, (space, one.fact_id if is_storable(one.fact_id) else "", space)
         fact = _checked(one)
         most = min(one.limit, sys.maxsize)
         return _ADD, (space, *columns_of(fact), lexemes(fact.content), most, self._database.patience())
@@ -89,7 +90,7 @@ class Facts(StorageBackend):
     def _update(self, one: Update, execute: Execute) -> list[Row]:
         """Make an update inside of a transaction. The new fact's row."""
         space = self._database.namespace
-        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if _is_storable(one.fact_id) else []
+        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if is_storable(one.fact_id) else []
         if not rows:
             raise no_fact(one.fact_id)
         old = fact_of(rows[0])
@@ -108,7 +109,7 @@ class Facts(StorageBackend):
     def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
         """Facts and documents with any of ``words``, those with more of them first, then those with more occurrences.
         Of equals, facts come first."""
-        wanted = [split(word) for word in dict.fromkeys(words) if _is_storable(word)]
+        wanted = [split(word) for word in dict.fromkeys(words) if is_storable(word)]
         wanted = [parts for parts in wanted if parts]
         if not wanted or limit < 1:
             return []
@@ -152,15 +153,8 @@ def _checked(one: Add) -> Fact:
 
 
 def _check(*strings: str) -> None:
-    if not all(map(_is_storable, strings)):
+    if not all(map(is_storable, strings)):
         raise Refused("The text for a fact holds a lone surrogate or a NUL character.", next_step="Remove it.")
-
-
-def _is_storable(text: object) -> bool:
-    try:
-        return isinstance(text, str) and "\0" not in text and text.encode() is not None
-    except UnicodeEncodeError:
-        return False
 
 
 def fact_of(row: Sequence[Any]) -> Fact:
