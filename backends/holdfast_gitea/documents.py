@@ -14,6 +14,7 @@ from holdfast.storage import ABSENT, Document, block_ids, changed_between, check
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView
+from holdfast_gitea.marker import readable
 from holdfast_gitea.replay import BLOCK, DELETED, VERSION, number
 
 TITLE: Final = PREFIX + "doc:"
@@ -82,11 +83,11 @@ class Documents:
                     raise _too_long(name, MOST_OF_DOCUMENT)
                 top = "" if state.text else header
                 size = len(top.encode()) or ""
-                note = "A block was added."
+                note = readable(top + block) or "A block was added."
                 try:
                     view = self._log.room(view)
                     view, record_id = self._log.post(
-                        view, BLOCK, top + block, note, record_id, block=encoded(block_id), top=size
+                        view, BLOCK, top + block, note, record_id, fold=1, block=encoded(block_id), top=size
                     )
                 except NotFound:
                     continue  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`

@@ -19,6 +19,7 @@ from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
 from holdfast_gitea.index import FACTS
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView
+from holdfast_gitea.marker import readable
 from holdfast_gitea.replay import OPERATIONS, SNAPSHOT, number
 
 T = TypeVar("T")
@@ -26,6 +27,8 @@ T = TypeVar("T")
 TITLE: Final = FACTS
 #: Bytes of one part of a snapshot.
 _PART: Final = 256 << 10
+#: Facts in the table that people read.
+_SHOWN: Final = 200
 #: A fact's fields that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")
 
@@ -120,7 +123,9 @@ class Facts:
             if not view.accepts(record_id):
                 view, record_id = self._log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
             if view.accepts(record_id):
-                return replayed(view)[1][record_id]
+                table, outcomes = replayed(view)
+                self._log.tell(view, shown(table))
+                return outcomes[record_id]
             view = None  # the issue was full, so retry with the new one
         raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
 
@@ -142,6 +147,7 @@ class Facts:
         for part in parts[1:]:
             if view.accepts(first):
                 view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", of=first)
+        self._log.tell(view, shown(table))
         return view
 
 
@@ -202,6 +208,16 @@ def _packed(lines: Sequence[str], most: int) -> list[str]:
         groups[-1].append(line)
         size += needed
     return ["\n".join(some) for some in groups]
+
+
+def shown(table: FactTable) -> str:
+    """The strongest facts as a Markdown table for people."""
+    rows = ["| fact | category | confidence | since |", "|---|---|---|---|"]
+    for fact in table.listed(FactOrder.STRONGEST, _SHOWN):
+        content = readable(" ".join(fact.content.split())).replace("|", "\\|")
+        rows.append(f"| {content} | {fact.category} | {fact.confidence:g} | {fact.created_at:%Y-%m-%d} |")
+    more = f"\n\n{len(table) - _SHOWN} more are in the comments." if len(table) > _SHOWN else ""
+    return "\n".join(rows) + more
 
 
 # --- as lines of JSON, which is how a comment holds them

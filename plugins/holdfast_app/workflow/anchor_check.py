@@ -22,7 +22,7 @@ from holdfast_app.workflow.three import ANCHORS
 if TYPE_CHECKING:
     from holdfast.validation import ValidationRequest
 
-_FILE: Final = "`holdfast validate --fix` adds it."
+_FILE: Final = "`holdfast init --three-files` adds it."
 
 
 def check(request: ValidationRequest, required: Sequence[str] | None) -> tuple[Finding, ...]:

@@ -47,7 +47,6 @@ _REASONS = {
     "trust": "decides whose commits count as seen; holdfast reads it only from your own settings",
     "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
-    "facts.supersede": "decides which parts of deleted facts are kept",
     "flush": "changes when context may be dropped",
     "dream.backups": "deletes older copies of MEMORY.md",
     "dream.plugin": "decides which plugin reads the notes",
@@ -55,7 +54,6 @@ _REASONS = {
     "dream.when": "decides when a model is paid",
     "dream.every_hours": "decides how often a model is paid",
     "extract": "decides how often a model is paid",
-    "prompt.counter": "may load a vocabulary from a server",
 }
 
 

@@ -191,15 +191,6 @@ def test_create__same_content_in_other_case__skipped_logged_and_unchanged(
     assert "Straße" not in caplog.text
 
 
-@pytest.mark.req("R053")
-def test_create__duplicate_in_strict_mode__raises(opened: Open) -> None:
-    facts = opened(strict=True).facts
-    facts.create("a")
-    with pytest.raises(DuplicateFact):
-        facts.create("A")
-    assert facts.count() == 1
-
-
 def test_create__secret__stored_masked_and_key_taken_after_masking(opened: Open) -> None:
     facts = opened(plugins=[("masker", Masker())]).facts
     assert facts.create("the password is hunter2").outcome is AddOutcome.ADDED
@@ -281,14 +272,6 @@ def test_offer__hard_values__refused_with_a_reason_or_taken(
     assert result.outcome == outcome
     assert bool(result.reason) is (outcome == "refused")
     assert facts.count() == (outcome == "added")
-
-
-@pytest.mark.req("R038")
-def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open) -> None:
-    facts = opened(bad_category="context").facts
-    result = offered(facts, FactCandidate(content="a", category="workflow", confidence=0.9))
-    assert result.fact is not None
-    assert result.fact.category == "context"
 
 
 # --- changing
@@ -395,31 +378,6 @@ def test_create__store_full__weakest_leaves_newcomer_enters(
     assert f"evicted for {result.fact.id}: {made[1].id}" in caplog.text
     (left,) = facts.trail.entries()
     assert (left.event, left.id, left.by, left.content) == ("evicted", made[1].id, result.fact.id, None)
-
-
-def test_reserved_corrections__weak_correction__outlives_stronger_facts(opened: Open) -> None:
-    facts = opened(max_facts=2, reserved_corrections=1).facts
-    facts.create("no, tabs", "correction", 0.1)
-    facts.create("a", "goal", 0.9)
-    facts.create("b", "goal", 0.5)
-    assert contents(facts) == ["no, tabs", "b"]
-    facts.create("no, spaces", "correction", 0.2)
-    assert contents(facts) == ["b", "no, spaces"]
-
-
-def test_supersede__evicted_and_updated__content_stays_in_the_trail(opened: Open) -> None:
-    facts = opened(max_facts=1, supersede=True).facts
-    facts.create("first", "goal", 0.5)
-    second = facts.create("second", "goal", 0.5).fact
-    assert second
-    facts.update(second.id, content="third")
-    facts.create("third")  # a duplicate: nothing leaves for it
-    facts.delete(second.id)
-    assert [(e.event, e.content) for e in facts.trail.entries()] == [
-        ("evicted", "first"),
-        ("updated", "second"),
-        ("deleted", None),
-    ]
 
 
 def test_trail__update_and_delete__told_without_content(facts: Facts, project: Path, clock: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact, get_fact
 from holdfast.text.lazy import log
@@ -112,11 +112,11 @@ class Facts(FactWriter):
 
         The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the existing fact's id.
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
-        and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
+        and PluginError from the gate.
         """
         values = self._checked(content, category, confidence, source)
         self.rejected.lift(values[0])
-        return self._strictly(self.add(*values))
+        return self.add(*values)
 
     def remember(
         self,
@@ -130,14 +130,7 @@ class Facts(FactWriter):
 
         Raises: as :meth:`create`.
         """
-        return self._strictly(self.state(content, category, confidence, source))
-
-    def _strictly(self, result: AddResult) -> AddResult:
-        if result.duplicate_of is not None and self.services.config.facts.strict:
-            raise DuplicateFact(
-                f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
-            )
-        return result
+        return self.state(content, category, confidence, source)
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
@@ -145,7 +138,7 @@ class Facts(FactWriter):
         rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
-            category = self._proposed_category(candidate.category)
+            category = check_category(candidate.category)
             confidence = check_confidence(as_number(candidate.confidence))
             source = check_source(candidate.source)
             if confidence < rules.threshold:
@@ -230,14 +223,6 @@ class Facts(FactWriter):
             self.retire(fact, by=kept.id, why=why)
         return gone
 
-    def _proposed_category(self, value: object) -> str:
-        try:
-            return check_category(value)
-        except BadValue:
-            if self.services.config.facts.bad_category == "context":
-                return "context"
-            raise
-
     def import_(self, rows: Iterable[object]) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
         skipped and reported by number. The threshold does not apply.
@@ -274,19 +259,14 @@ class Facts(FactWriter):
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         if content is not None:
             self._check_unique(fact_id, content)
-        if fields:  # first, so that a crash cannot lose the old text
-            keep = self.services.config.facts.supersede
-            self.trail.changed(old, fields, self.services.clock(), keep=keep)
+        if fields:
             self._reject(old, stays=content)
             self.rejected.lift(content or "")
-        try:
-            new = self.services.store.update_fact(
-                fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
-            )
-        except StorageError:
-            if fields:
-                self.trail.unchanged(old, self.services.clock())
-            raise
+        new = self.services.store.update_fact(
+            fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
+        )
+        if fields:
+            self.trail.changed(old, fields, self.services.clock())
         logger.info("fact %s was updated", fact_id)
         return new
 

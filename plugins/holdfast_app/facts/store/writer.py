@@ -11,7 +11,7 @@ from attrs import evolve
 from holdfast.errors import Conflict, NotFound
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import delete_fact
+from holdfast.storage import Capability, delete_fact
 from holdfast.text.lazy import log
 from holdfast.text.stored import duplicate_key
 from holdfast_app.facts.rejected import Rejected, key_of
@@ -95,17 +95,15 @@ class FactWriter:
     ) -> list[AddResult]:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
         where ``ids`` has none or they are taken. ``older`` has the facts that each value replaces."""
-        from holdfast_app.facts.store import eviction
-
         facts = [
             Fact(id=fact_id or self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
                  created_at=one.at, source=one.source)
             for one, fact_id in zip_longest(values, ids[: len(values)])
         ]  # fmt: skip
         pairs = list(zip(facts, older, strict=True)) if any(older) else []
-        at_once = bool(pairs) and eviction.replaces_at_once(self.services)
+        at_once = bool(pairs) and Capability.TRANSACTIONS in self.services.store.backend.capabilities
         gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
-        added = eviction.add_all(self.services, facts, gone)
+        added = self._add(facts, gone)
         results = [self._logged(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
         for at, (_, replaced) in enumerate(pairs):
             stored = results[at].fact
@@ -114,6 +112,16 @@ class FactWriter:
             if not at_once:
                 for old in replaced:
                     self.retire(old, by=by)
+        return results
+
+    def _add(self, facts: Sequence[Fact], gone: Sequence[str] = ()) -> list[AddResult | None]:
+        """Store ``facts``, delete those ``gone``, and record in the trail which facts the full store evicted. The
+        result is None for a fact whose id is taken. A crash right after it loses the trail's lines."""
+        results = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
+        for fact, result in zip(facts, results, strict=True):
+            if result is not None and result.evicted:
+                self.trail.evicted(result.evicted, fact.id, self.services.clock())
+                logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
 
     def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> list[Fact]:
@@ -128,10 +136,8 @@ class FactWriter:
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
-        from holdfast_app.facts.store import eviction
-
         for _ in range(_DRAWS - 1):
-            result = eviction.add_all(self.services, [evolve(fact, id=self._new_id())])[0]
+            result = self._add([evolve(fact, id=self._new_id())])[0]
             if result is not None:
                 return result
         raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
