@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast.errors import HoldfastError
     from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
-    from holdfast.session.services import Services
+    from holdfast.plugin.manager import PluginManager
 
 
 #: Newest messages that an extractor within a flush reads, because it has only a few seconds.
@@ -39,8 +39,8 @@ class FactService:
 
     WARNING = "No facts were stored or queued: the kernel alone keeps none."
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, plugins: PluginManager) -> None:
+        self._plugins = plugins
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
         """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
@@ -67,12 +67,12 @@ class FactService:
         each unstored stated fact, with the reason.
         """
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
-        return [], (self.WARNING,) if states or self._services.plugins.extractors() else ()
+        return [], (self.WARNING,) if states or self._plugins.extractors() else ()
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
         """Queue the messages for every extractor, because the store's server did not take the flush. Returns as
         :meth:`settle`. Raises: Unavailable."""
-        return [], (self.WARNING,) if self._services.plugins.extractors() else ()
+        return [], (self.WARNING,) if self._plugins.extractors() else ()
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.

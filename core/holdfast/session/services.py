@@ -78,7 +78,7 @@ class Services:
         """Stores and extracts facts for flushes."""
         from holdfast.flush.interfaces import FactService
 
-        return FactService(self)
+        return FactService(self.plugins)
 
     @property
     def outbox(self) -> Outbox:

@@ -34,7 +34,9 @@ class FlushedFacts(FactService):
     process died and its results are lost, the extractors that a flush may wait for run again.
     """
 
-    _services: Services
+    def __init__(self, services: Services) -> None:
+        super().__init__(services.plugins)
+        self._services = services
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
         return extractors.at_once(self._services, turns, before)
