@@ -113,9 +113,3 @@ class Services(base.Services):
 
         gone = {old for one in new for old in updated(one, rules)}
         return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
-
-    def with_surroundings(self, summary: str) -> str:
-        """The summary with the project's uncommitted files below it."""
-        from holdfast_app.brief import uncommitted
-
-        return uncommitted.added(self, summary)

@@ -35,7 +35,6 @@ HOSTILE = {
     "[plugins.curated]\nenabled = false": "plugins.curated.enabled",
     "[plugins.curated]\nmax_items = 1": "plugins.curated.max_items",
     "[plugins.curated]\nmax_chars = 100000": "plugins.curated.max_chars",
-    '[plugins.anchors.required]\n"MEMORY.md" = ["# X"]': 'plugins.anchors.required."MEMORY.md"',
     "[plugins.offline]\nbogus = 1": "plugins.offline.bogus",
     "[plugins.absent]": "plugins.absent.enabled",
     "[facts]\nmax_facts = 1": "facts.max_facts",

@@ -120,10 +120,6 @@ class Services:
 
         return unrepeated(rules, new)
 
-    def with_surroundings(self, summary: str) -> str:
-        """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
-        return summary
-
     # the project
 
     @property

@@ -191,6 +191,27 @@ def test_create__same_content_in_other_case__skipped_logged_and_unchanged(
     assert "Straße" not in caplog.text
 
 
+@pytest.mark.req("R053")
+def test_create__duplicate_in_strict_mode__raises(opened: Open) -> None:
+    facts = opened(strict=True).facts
+    facts.create("a")
+    with pytest.raises(DuplicateFact):
+        facts.create("A")
+    assert facts.count() == 1
+
+
+def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened: Open) -> None:
+    facts = opened(max_facts=3, rank_union=True).facts
+    for n in range(3):
+        facts.create(f"strong {n}", "goal", 0.8)
+    result = facts.create("weak", "goal", 0.1)
+    assert result.outcome is AddOutcome.REFUSED
+    assert result.reason == "the store is full of facts that are at least as strong"
+    assert facts.create(" STRONG 2 ", "goal", 0.1).outcome is AddOutcome.DUPLICATE
+    assert len(facts.create("as strong", "goal", 0.8).evicted) == 1
+    assert facts.count() == 3
+
+
 def test_create__secret__stored_masked_and_key_taken_after_masking(opened: Open) -> None:
     facts = opened(plugins=[("masker", Masker())]).facts
     assert facts.create("the password is hunter2").outcome is AddOutcome.ADDED
@@ -272,6 +293,14 @@ def test_offer__hard_values__refused_with_a_reason_or_taken(
     assert result.outcome == outcome
     assert bool(result.reason) is (outcome == "refused")
     assert facts.count() == (outcome == "added")
+
+
+@pytest.mark.req("R038")
+def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open) -> None:
+    facts = opened(bad_category="context").facts
+    result = offered(facts, FactCandidate(content="a", category="workflow", confidence=0.9))
+    assert result.fact is not None
+    assert result.fact.category == "context"
 
 
 # --- changing
@@ -502,7 +531,7 @@ def test_import__rows_without_times__each_is_newer_than_the_one_before(project: 
     assert created == sorted(set(created))
 
 
-@pytest.mark.parametrize("text", ['[{"content": "a"', '{\n"facts": [}', '{"facts": 3}'])
+@pytest.mark.parametrize("text", ['[{"content": "a"', '{"facts": 3}'])
 def test_read_rows__broken_document__config_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|list"):
         list(read_rows(text))

@@ -66,36 +66,31 @@ class _Good(NamedTuple):
 def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
     """Rows from a JSON array, a JSON object with a list ``facts``, or JSON lines.
 
-    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array or object as a whole cannot be read.
+    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array cannot be read.
     """
-    start = text.lstrip("\ufeff \t\r\n")
-    if start.startswith("[") or (start.startswith("{") and _is_one_document(start)):
-        try:
-            data = untrusted.from_json(start)
-        except ValueError as error:
+    text = text.lstrip("\ufeff")
+    try:
+        data = untrusted.from_json(text)
+    except ValueError as error:
+        if text.lstrip().startswith("["):
             raise ConfigError(
                 f"{name} is not valid JSON: {error}.", next_step="Use a JSON array, or one JSON object a line."
             ) from error
-        rows = data.get("facts", [data]) if isinstance(data, dict) else data
-        if not isinstance(rows, list):
-            raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
-        yield from (Row(number, value) for number, value in enumerate(rows, 1))
+        yield from _lines(text)
         return
-    for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
+    rows = data.get("facts", [data]) if isinstance(data, dict) else data
+    if not isinstance(rows, list):
+        raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
+    yield from (Row(number, value) for number, value in enumerate(rows, 1))
+
+
+def _lines(text: str) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield Row(number, untrusted.from_json(line))
             except ValueError:
                 yield Row(number, None, "it is not JSON")
-
-
-def _is_one_document(text: str) -> bool:
-    """Whether an object continues past its first line, so the file is not JSON lines."""
-    try:
-        first = untrusted.from_json(text.split("\n", 1)[0])
-    except ValueError:
-        return text.split("\n", 1)[0].strip() in ("{", '{"facts": [', '{"facts":[')
-    return isinstance(first, dict) and "facts" in first and "content" not in first
 
 
 def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:

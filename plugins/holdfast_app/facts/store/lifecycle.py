@@ -112,11 +112,11 @@ class Facts(FactWriter):
 
         The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the existing fact's id.
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
-        and PluginError from the gate.
+        and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
         """
         values = self._checked(content, category, confidence, source)
         self.rejected.lift(values[0])
-        return self.add(*values)
+        return self._strictly(self.add(*values))
 
     def remember(
         self,
@@ -130,7 +130,14 @@ class Facts(FactWriter):
 
         Raises: as :meth:`create`.
         """
-        return self.state(content, category, confidence, source)
+        return self._strictly(self.state(content, category, confidence, source))
+
+    def _strictly(self, result: AddResult) -> AddResult:
+        if result.duplicate_of is not None and self.services.config.facts.strict:
+            raise DuplicateFact(
+                f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
+            )
+        return result
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
@@ -138,7 +145,7 @@ class Facts(FactWriter):
         rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
-            category = check_category(candidate.category)
+            category = self._proposed_category(candidate.category)
             confidence = check_confidence(as_number(candidate.confidence))
             source = check_source(candidate.source)
             if confidence < rules.threshold:
@@ -174,7 +181,7 @@ class Facts(FactWriter):
         at: datetime | None = None,
         said: tuple[str, ...] | None = None,
     ) -> Value:
-        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.newer.Value`.
+        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.writer.Value`.
 
         Raises: BadValue, Refused, PluginError."""
         values = self._checked(content, category, confidence, source)
@@ -183,12 +190,6 @@ class Facts(FactWriter):
             raise Refused(REASON, next_step="")
         rejected.lift(values[0])
         return Value(*values, at or self.services.clock(), said)
-
-    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
-        """Store values. Newer ones replace older ones; see :func:`holdfast_app.facts.store.newer.store`."""
-        from holdfast_app.facts.store import newer
-
-        return newer.store(self, values, stored)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
@@ -222,6 +223,14 @@ class Facts(FactWriter):
         for fact in gone:
             self.retire(fact, by=kept.id, why=why)
         return gone
+
+    def _proposed_category(self, value: object) -> str:
+        try:
+            return check_category(value)
+        except BadValue:
+            if self.services.config.facts.bad_category == "context":
+                return "context"
+            raise
 
     def import_(self, rows: Iterable[object]) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
