@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 SPARE_DEAD_LINES: Final = 256
 #: Limit of lines that hold nothing. A few come from an editor or a merge.
 MOST_EMPTY: Final = 1_000
-#: Limit of a file that this store did not write, in bytes. Reading it takes seconds.
-_MOST_BYTES: Final = 8 << 20
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
 
@@ -66,8 +64,20 @@ class FactFile:
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
-            self._follow()
+            try:
+                self._follow()
+            except Corrupt as error:
+                error.intact = tuple(self._intact(order, limit))
+                raise
             return self._index.listed(order, limit)
+
+    def _intact(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        """The facts in the lines that can be read."""
+        index = FactIndex()
+        for operation in repair.intact(self._place):
+            with contextlib.suppress(ValueError):  # it needs a line that cannot be read
+                index.apply(operation)
+        return index.listed(order, limit)
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)
@@ -289,9 +299,9 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        if key[SIZE] > _MOST_BYTES and key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
+        if key[SIZE] > repair.MOST_BYTES and key[SIZE] > repair.MOST_BYTES + 2 * marks.read(self._mark).size:
             raise Corrupt(
-                f"{self._place.facts!r} has more than {_MOST_BYTES:,} bytes.",
+                f"{self._place.facts!r} has more than {repair.MOST_BYTES:,} bytes.",
                 next_step="Move it away. `holdfast facts import FILE` reads it from there.",
             )
         with durable.reporting(self._place.facts, "read"):

@@ -39,9 +39,15 @@ class Services(base.Services):
         from holdfast_app.trust.provenance import Provenance
         from holdfast_app.trust.store import Store
 
+        def repeating(passages: Iterable[str]) -> set[str]:
+            from holdfast_app.authorship import witness
+
+            return witness.repeating(state, passages)
+
         storage, judge = config.storage, provenance.Provenance()
         if Capability.LOCAL_FILES in backend.capabilities:
-            judge = Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
+            facts = f"{storage.path}/{storage.facts}"
+            judge = Provenance(root, state, folder=storage.path, facts=facts, repeating=repeating)
         elif Capability.REMOTE not in backend.capabilities:
             judge = Provenance(root, state)
         return Store(backend, config.layout, state, judge)

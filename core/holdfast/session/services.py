@@ -195,7 +195,7 @@ def _login() -> str:
     import getpass
 
     try:
-        return getpass.getuser()
+        return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
     except (OSError, KeyError, ImportError):
         return "unknown"
 

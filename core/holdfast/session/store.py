@@ -85,11 +85,11 @@ class Store:
                 yield name, document.text
 
     def readable_facts(self) -> Iterator[Fact]:
-        """The facts up to a damaged one."""
+        """The facts up to a damaged one, and the other intact ones where the backend can read them."""
         try:
             yield from self.backend.facts()
-        except Corrupt:
-            return
+        except Corrupt as error:
+            yield from error.intact
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
