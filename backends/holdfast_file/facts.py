@@ -76,7 +76,7 @@ class FactFile:
         index = FactIndex()
         for operation in repair.intact(self._place):
             with contextlib.suppress(ValueError):  # it needs a line that cannot be read
-                index.apply(operation)
+                index.follow(operation)
         return index.listed(order, limit)
 
     def add(self, fact: Fact, limit: int) -> AddResult:
