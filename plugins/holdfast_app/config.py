@@ -245,6 +245,19 @@ class ReportConfig:
 
 
 @frozen(kw_only=True)
+class AgentsConfig:
+    """``[agents]``: clients with holdfast's hooks."""
+
+    compact: str = setting(
+        "client",
+        "`holdfast`: at a compaction the brief, with rules and last messages word for word, replaces the model's summary "
+        "in [clients that take one](agents.md#compaction-by-holdfast).",
+        check=one_of("client", "holdfast"),
+        project=ANYTHING,
+    )
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
@@ -255,3 +268,4 @@ class Config(values.Config):
     retention: RetentionConfig = RetentionConfig()
     report: ReportConfig = ReportConfig()
     trust: TrustConfig = TrustConfig()
+    agents: AgentsConfig = AgentsConfig()
