@@ -143,8 +143,8 @@ def _cut(text: str, most: int) -> str:
 
 
 def has_brief(memory: Holdfast, event: Event) -> bool:
-    """Whether the model gets the brief already at this start after a compaction: in place of the summary, or at another
-    start, because Codex sends both `resume` and `compact` before the model is called when it compacts while resuming."""
+    """Whether the model has the brief at this start after a compaction: in place of the summary, or from a start just
+    before. When Codex compacts while it resumes, it sends both `resume` and `compact` before the model is called."""
     if event.source != "compact":
         return False
     if is_answered(memory.services, Session(memory.services, event.session)):

@@ -250,8 +250,7 @@ class AgentsConfig:
 
     compact: str = setting(
         "client",
-        "`holdfast`: at a compaction the brief, with rules and last messages word for word, replaces the model's summary "
-        "in [clients that take one](agents.md#compaction-by-holdfast).",
+        "`holdfast`: its brief replaces the summary in [clients that take one](agents.md#compaction-by-holdfast).",
         check=one_of("client", "holdfast"),
         project=ANYTHING,
     )

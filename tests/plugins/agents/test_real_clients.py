@@ -589,31 +589,45 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     assert "MODULE" not in "".join(path.read_text() for path in journals)
 
 
+@pytest.mark.parametrize("key", ["allowManagedHooksOnly", "disableAllHooks"])
+def test_compaction__an_administrator_switches_hooks_off__no_layer_holds(
+    key: str, project: Path, tmp_path: Path, model: Model
+) -> None:
+    """Shows that docs/agents.md has to name it. The file is in a copy of /etc that only this process sees."""
+    unshare = shutil.which("unshare")
+    if unshare is None or os.geteuid() != 0:
+        pytest.skip("needs root, to put a file into /etc for one process")
+    client = real(ClaudeCode, project, tmp_path, model)
+    client.start()
+    upper, work, bin_ = (tmp_path / name for name in ("upper", "work", "bin"))
+    (upper / "claude-code").mkdir(parents=True)
+    (upper / "claude-code/managed-settings.json").write_text(json.dumps({key: True}))
+    work.mkdir()
+    bin_.mkdir()
+    mount = f"mount -t overlay overlay -o lowerdir=/etc,upperdir={upper},workdir={work} /etc"
+    run = f'exec {unshare} -m sh -c \'{mount} && exec {shutil.which("claude")} "$@"\' x "$@"'
+    (bin_ / "claude").write_text(f"#!/bin/sh\n{run}\n")
+    (bin_ / "claude").chmod(0o755)
+    client.environment["PATH"] = f"{bin_}:{client.environment['PATH']}"
+    spoil(project)
+    client.talk_and_compact("manual")
+    assert model.summaries == 1
+
+
 @pytest.mark.req("R083", "R184")
-@TRIGGERS
+@pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn", "pi"])
 def test_compaction__by_holdfast__asks_no_model_and_gives_the_rows_back(
     trigger: str, project: Path, tmp_path: Path, model: Model
 ) -> None:
-    client = real(ClaudeCode, project, tmp_path, model)
+    """The next request has the brief in place of a summary."""
+    client = real(Pi if trigger == "pi" else ClaudeCode, project, tmp_path, model)
     client.start()
     client.holdfast("config", "agents.compact", "holdfast")
-    client.talk_and_compact(trigger)
-    restores(client, model)
-
-
-def test_compaction__by_holdfast_in_pi__asks_no_model_and_gives_the_rows_back(
-    project: Path, tmp_path: Path, model: Model
-) -> None:
-    client = real(Pi, project, tmp_path, model)
-    client.start()
-    client.holdfast("config", "agents.compact", "holdfast")
-    client.say(PROMPT)
-    client.compact()
-    restores(client, model)
-
-
-def restores(client: Real, model: Model) -> None:
-    """The next request has holdfast's brief instead of a summary, and the messages before it are at hand."""
+    if isinstance(client, ClaudeCode):
+        client.talk_and_compact(trigger)
+    else:
+        client.say(PROMPT)
+        client.compact()
     told = json.loads(client.holdfast("status", "--json"))
     assert (model.summaries, told["notices"]) == (0, [])
     found = client.holdfast("sessions", "show", told["sessions"][0]["id"], "--dropped", "--json")
