@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import Attribute, asdict, evolve, frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import private
@@ -79,10 +79,7 @@ class FactTrail:
     def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
         """Raises: Unavailable."""
         private.make(self._state)
-        rows = (
-            {**asdict(one, filter=lambda _, value: value not in ("", None)), "at": stamp(one.at.astimezone(UTC))}
-            for one in events
-        )
+        rows = ({**asdict(one, filter=_is_given), "at": stamp(one.at.astimezone(UTC))} for one in events)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
         with private.lock(self._path):
@@ -95,6 +92,10 @@ def _event(row: Mapping[str, Any]) -> Departure | None:
         return Departure(**{**row, "at": moment(row["at"])})
     except (ValueError, TypeError, KeyError):
         return None
+
+
+def _is_given(attribute: Attribute[Any], value: object) -> bool:
+    return value not in ("", None)
 
 
 def _of(fact: Fact, at: datetime, event: str, why: str) -> Departure:
