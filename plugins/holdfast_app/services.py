@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.config.values import Config
-    from holdfast.flush.interfaces import Authorship, Dreams, Losses
+    from holdfast.flush.interfaces import Authorship, Dreams
     from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
@@ -85,12 +85,6 @@ class Services(base.Services):
         from holdfast_app.dream.confirmed import Dreams
 
         return Dreams(self)
-
-    @property
-    def losses(self) -> Losses:
-        from holdfast_app.data_loss import Losses
-
-        return Losses(self)
 
     @property
     def authorship(self) -> Authorship:

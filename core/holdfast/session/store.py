@@ -17,6 +17,7 @@ from holdfast.storage import (
     Committed,
     Document,
     StorageBackend,
+    appended,
     block_marker,
     check_name,
     sha256,
@@ -97,9 +98,7 @@ class Store:
         if self.provenance.withholds:
             before = self.read(name)
             text = before.text if before else ""
-            self.provenance.record(
-                name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
-            )
+            self.provenance.record(name, text, text + appended(text, block, header))
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
+from holdfast.flush import interfaces
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
@@ -217,8 +218,8 @@ def check(services: Services, strings: Iterable[str], name: str) -> None:
             raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)
 
 
-class Authorship:
-    """See :class:`holdfast.flush.interfaces.Authorship`."""
+class Authorship(interfaces.Authorship):
+    """Finds authors by the messages of the session and the project's rules."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -18,7 +18,6 @@ from attrs import evolve, frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, notes
-from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
@@ -32,6 +31,7 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
+from holdfast_app.data_loss import Loss
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
