@@ -17,11 +17,10 @@ from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.storage import FactOrder, Update, duplicate_of, id_taken, no_fact, storable, updated
+from holdfast.storage import FactOrder, Update, storable
 from holdfast_file import mark as marks
 from holdfast_file import repair
-from holdfast_file.index import FactIndex
-from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
+from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_bytes
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 SPARE_DEAD_LINES: Final = 256
 #: Limit of lines that hold nothing. A few come from an editor or a merge.
 MOST_EMPTY: Final = 1_000
-#: Limit of a file that this store did not write, in bytes. Reading it takes seconds.
-_MOST_BYTES: Final = 8 << 20
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
 
@@ -67,37 +64,39 @@ class FactFile:
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
-            self._follow()
+            try:
+                self._follow()
+            except Corrupt as error:
+                error.intact = tuple(self._intact(order, limit))
+                raise
             return self._index.listed(order, limit)
 
-    def add(self, fact: Fact, limit: int) -> AddResult:
-        from holdfast.models import AddOutcome, AddResult
+    def _intact(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        """The facts in the lines that can be read."""
+        index = FactIndex()
+        for operation in repair.intact(self._place):
+            with contextlib.suppress(ValueError):  # it needs a line that cannot be read
+                index.follow(operation)
+        return index.listed(order, limit)
 
+    def add(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)
         with self.batch():
-            twin = self._index.find(fact.content)
-            if twin:
-                return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-            if self._index.get(fact.id):
-                raise id_taken(fact.id)
-            evicted = self._index.weakest(len(self._index) + 1 - limit)
-            self._apply(Operation(fact=fact, leaves=evicted))
-            return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+            result = self._index.addition(fact, limit)
+            if result.duplicate_of is None:
+                self._apply(Operation(fact=fact, leaves=result.evicted))
+            return result
 
     def update(self, change: Update) -> Fact:
         with self.batch():
-            old = self._known(change.fact_id)
-            new = updated(old, change)
-            twin = self._index.find(new.content)
-            if twin and twin.id != new.id and change.content is not None:
-                raise duplicate_of(twin.id, new.id)
-            if new != old:
+            new = self._index.changed(change)
+            if new != self._index.get(new.id):
                 self._apply(Operation(fact=new, update=True))
             return new
 
     def delete(self, fact_id: str) -> Fact:
         with self.batch():
-            fact = self._known(fact_id)
+            fact = self._index.get(fact_id)
             self._apply(Operation(leaves=(fact_id,)))
             return fact
 
@@ -172,7 +171,7 @@ class FactFile:
         assert self._waiting is not None
         line = encode(operation)
         self._waiting.append(line)
-        self._index.apply(operation)
+        self._index.follow(operation)
 
     def _append(self, lines: list[bytes]) -> None:
         if self._key is None:  # an empty file never exists, not even after a crash, so a found one was truncated
@@ -300,9 +299,9 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        if key[SIZE] > _MOST_BYTES and key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
+        if key[SIZE] > repair.MOST_BYTES and key[SIZE] > repair.MOST_BYTES + 2 * marks.read(self._mark).size:
             raise Corrupt(
-                f"{self._place.facts!r} has more than {_MOST_BYTES:,} bytes.",
+                f"{self._place.facts!r} has more than {repair.MOST_BYTES:,} bytes.",
                 next_step="Move it away. `holdfast facts import FILE` reads it from there.",
             )
         with durable.reporting(self._place.facts, "read"):
@@ -348,7 +347,7 @@ class FactFile:
             for line in lines:
                 if line.strip():
                     operation = decode(line)
-                    self._index.apply(operation)
+                    self._index.follow(operation)
                     self._kept += bool(operation.gone)
                 self._lines += 1
         except ValueError as error:
@@ -368,7 +367,7 @@ class FactFile:
                 raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error
             return
         try:
-            self._index.apply(operation)
+            self._index.follow(operation)
         except ValueError as error:
             raise self._corrupt(str(error)) from error
         self._lines += 1
@@ -398,9 +397,3 @@ class FactFile:
             self._place.inside(self._place.facts)  # raises with the reason
         self._other_name = may_be_shared(stat)
         return identity_of(stat)
-
-    def _known(self, fact_id: str) -> Fact:
-        fact = self._index.get(fact_id)
-        if fact is None:
-            raise no_fact(fact_id)
-        return fact
