@@ -4,7 +4,7 @@ A conversation becomes a session of its own. A memory becomes statements by an a
 day, the others in one session per program. Each statement's id follows from its words, so importing a grown memory
 adds only its new statements.
 
-Formats, from documentation and public code: claude-mem 13, basic-memory 0.22, mem0 2, the MCP reference memory server,
+Formats, from documentation and public code: claude-mem 13, basic-memory 0.24, mem0 2, the MCP reference memory server,
 Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and Claude.
 """
 
