@@ -35,7 +35,7 @@ def bundle(call: Call) -> Answer:
         if call.json or not can_ask():
             raise UsageError("The bundle states facts.", next_step="Add --dry-run to see them, --yes to accept them.")
         say_listed(out, "", done.statements)
-        if not confirmed("Add this to your memory, as your own?"):
+        if not confirmed("Add this to the memory, as an agent's words?"):
             return Answer(attrs.asdict(done), "Nothing was added.")
     if asks:
         done = import_bundle(call.memory, args.file)
@@ -70,7 +70,7 @@ def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
     if call.json or not can_ask() or not any(one.outcome == "new" for one in planned):
         return False
     _say_taken(call.out, planned)
-    return confirmed("Add this to your memory, as your own?")
+    return confirmed("Add this to the memory, as an agent's words?")
 
 
 def _say_taken(out: Term, taken: Sequence[Taken]) -> None:

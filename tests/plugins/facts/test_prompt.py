@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
-from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Profile
 from holdfast.plugin import discovery
@@ -22,8 +21,7 @@ from holdfast.testing import strategies
 from holdfast.text import recall
 from holdfast.text.humanize import tokens
 from holdfast.text.plain import clean
-from holdfast_app.config import Config, PromptConfig
-from holdfast_app.facts.counters import counter
+from holdfast_app.config import Config
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 SECTIONS = ("work", "personal", "top_of_mind", "recent", "earlier", "background")
@@ -308,48 +306,6 @@ def test_prompt__strongest_fact_longer_than_the_budget__no_fact_and_a_warning(
     memory.facts.create("short", confidence=0.5)
     assert memory.prompt(100) == ""
     assert "shorten the strongest fact" in caplog.text
-
-
-# --- counters
-
-
-def test_counter__estimate__is_the_offline_one() -> None:
-    assert counter("estimate") is tokens
-
-
-@pytest.mark.parametrize("name", ["", "words", "tiktoken", "tiktoken:"])
-def test_counter__unknown_name__config_error(name: str) -> None:
-    with pytest.raises(ConfigError, match="is unknown"):
-        counter(name)
-
-
-def test_counter__tiktoken_without_its_file__clear_error_and_no_download(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pytest.importorskip("tiktoken")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with pytest.raises(ConfigError, match="not on this machine"):
-        counter("tiktoken:p50k_base")
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(ConfigError, match="no encoding"):
-        counter("tiktoken:nope")
-
-
-def test_counter__tiktoken_with_a_loaded_encoding__counts_by_it(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
-    tiktoken = pytest.importorskip("tiktoken")
-
-    single = tiktoken.Encoding(
-        name="single",
-        pat_str=r"[\s\S]",
-        mergeable_ranks={bytes([n]): n for n in range(256)},
-        special_tokens={"<|x|>": 256},
-    )
-    monkeypatch.setitem(pytest.importorskip("tiktoken.registry").ENCODINGS, "single", single)
-    assert counter("tiktoken:single")("aé<|x|>") == 8
-    with Holdfast.open(project, config=Config(prompt=PromptConfig(counter="tiktoken:single"))) as memory:
-        memory.facts.create("a" * 50, "goal", 0.5)
-        memory.facts.create("b" * 50, "goal", 0.4)
-        assert memory.prompt(100) == "Facts:\n- [goal | 0.50] " + "a" * 50
 
 
 # --- the profile

@@ -16,6 +16,7 @@ from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app import progress
+from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
@@ -66,22 +67,26 @@ class _Good(NamedTuple):
 def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
     """Rows from a JSON array, a JSON object with a list ``facts``, or JSON lines.
 
-    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array or object as a whole cannot be read.
+    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array cannot be read.
     """
-    start = text.lstrip("\ufeff \t\r\n")
-    if start.startswith("[") or (start.startswith("{") and _is_one_document(start)):
-        try:
-            data = untrusted.from_json(start)
-        except ValueError as error:
+    text = text.lstrip("\ufeff")
+    try:
+        data = untrusted.from_json(text)
+    except ValueError as error:
+        if text.lstrip().startswith("["):
             raise ConfigError(
                 f"{name} is not valid JSON: {error}.", next_step="Use a JSON array, or one JSON object a line."
             ) from error
-        rows = data.get("facts", [data]) if isinstance(data, dict) else data
-        if not isinstance(rows, list):
-            raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
-        yield from (Row(number, value) for number, value in enumerate(rows, 1))
+        yield from _lines(text)
         return
-    for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
+    rows = data.get("facts", [data]) if isinstance(data, dict) else data
+    if not isinstance(rows, list):
+        raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
+    yield from (Row(number, value) for number, value in enumerate(rows, 1))
+
+
+def _lines(text: str) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield Row(number, untrusted.from_json(line))
@@ -89,18 +94,10 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
                 yield Row(number, None, "it is not JSON")
 
 
-def _is_one_document(text: str) -> bool:
-    """Whether an object continues past its first line, so the file is not JSON lines."""
-    try:
-        first = untrusted.from_json(text.split("\n", 1)[0])
-    except ValueError:
-        return text.split("\n", 1)[0].strip() in ("{", '{"facts": [', '{"facts":[')
-    return isinstance(first, dict) and "facts" in first and "content" not in first
-
-
 def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), facts.rejected
+    known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     bad: list[BadRow] = []
     outcomes: Counter[AddOutcome] = Counter()
@@ -108,12 +105,17 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
     while batch := list(islice(numbered, _BATCH)):
         good: list[_Good] = []
         for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
-            if witness.is_hostile(row.value.content):
-                bad.append(BadRow(row.number, REASON))
-            elif rejected.has(row.value.content, row.created_at):
+            said = content = row.value.content
+            if not hostile.is_marked(said):
+                if witness.is_hostile(said):
+                    bad.append(BadRow(row.number, REASON))
+                    continue
+                if strangers.orders(said) and said not in known:  # a file's words are not the user's
+                    content = hostile.MARK.format(name="an import") + said
+            if rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
-                good.append(row)
+                good.append(row._replace(value=row.value._replace(content=content)))
         results = facts.add_all([row.value for row in good], ids=[row.id for row in good])
         outcomes.update(result.outcome for result in results)
         evicted += sum(len(result.evicted) for result in results)
