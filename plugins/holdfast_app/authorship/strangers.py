@@ -201,7 +201,7 @@ def source(
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
             continue
-        if is_outside and not one.is_outside:
+        if (is_outside and not one.is_outside) or one.message.tool == "AskUserQuestion":  # the user chose
             continue
         if one.has(said) or (role == "tool" and one.says_otherwise(said)):
             return None if any(other.has(said) for other in heard[:number]) else one.message

@@ -162,8 +162,9 @@ def claude_mem(path: str, project: str) -> Iterator[Statement]:
 
 
 def opened(path: str) -> sqlite3.Connection:
-    """Read-only, with nothing run that the file defines, and for a minute at most."""
+    """Read-only, with nothing run that the file defines, values of 16 MiB, and for a minute at most."""
     database = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)
     database.row_factory = sqlite3.Row
     database.execute("PRAGMA trusted_schema = OFF")
     steps = iter(range(_MOST_STEPS))  # a damaged file can have more rows than bytes

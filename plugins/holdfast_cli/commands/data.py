@@ -109,7 +109,7 @@ def export(call: Call) -> Answer:
     ),
     flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
     flag("--dry-run", "only list what would be imported"),
-    flag("--yes", "accept the memory in FILE as your own, without asking"),
+    flag("--yes", "accept the memory in FILE without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
     examples=(
