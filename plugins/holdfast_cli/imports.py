@@ -110,9 +110,7 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
     problem = None
     if failed or unread:
         what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
-        problem = Refused(
-            f"{what} could not be imported.", next_step="The reasons are above. Run it again to continue."
-        )
+        problem = Refused(f"{what} could not be imported.", next_step="See the reasons above, then run it again.")
     elif waiting and not call.args.dry_run:
         problem = Refused(
             "Nothing was imported: memory of another origin needs your yes.", next_step="Read it, then add --yes."

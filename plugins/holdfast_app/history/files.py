@@ -75,7 +75,7 @@ def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
                     newest[program] = max(at, newest.get(program, at))
                     statements.setdefault(program, []).extend(content)
         except _Unknown:
-            unread += [Unread(name, "it has no known form")] if name == path else []
+            unread += [Unread(name, "it has no known form (see `holdfast import --help`)")] if name == path else []
         except _BROKEN as error:
             unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
     for program, stated in statements.items():

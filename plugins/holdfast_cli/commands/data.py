@@ -263,7 +263,9 @@ def _say_purge(out: Term, report: PurgeReport) -> None:
     for other in report.unfinished:
         out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
     total = count(sum(report.counts.values()), "item")
-    if report.dry_run:
+    if report.clean and not any(report.counts.values()):
+        out.say(f"{out.mark('dot')} nothing matches; {_searched(report)}")
+    elif report.dry_run:
         out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
     elif report.clean:
         out.say(f"{out.mark('ok')} {total} forgotten; {_searched(report)}, nothing left in holdfast's files")

@@ -94,7 +94,7 @@ def _lines(text: str) -> Iterator[Row]:
                 yield Row(number, None, "it is not JSON")
 
 
-def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:
+def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), facts.rejected
     known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
@@ -110,7 +110,7 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
                 if witness.is_hostile(said):
                     bad.append(BadRow(row.number, REASON))
                     continue
-                if strangers.orders(said) and said not in known:  # a file's words are not the user's
+                if not is_archive and strangers.orders(said) and said not in known:  # a file's words are not the user's
                     content = hostile.MARK.format(name="an import") + said
             if rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
