@@ -10,6 +10,7 @@ from tests.support.power import Disk
 
 from holdfast import Holdfast
 from holdfast.journal.safety import State
+from holdfast_app.data_loss import newest
 
 FLUSHED = {**WHOLE, "objective": "Prove the power cut", "facts": ["The needle is 17 mm long"], "state_mutations": []}
 BEFORE = {**FLUSHED, "objective": "Come before", "facts": ["Nothing is known yet"]}
@@ -58,7 +59,7 @@ def lost(root: Path, answered: int) -> str:
         session.flush(LATER)
         if (session.state, kept(root, memory), notes(root).count("Go on")) != (State.SAFE, (1, True, True), 1):
             return f"after the next flush: {session.state} {kept(root, memory)}"
-        return "".join(loss.message for loss in memory.services.losses.newest())
+        return "".join(loss.message for loss in newest(memory.services))
 
 
 def notes(root: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -240,6 +241,19 @@ def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless
         memory.session("s1").add("user", "Fix the login test")
     subprocess.run(["git", "-C", str(main), "worktree", "remove", str(tmp_path / "worktree")], check=True)
     assert (main / below / ".holdfast/state/sessions").is_dir()
+
+
+@pytest.mark.parametrize("take", [os.symlink, shutil.copyfile])
+def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its_own(
+    take: Callable[[Path, Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main/holdfast.toml").write_text("")
+    pointer = worktree_of(tmp_path / "main", tmp_path / "worktree") / ".git"
+    (tmp_path / "archive").mkdir()
+    take(pointer, tmp_path / "archive/.git")
+    monkeypatch.chdir(tmp_path / "archive")
+    assert settings.find_root() == str(tmp_path / "archive")
 
 
 def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_below(

@@ -18,7 +18,6 @@ from attrs import evolve, frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, notes
-from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
@@ -32,6 +31,7 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known, turns
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
+from holdfast_app.data_loss import Loss
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ class _Reading:
         self._services = services
         self.withheld: dict[str, int] = {}
         self.damaged: dict[str, Loss] = {}
-        #: The stored facts, in order of insertion; without withheld ones; none if they are damaged.
+        #: The stored facts, in order of insertion; without withheld ones and damaged ones.
         self.facts: list[Fact] = []
         store = services.store
         try:
@@ -329,7 +329,8 @@ class _Reading:
             self._stored, self.facts = dict(found.documents), found.facts
         except Corrupt:  # intact documents are shown all the same
             self._stored = {name: self._try(name, partial(store.read, name)) for name in names}
-            self.facts = self._try(data_loss.facts_name(services), lambda: list(store.backend.facts())) or []
+            listed = self._try(data_loss.facts_name(services), lambda: list(store.backend.facts()))
+            self.facts = list(store.readable_facts()) if listed is None else listed
         self.facts = store.known_facts(self.facts)
 
     @property

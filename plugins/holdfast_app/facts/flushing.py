@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve
 
 from holdfast.errors import BadValue, HoldfastError, Refused
-from holdfast.flush.interfaces import AT_ONCE_MESSAGES, Gathered
+from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category, Payload, turns_of
@@ -41,14 +41,15 @@ _CUES: Final = (
 )  # fmt: skip
 
 
-class FlushedFacts:
-    """One project's facts from flushes, see :class:`holdfast.flush.interfaces.FactService`.
+class FlushedFacts(FactService):
+    """One project's facts from flushes.
 
     With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted yet. If an extracting
     process died and its results are lost, the extractors that a flush may wait for run again.
     """
 
     def __init__(self, services: Services) -> None:
+        super().__init__(services.plugins)
         self._services = services
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:

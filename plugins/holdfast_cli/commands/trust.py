@@ -98,8 +98,8 @@ class Withheld:
 
     def say(self, out: Term) -> None:
         """Show all of it, made safe for the terminal."""
-        them, last = "it" if len(self.rows) == 1 else "them", ""
-        out.say(f"Agents do not get {count(len(self.rows), 'passage')}, because this machine did not write {them}:")
+        last = ""
+        out.say(f"Withheld from agents: {count(len(self.rows), 'passage')}, perhaps of a clone, a pull or a page:")
         for name, place, text in self.rows:
             if name != last:
                 out.say(f"\n{out.bold(out.plain(name))}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from tests.backends.gitea.store_kit import text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
@@ -41,12 +42,6 @@ def machine(gitea: FakeServer, tmp_path: Path) -> Iterator[Machine]:
 @pytest.fixture
 def store(machine: Machine) -> GiteaBackend:
     return machine()
-
-
-def text_of(store: GiteaBackend, name: str) -> str:
-    document = store.read(name)
-    assert document is not None
-    return document.text
 
 
 def numbers_of(store: GiteaBackend) -> dict[str, int]:

@@ -16,6 +16,7 @@ from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app import progress
+from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
@@ -92,9 +93,10 @@ def _lines(text: str) -> Iterator[Row]:
                 yield Row(number, None, "it is not JSON")
 
 
-def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:
+def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), facts.rejected
+    known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     bad: list[BadRow] = []
     outcomes: Counter[AddOutcome] = Counter()
@@ -102,12 +104,17 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
     while batch := list(islice(numbered, _BATCH)):
         good: list[_Good] = []
         for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
-            if witness.is_hostile(row.value.content):
-                bad.append(BadRow(row.number, REASON))
-            elif rejected.has(row.value.content, row.created_at):
+            said = content = row.value.content
+            if not hostile.is_marked(said):
+                if witness.is_hostile(said):
+                    bad.append(BadRow(row.number, REASON))
+                    continue
+                if not is_archive and strangers.orders(said) and said not in known:  # a file's words are not the user's
+                    content = hostile.MARK.format(name="an import") + said
+            if rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
-                good.append(row)
+                good.append(row._replace(value=row.value._replace(content=content)))
         results = facts.add_all([row.value for row in good])
         outcomes.update(result.outcome for result in results)
         evicted += sum(len(result.evicted) for result in results)
