@@ -300,7 +300,7 @@ class _Import:
                 else:
                     self._done.different.append(row["id"])
 
-        report = self._memory.facts.import_(new())
+        report = self._memory.facts.import_(new(), is_archive=True)
         self._done.added.facts = report.added
         self._done.unchanged.facts += report.duplicates
         self._done.evicted = report.evicted
