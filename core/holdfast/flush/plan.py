@@ -193,12 +193,8 @@ def make(attempt: Attempt) -> Plan | None:
     was_idle = attempt.is_idle
     _take_up_refused(attempt, marker)
     if pending is not None and (attempt.proof.lost or key_before == attempt.key or (was_idle and not attempt.taken_up)):
-        zone, overrides = attempt.services.config.tz, session.unrecorded_overrides
-        try:
-            plan = Plan.from_record(pending, key=key_before, zone=zone, overrides=overrides)
-        except (KeyError, TypeError, ValueError, HoldfastError):
-            logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
-        else:  # the note's heading has the reason, so it stays the same, too
+        plan = recorded(attempt, pending, key_before)
+        if plan is not None:  # the note's heading has the reason, so it stays the same, too
             attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
             attempt.documents.is_later = True
             return plan
@@ -207,12 +203,28 @@ def make(attempt: Attempt) -> Plan | None:
     return _new(attempt, marker)
 
 
+def recorded(attempt: Attempt, record: Mapping[str, Any], key: str) -> Plan | None:
+    """The plan in a marker or a journal. None for one that cannot be read."""
+    zone, overrides = attempt.services.config.tz, attempt.session.unrecorded_overrides
+    try:
+        return Plan.from_record(record, key=key, zone=zone, overrides=overrides)
+    except (KeyError, TypeError, ValueError, HoldfastError):
+        logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
+        return None
+
+
 def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
     """Take up the newest refused payload, unless a payload is given now or an operator overrode it. Raises:
     FlushRefused when such a payload could not be kept."""
     attempt.settled = {one.digest for one in marker.stated}
     if attempt.stated is None and not attempt.session.override_reason:
-        one = refused_payloads.newest([one for one in marker.stated if not one.waived])
+        standing = [one for one in marker.stated if not one.waived]
+        if marker.pending and marker.key == attempt.last_key:  # a power cut brought back the last flush's marker
+            plan = recorded(attempt, marker.pending, marker.key)
+            standing = refused_payloads.left(
+                standing, refused_payloads.said(plan.payload, plan.before) if plan else set()
+            )
+        one = refused_payloads.newest(standing)
         if one is not None:
             attempt.stated, attempt.given, attempt.taken_up = one, refused_payloads.payload_of(one), True
 

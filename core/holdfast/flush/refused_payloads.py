@@ -139,14 +139,25 @@ def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | Non
     return given
 
 
-def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[str]:
-    """Lines for the block of ``payload``: what earlier payloads said that it does not say, each once."""
-    said = set(_lines(payload))
+def said(payload: Payload, before: Iterable[str]) -> set[str]:
+    """All content of a block, one labelled line each."""
+    return {*_lines(payload), *before}
+
+
+def left(standing: Iterable[Stated], noted: set[str]) -> list[Stated]:
+    """The payloads with content that is not in ``noted``."""
+    found = ((one, payload_of(one)) for one in standing)
+    return [one for one, payload in found if payload is None or not noted.issuperset(_lines(payload))]
+
+
+def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime, noted: Iterable[str]) -> list[str]:
+    """Lines for the block of ``payload``: content of earlier payloads that neither it nor ``noted`` has, each once."""
+    there = said(payload, noted)
     found: dict[str, None] = {}
     for one in earlier:
         before = payload_of(one)
         if before is not None:
-            found.update((line, None) for line in _lines(before) if line not in said)
+            found.update((line, None) for line in _lines(before) if line not in there)
         else:
             over = "an operator overrode it" if one.waived else "this one takes its place"
             at = f"{moment(one.at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"

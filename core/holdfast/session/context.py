@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from attrs import evolve
 
 from holdfast.config.serde import moment, receipt_from, unstructure
 from holdfast.errors import Conflict, Unavailable
+from holdfast.fs import durable
 from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
@@ -109,6 +111,12 @@ class Context:
             self._first_line = first
             for entry in self.journal.entries(self._read_to):
                 self._apply(entry)
+
+    def settle(self) -> None:
+        """Make durable what a process wrote that may have been killed, before it counts as stored. Raises:
+        Unavailable."""
+        if os.path.lexists(self.journal.path):
+            durable.sync(self.journal.path)
 
     def span(self) -> tuple[list[Message], int, int]:
         """The messages that a flush must cover now, as they were said, the journal offset of their end, and the newest
