@@ -103,27 +103,6 @@ def test_append__zeros_with_other_text_at_the_end__is_corrupt_and_the_file_is_ke
     assert Path(journal.path).read_bytes() == before
 
 
-@pytest.mark.parametrize("cut", [0, 1, 20, -12, -5, -2, -1])
-@pytest.mark.parametrize("end", [0, 1, 2, 3, 8, 11, 12, 16, 20, 30])
-def test_append__a_line_partly_zeroed_by_a_power_cut__is_cut_and_nothing_is_lost(journal, cut, end):
-    journal.append(message("one"))
-    with open(journal.path, "rb") as file:
-        before = file.read()
-    journal.append(message("two"))
-    line = Path(journal.path).read_bytes()[len(before) :]
-    start = line[:cut] if cut else b""
-    end = min(end, len(line) - len(start))
-    zeroed = start + bytes(len(line) - len(start) - end) + line[len(line) - end :]
-    if zeroed == line:
-        return
-    Path(journal.path).write_bytes(before + zeroed)
-    Path(journal.path).with_suffix(".hint").unlink()
-    again = Journal(os.path.dirname(journal.folder), "s")
-    assert texts(again) == ["one"]
-    again.append(message("three"))
-    assert texts(again) == ["one", "three"]
-
-
 @pytest.mark.parametrize(
     "read",
     [

@@ -6,12 +6,15 @@ import errno
 import io
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from random import Random
 from stat import S_IFDIR, S_IFREG, S_ISDIR
-from typing import Any, Self
+from types import SimpleNamespace
+from typing import Any
 
 SECTOR = 512
+_USER = os.geteuid() if hasattr(os, "geteuid") else 0
 #: Descriptors from here on are of this disk; lower ones are the real system's.
 FIRST_FD = 1 << 20
 
@@ -52,16 +55,6 @@ class Handle:
         self.node, self.flags, self.owner, self.place, self.fds = node, flags, owner, 0, 0
 
 
-class Stat:
-    """As ``os.stat_result``."""
-
-    st_dev, st_nlink, st_gid, st_uid = 99, 1, 0, os.geteuid()
-
-    def __init__(self, node: Node) -> None:
-        self.st_mode, self.st_ino, self.st_size, self.st_mtime_ns = node.mode, node.ino, len(node.data), node.mtime
-        self.st_mtime, self.st_ctime_ns = node.mtime / 1e9, node.mtime
-
-
 class _File(io.RawIOBase):
     """An open file as a stream, for reading."""
 
@@ -100,30 +93,6 @@ class _File(io.RawIOBase):
         if not self.closed:
             self._disk.close(self._fd)
         super().close()
-
-
-class _Entry:
-    """As ``os.DirEntry``."""
-
-    def __init__(self, folder: str, name: str, node: Node) -> None:
-        self.name, self.path, self._is_folder = name, f"{folder}/{name}", node.is_folder
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self._is_folder
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return not self._is_folder
-
-    def is_symlink(self) -> bool:
-        return False
-
-
-class _Entries(list[_Entry]):
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 def _fail(code: int, path: object = None) -> OSError:
@@ -320,10 +289,6 @@ class Disk:
         node = self.handle(fd).node
         node.mode = node.mode & ~0o7777 | mode
 
-    def chmod(self, path: Any, mode: int, *, dir_fd: int | None = None) -> None:
-        node = self.find(path, dir_fd)
-        node.mode = node.mode & ~0o7777 | mode
-
     def _change(self, move: list[tuple[Node, str, Node | None]]) -> None:
         _rename(move, "names")
         self._moves.append(move)
@@ -345,8 +310,12 @@ class Disk:
 
     # looks
 
-    def stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> Stat:
-        return Stat(self.find(path, dir_fd))
+    def stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> SimpleNamespace:
+        node = self.find(path, dir_fd)
+        return SimpleNamespace(
+            st_mode=node.mode, st_ino=node.ino, st_size=len(node.data), st_mtime=node.mtime / 1e9,
+            st_mtime_ns=node.mtime, st_ctime_ns=node.mtime, st_dev=99, st_nlink=1, st_uid=_USER, st_gid=0,
+        )  # fmt: skip
 
     def listdir(self, path: Any) -> list[str]:
         node = self.find(path)
@@ -354,8 +323,8 @@ class Disk:
             raise _fail(errno.ENOTDIR, path)
         return list(node.names)
 
-    def scandir(self, path: Any) -> _Entries:
-        return _Entries(_Entry(os.fspath(path), name, node) for name, node in list(self.find(path).names.items()))
+    def scandir(self, path: Any) -> AbstractContextManager[list[SimpleNamespace]]:
+        return nullcontext([_entry(f"{os.fspath(path)}/{name}", node) for name, node in self.find(path).names.items()])
 
     # ends
 
@@ -398,6 +367,13 @@ class Disk:
             else:
                 node.disk = bytes(node.data) if all_kept else _left(node, chance)
                 node.data, node.pending = bytearray(node.disk), []
+
+
+def _entry(path: str, node: Node) -> SimpleNamespace:
+    """As ``os.DirEntry``."""
+    kinds = {"is_dir": node.is_folder, "is_file": not node.is_folder, "is_symlink": False}
+    answers = {kind: lambda follow_symlinks=True, answer=answer: answer for kind, answer in kinds.items()}
+    return SimpleNamespace(name=os.path.basename(path), path=path, **answers)
 
 
 def _rename(move: list[tuple[Node, str, Node | None]], kind: str) -> None:

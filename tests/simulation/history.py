@@ -67,19 +67,31 @@ class Op:
 
 
 class History:
-    """The history of one seed, which may have given work and break in a given way. ``log`` tells it."""
+    """The history of one seed, which may have given work and break in a given way; ``again``: the client only
+    repeats what had no answer. ``log`` tells it."""
 
-    def __init__(self, seed: int, work: list[Op] | None = None, *, way: str = "", at: int = 0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        work: list[Op] | None = None,
+        *,
+        way: str = "",
+        at: int = 0,
+        again: bool = False,
+        lived_in: bool = False,
+    ) -> None:
         self.chance = Random(f"history {seed}")
         self.world = World(Random(f"world {seed}"))
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
         self.lied = self.faulted = False
+        self._again = again
         self._count = 10 * len(self.ops)
         if not work:
             self._plan()
-            if self.chance.random() < 0.7:
-                self.world.disk.restore(_lived_in())
+            lived_in = self.chance.random() < 0.7
+        if lived_in:
+            self.world.disk.restore(_lived_in())
         cost = {"add": 12, "fact": 12, "forget": 12, "override": 8, "reopen": 1}
         changes = (5 if self.world.disk.is_used else 45) + sum(cost.get(op.kind, 60) for ops in self.ops for op in ops)
         way = way or self.chance.choice(("cut", "cut", "cut", "kill", "kill", "fault", "fault", "lie"))
@@ -96,7 +108,7 @@ class History:
             try:
                 self._work()
                 self._look()
-                if not self.lied and self.chance.random() < 0.7:
+                if not self.lied and (self._again or self.chance.random() < 0.7):
                     self._go_on()
             except Broken:
                 raise
@@ -335,7 +347,7 @@ class History:
 
     def _go_on(self) -> None:
         """Repeat what had no answer, or go on with something else, then end every session."""
-        repeats = self.chance.random() < 0.6
+        repeats = self._again or self.chance.random() < 0.6
         self.log.append(f"then the client {'repeats' if repeats else 'goes on'} and ends")
         more: list[Op] = []
         for op in list(self._all()):
@@ -344,7 +356,7 @@ class History:
                 op.again = any(o.kind in (*FLUSHES, "add") for o in others)
                 more.append(op)
         sessions = sorted({op.session for op in self._all()})
-        for session in sessions if not more or self.chance.random() < 0.6 else ():
+        for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
             more.append(Op("add", session, self._new("m")))
             if self.chance.random() < 0.6:
                 more.append(Op("state", session, self._new("d"), self._new("f")))

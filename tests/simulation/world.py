@@ -24,7 +24,7 @@ from holdfast.plugin import calls
 ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
-_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "chmod", "stat", "listdir", "scandir")
+_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "listdir", "scandir")
 _BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
 
@@ -192,7 +192,6 @@ class World:
             (os, "fstat", _by_fd(disk, "stat", "fstat")),
             (os, "rename", _moving(disk, "rename")),
             (os, "replace", _moving(disk, "replace")),
-            (os, "readlink", _no_link(disk)),
             (os.path, "realpath", _no_links(os.path.realpath)),
             (safeopen, "_walked", _at_once(disk)),
             (os, "urandom", self.chance.randbytes),
@@ -261,17 +260,6 @@ def _moving(disk: Disk, name: str) -> Callable[..., Any]:
 
     def call(old: Any, new: Any, **named: Any) -> Any:
         return (disk.rename if disk.has(old, named.get("src_dir_fd")) else real)(old, new, **named)
-
-    return call
-
-
-def _no_link(disk: Disk) -> Callable[..., Any]:
-    real = os.readlink
-
-    def call(path: Any, **named: Any) -> Any:
-        if disk.has(path, named.get("dir_fd")):
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        return real(path, **named)
 
     return call
 

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.config.layout import Surface
 from holdfast.flush import contract, record, refused_payloads
-from holdfast.flush import plan as planning
-from holdfast.storage import block_marker
+from holdfast.flush.plan import noted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from holdfast.flush.plan import Attempt, Plan
     from holdfast.models import Finding
 
@@ -32,23 +28,11 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     attempt.warnings += [f"{f.message} ({f.rule})" for f in found]
     plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))
     earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)
-    before = refused_payloads.beyond(earlier, plan.payload, plan.at, _noted(attempt) if earlier else ())
+    before = refused_payloads.beyond(earlier, plan.payload, plan.at, noted(attempt) if earlier else ())
     plan = evolve(plan, before=tuple(before))
     attempt.warnings += (line for line in plan.before if line.startswith(refused_payloads.NOT_KEPT))
     record.keep_plan(attempt, plan)
     return plan
-
-
-def _noted(attempt: Attempt) -> Iterable[str]:
-    """The lines of an unfinished flush whose block is already in its note. Another block does not repeat them."""
-    marker, services, session = attempt.kept_marker, attempt.services, attempt.session.id
-    plan = planning.recorded(attempt, marker.pending, marker.key) if marker.pending else None
-    if plan is None:
-        return ()
-    stored = services.store.read(services.layout.name(Surface.DAILY, plan.at.date()))
-    block = (block_marker(plan.flush_id(session)), plan.body().strip("\n"))
-    is_there = stored is not None and all(part in stored.text for part in block)
-    return refused_payloads.said(plan.payload, plan.before) if is_there else ()
 
 
 def _attributed(attempt: Attempt, plan: Plan) -> Plan:

@@ -206,8 +206,7 @@ class Dreams(Protocol):
         """The lines that dreams since ``at`` dropped, merged into others, replaced or archived. Raises: Unavailable."""
 
     def weights(self, items: Sequence[str]) -> Sequence[float]:
-        """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without a
-        record."""
+        """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
 
 
 class Loss(NamedTuple):

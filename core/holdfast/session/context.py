@@ -100,8 +100,7 @@ class Context:
     # state from the journal
 
     def catch_up(self) -> None:
-        """Read other processes' additions to the journal, or all of it after a rewrite. Raises: Corrupt;
-        Unavailable."""
+        """Read additions to the journal, or all of it after a rewrite. Raises: Corrupt; Unavailable."""
         with self._lock:
             first = self.journal.first_line()
             if self._first_line not in (b"", first):
@@ -113,14 +112,12 @@ class Context:
                 self._apply(entry)
 
     def settle(self) -> None:
-        """Make durable what a process wrote that may have been killed, before it counts as stored. Raises:
-        Unavailable."""
+        """Make other processes' lines durable before they count as stored. Raises: Unavailable."""
         if os.path.lexists(self.journal.path):
             durable.sync(self.journal.path)
 
     def span(self) -> tuple[list[Message], int, int]:
-        """The messages that a flush must cover now, as they were said, the journal offset of their end, and the newest
-        message's."""
+        """The messages that a flush must cover now, as said, the offset of their end, and the newest message's."""
         with self._lock:
             return order.as_said(self.unflushed), self._read_to, self._last_message
 
