@@ -12,9 +12,10 @@ from holdfast.fs import durable
 from holdfast.storage import (
     ABSENT,
     Document,
+    appended,
     block_ids,
-    block_marker,
     changed_between,
+    check_block,
     check_text,
     no_document,
     sha256,
@@ -72,9 +73,7 @@ class Documents:
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         path = self._place.document(name)
-        if block_id not in block_ids(block):
-            raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
-        check_text(block, name)
+        check_block(name, block, header, block_id)
         with self._place.lock:
             self._recover()
             stored = self.read(name)
@@ -82,14 +81,10 @@ class Documents:
             if stored and block_id in block_ids(before):
                 durable.sync(path, private=False)  # its writer may have been killed before the flush
                 return stored.revision
-            added = _ends_line(before or header) + block
-            if not before:
-                self._replace(name, path, check_text(added, name).encode(), new=stored is None)
-            elif is_shared(path):
-                self._replace(name, path, check_text(before + added, name).encode(), new=False)
-                return sha256(before + added)
+            added = appended(before, block, header)
+            if not before or is_shared(path):
+                self._replace(name, path, (before + added).encode(), new=stored is None)
             else:
-                added = added[len(before) :]
                 self._extend(name, path, Intent(name, len(before.encode()), added.encode()))
         return sha256(before + added)
 
@@ -196,10 +191,6 @@ def _text(body: bytes, name: str) -> str:
     if "\0" in text:
         raise Corrupt(f"{name!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
     return text
-
-
-def _ends_line(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _inode(path: str) -> int:

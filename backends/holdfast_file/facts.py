@@ -17,11 +17,10 @@ from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.storage import FactOrder, Update, duplicate_of, id_taken, no_fact, storable, updated
+from holdfast.storage import FactOrder, Update, storable
 from holdfast_file import mark as marks
 from holdfast_file import repair
-from holdfast_file.index import FactIndex
-from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
+from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_bytes
 
@@ -71,33 +70,23 @@ class FactFile:
             return self._index.listed(order, limit)
 
     def add(self, fact: Fact, limit: int) -> AddResult:
-        from holdfast.models import AddOutcome, AddResult
-
         fact = storable(fact, limit)
         with self.batch():
-            twin = self._index.find(fact.content)
-            if twin:
-                return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-            if self._index.get(fact.id):
-                raise id_taken(fact.id)
-            evicted = self._index.weakest(len(self._index) + 1 - limit)
-            self._apply(Operation(fact=fact, leaves=evicted))
-            return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+            result = self._index.addition(fact, limit)
+            if result.duplicate_of is None:
+                self._apply(Operation(fact=fact, leaves=result.evicted))
+            return result
 
     def update(self, change: Update) -> Fact:
         with self.batch():
-            old = self._known(change.fact_id)
-            new = updated(old, change)
-            twin = self._index.find(new.content)
-            if twin and twin.id != new.id and change.content is not None:
-                raise duplicate_of(twin.id, new.id)
-            if new != old:
+            new = self._index.changed(change)
+            if new != self._index.get(new.id):
                 self._apply(Operation(fact=new, update=True))
             return new
 
     def delete(self, fact_id: str) -> Fact:
         with self.batch():
-            fact = self._known(fact_id)
+            fact = self._index.get(fact_id)
             self._apply(Operation(leaves=(fact_id,)))
             return fact
 
@@ -173,7 +162,7 @@ class FactFile:
         assert self._waiting is not None
         line = encode(operation)
         self._waiting.append(line)
-        self._index.apply(operation)
+        self._index.follow(operation)
 
     def _append(self, lines: list[bytes]) -> None:
         if self._key is None:  # an empty file never exists, not even after a crash, so a found one was truncated
@@ -333,15 +322,19 @@ class FactFile:
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
             rest = lines.pop() + b"\n"  # a power cut kept the line's length but not all of its bytes
-        try:
-            for line in lines:
+        bad: tuple[int, ValueError] | None = None
+        for line in lines:
+            try:
                 if line.strip():
                     operation = decode(line)
-                    self._index.apply(operation)
+                    self._index.follow(operation)
                     self._kept += bool(operation.gone)
-                self._lines += 1
-        except ValueError as error:
-            raise self._corrupt(str(error)) from error
+            except ValueError as error:
+                bad = bad or (self._lines, error)
+            self._lines += 1
+        if bad:
+            self._lines, first = bad
+            raise self._corrupt(str(first)) from first
         if lines:
             self._size += sum(map(len, lines)) + len(lines)
             self._last, self._ended = lines[-1] + b"\n", True
@@ -357,7 +350,7 @@ class FactFile:
                 raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error
             return
         try:
-            self._index.apply(operation)
+            self._index.follow(operation)
         except ValueError as error:
             raise self._corrupt(str(error)) from error
         self._lines += 1
@@ -368,11 +361,10 @@ class FactFile:
         number = self._lines + 1
         if reason.startswith("it is not JSON") and repair.damage(self._place):
             next_step = repair.RESTORE
+        error = Corrupt(f"Line {number} of {self._place.facts!r} cannot be read: {reason}.", next_step=next_step)
+        error.intact = tuple(self._index.listed(FactOrder.CREATED, None))
         self._forget()  # the next call reads again, and says so again
-        return Corrupt(
-            f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",
-            next_step=next_step,
-        )
+        return error
 
     def _identity(self) -> Identity | None:
         """The file as it is now, or None when there is none. Raises: Corrupt, Refused, Unavailable."""
@@ -387,9 +379,3 @@ class FactFile:
             self._place.inside(self._place.facts)  # raises with the reason
         self._other_name = may_be_shared(stat)
         return identity_of(stat)
-
-    def _known(self, fact_id: str) -> Fact:
-        fact = self._index.get(fact_id)
-        if fact is None:
-            raise no_fact(fact_id)
-        return fact

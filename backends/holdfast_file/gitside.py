@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from holdfast.fs import gitrun
 from holdfast.storage import tombstone
-from holdfast_file.index import FactIndex
-from holdfast_file.lines import decode
+from holdfast_file.lines import FactIndex, decode
 from holdfast_file.place import Place
 
 _VERSIONS = 64  # the newest versions to check
@@ -27,7 +26,7 @@ def missing(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | N
         part = acknowledged(version) if version else None
         if part is not None:
             now = _index(body)
-            return sum(1 for fact in _index(part) if now.get(fact.id) is None and tombstone(fact.id) not in now.gone)
+            return sum(1 for fact in _index(part) if fact.id not in now and tombstone(fact.id) not in now.gone)
     return None
 
 
@@ -35,7 +34,7 @@ def _index(body: bytes) -> FactIndex:
     index = FactIndex()
     try:
         for line in filter(bytes.strip, body.split(b"\n")):
-            index.apply(decode(line))
+            index.follow(decode(line))
     except ValueError:
         pass  # a torn or damaged end, which the store reports
     return index

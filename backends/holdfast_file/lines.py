@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from holdfast.errors import Refused
-from holdfast.storage import CATEGORIES
+from holdfast.storage import CATEGORIES, FactTable, tombstone
 from holdfast.text import untrusted
 
 if TYPE_CHECKING:
@@ -42,6 +42,27 @@ class Operation(NamedTuple):
     update: bool = False
     leaves: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+
+
+class FactIndex(FactTable):
+    """The facts after all applied lines. ``gone`` has the tombstones of removed ones, the oldest first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gone: dict[str, None] = {}
+
+    def follow(self, operation: Operation) -> None:
+        """Apply one line. Raises: ValueError when a new fact's id is taken."""
+        fact, update, leaves, gone = operation
+        self.gone.update(dict.fromkeys(gone))
+        if fact and not update and fact.id in self and fact.id not in leaves:
+            raise ValueError(f"its id {fact.id!r} is taken by an earlier line")
+        for fact_id in leaves:
+            self.gone[tombstone(fact_id)] = None
+            self.remove(fact_id)
+        if fact:
+            self.gone.pop(tombstone(fact.id), None)
+            self.put(fact)
 
 
 def encode(operation: Operation) -> bytes:

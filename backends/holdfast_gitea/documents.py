@@ -8,11 +8,13 @@ from typing import Final
 
 from attrs import frozen
 
+from holdfast import storage
 from holdfast.errors import Corrupt, NotFound, Refused, Unavailable
-from holdfast.storage import ABSENT, Document, block_ids, block_marker, changed_between, check_name, no_document, sha256
+from holdfast.storage import ABSENT, Document, block_ids, changed_between, check_block, check_name, no_document, sha256
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView
+from holdfast_gitea.marker import readable
 from holdfast_gitea.replay import BLOCK, DELETED, VERSION, number
 
 TITLE: Final = PREFIX + "doc:"
@@ -69,8 +71,7 @@ class Documents:
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         title = _title(name)
         check_text(header + block, name, MOST_OF_BLOCK)
-        if block_id not in block_ids(block):
-            raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+        check_block(name, block, header, block_id)
         record_id = ""
         with self._log.writing():
             for _ in range(TRIES):
@@ -82,11 +83,11 @@ class Documents:
                     raise _too_long(name, MOST_OF_DOCUMENT)
                 top = "" if state.text else header
                 size = len(top.encode()) or ""
-                note = "A block was added."
+                note = readable(top + block) or "A block was added."
                 try:
                     view = self._log.room(view)
                     view, record_id = self._log.post(
-                        view, BLOCK, top + block, note, record_id, block=encoded(block_id), top=size
+                        view, BLOCK, top + block, note, record_id, fold=1, block=encoded(block_id), top=size
                     )
                 except NotFound:
                     continue  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
@@ -183,15 +184,7 @@ def state_of(view: LogView) -> State:
 
 def check_text(text: str, name: str, most: int) -> None:
     """Raises: Refused for a string that cannot be stored unchanged, or is longer than ``most`` bytes."""
-    if "\0" in text:
-        raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise Refused(
-            f"The text for {name!r} holds a lone surrogate at character {error.start}.", next_step="Remove it."
-        ) from error
-    if size > most:
+    if len(storage.check_text(text, name).encode()) > most:
         raise _too_long(name, most)
 
 

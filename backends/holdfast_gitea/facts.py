@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Final
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 
+from holdfast.config import serde
 from holdfast.errors import Corrupt, StorageError, Unavailable
-from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import Add, FactOrder, Remove, Update, finite, storable
+from holdfast.models import AddResult, Fact
+from holdfast.storage import Add, FactOrder, FactTable, Remove, Update, finite, storable
+from holdfast.text import untrusted
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
-from holdfast_gitea.facttable import (
-    FactTable,
-    Operation,
-    Outcome,
-    facts_in,
-    line_of,
-    line_of_fact,
-    operations_in,
-)
 from holdfast_gitea.index import FACTS
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView
+from holdfast_gitea.marker import readable
 from holdfast_gitea.replay import OPERATIONS, SNAPSHOT, number
+
+T = TypeVar("T")
 
 TITLE: Final = FACTS
 #: Bytes of one part of a snapshot.
 _PART: Final = 256 << 10
+#: Facts in the table that people read.
+_SHOWN: Final = 200
+#: A fact's fields that an update may change.
+CHANGEABLE: Final = ("content", "category", "confidence", "source")
+
+Operation: TypeAlias = Add | Update | Remove
+#: An operation's outcome: its result, or the error it raised without changing anything.
+Outcome: TypeAlias = AddResult | Fact | StorageError
 
 
 class Facts:
@@ -59,7 +65,7 @@ class Facts:
         return outcome
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        return iter(self._table().listed(order, limit))
+        return self._table().listed(order, limit)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -95,8 +101,8 @@ class Facts:
                 if self._batch:
                     self._batch.table = table
             before = table.get(operation.fact_id) if isinstance(operation, Update) else None
-            outcome = table.apply(operation)  # raises the same errors as for every other writer
-            if outcome == before or (isinstance(outcome, AddResult) and outcome.outcome is not AddOutcome.ADDED):
+            outcome = _apply(table, operation)  # raises the same errors as for every other writer
+            if outcome == before or (isinstance(outcome, AddResult) and outcome.duplicate_of is not None):
                 return outcome
             if self._batch:
                 self._batch.operations.append(operation)
@@ -117,7 +123,9 @@ class Facts:
             if not view.accepts(record_id):
                 view, record_id = self._log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
             if view.accepts(record_id):
-                return replayed(view)[1][record_id]
+                table, outcomes = replayed(view)
+                self._log.tell(view, shown(table))
+                return outcomes[record_id]
             view = None  # the issue was full, so retry with the new one
         raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
 
@@ -139,6 +147,7 @@ class Facts:
         for part in parts[1:]:
             if view.accepts(first):
                 view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", of=first)
+        self._log.tell(view, shown(table))
         return view
 
 
@@ -169,13 +178,20 @@ def replayed(view: LogView) -> tuple[FactTable, dict[str, list[Outcome]]]:
                     f"A part of the facts that {record.url} begins is gone from the server.",
                     next_step="Restore the server's database from a copy.",
                 )
-            table.load(fact for part in parts[record.id] for fact in facts_in(part, record.url))
+            table = FactTable(fact for part in parts[record.id] for fact in facts_in(part, record.url))
     return table, outcomes
+
+
+def _apply(table: FactTable, operation: Operation) -> AddResult | Fact:
+    """Raises: Conflict, DuplicateFact, NotFound, without changing anything."""
+    if isinstance(operation, Add):
+        return table.add(*operation)
+    return table.update(operation) if isinstance(operation, Update) else table.take(operation.fact_id)
 
 
 def _applied(table: FactTable, operation: Operation) -> Outcome:
     try:
-        return table.apply(operation)
+        return _apply(table, operation)
     except StorageError as error:
         return error
 
@@ -192,3 +208,86 @@ def _packed(lines: Sequence[str], most: int) -> list[str]:
         groups[-1].append(line)
         size += needed
     return ["\n".join(some) for some in groups]
+
+
+def shown(table: FactTable) -> str:
+    """The strongest facts as a Markdown table for people."""
+    rows = ["| fact | category | confidence | since |", "|---|---|---|---|"]
+    for fact in table.listed(FactOrder.STRONGEST, _SHOWN):
+        content = readable(" ".join(fact.content.split())).replace("|", "\\|")
+        rows.append(f"| {content} | {fact.category} | {fact.confidence:g} | {fact.created_at:%Y-%m-%d} |")
+    more = f"\n\n{len(table) - _SHOWN} more are in the comments." if len(table) > _SHOWN else ""
+    return "\n".join(rows) + more
+
+
+# --- as lines of JSON, which is how a comment holds them
+
+
+def line_of(operation: Operation) -> str:
+    """An operation as a line, readable and exact."""
+    if isinstance(operation, Add):
+        table = {"op": "put", "limit": operation.limit, "fact": serde.fact_out(operation.fact)}
+    elif isinstance(operation, Update):
+        changes = {key: value for key in CHANGEABLE if (value := getattr(operation, key)) is not None}
+        table = {"op": "set", "id": operation.fact_id, **changes}
+    else:
+        table = {"op": "del", "id": operation.fact_id}
+    return json.dumps(table, ensure_ascii=False)
+
+
+def line_of_fact(fact: Fact) -> str:
+    """A fact of a snapshot as a line."""
+    return json.dumps(serde.fact_out(fact), ensure_ascii=False)
+
+
+def operations_in(text: str, url: str) -> list[Operation]:
+    """A record's operations. Raises: Corrupt, naming the comment."""
+    return _read(text, url, _operation)
+
+
+def facts_in(text: str, url: str) -> list[Fact]:
+    """A snapshot's facts. Raises: Corrupt, naming the comment."""
+    return _read(text, url, _fact)
+
+
+def _read(text: str, url: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    try:
+        return [parse(untrusted.from_json(line)) for line in text.split("\n") if line]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Corrupt(
+            f"The facts in a comment cannot be read: {url}",
+            next_step="Restore the earlier version from the comment's edit history on the server.",
+        ) from error
+
+
+def _operation(table: Mapping[str, Any]) -> Operation:
+    kind = table["op"]
+    if kind == "put":
+        return Add(_fact(table["fact"]), _of(int, table["limit"]))
+    if kind == "set":
+        return Update(_of(str, table["id"]), **{key: _value(key, table[key]) for key in CHANGEABLE if key in table})
+    if kind == "del":
+        return Remove(_of(str, table["id"]))
+    raise ValueError(kind)
+
+
+def _fact(table: Mapping[str, Any]) -> Fact:
+    return Fact(
+        id=_of(str, table["id"]),
+        created_at=serde.moment(_of(str, table["createdAt"])),
+        **{key: _value(key, table[key]) for key in CHANGEABLE},
+    )
+
+
+def _value(key: str, value: object) -> Any:
+    if key != "confidence":
+        return _of(str, value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(key)
+    return float(value)
+
+
+def _of(kind: type, value: object) -> Any:
+    if type(value) is not kind:
+        raise TypeError(kind.__name__)
+    return value

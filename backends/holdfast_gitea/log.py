@@ -316,7 +316,7 @@ class Log:
         """
         for record in view.replay.late:
             if record.segment == old and record.kind in (BLOCK, OPERATIONS) and record.intact:
-                more: dict[str, Any] = {k: value for k, value in record.fields.items() if k in ("block", "top")}
+                more: dict[str, Any] = {k: value for k, value in record.fields.items() if k in ("block", "top", "fold")}
                 note = "This came to the issue before when it was full."
                 view, _ = self.post(view, record.kind, record.text or "", note, record_id=record.id, **more)
         return view
@@ -329,7 +329,8 @@ class Log:
         """
         record = next(r for r in view.replay.accepted if r.id == record_id)
         log = encoded(view.title)
-        body = marker.frame(note, text, kind="copy", log=log, head=record_id, comment=record.comment)
+        said = marker.line(kind="copy", log=log, head=record_id, comment=record.comment)
+        body = f"{marker.readable(text)}\n\n{note}\n\n{said}"
         entry = next((e for e in self.index.known(view.title) if e.number == record.segment), None)
         try:
             for _ in range(TRIES):
@@ -350,6 +351,14 @@ class Log:
         except (StorageError, Refused) as error:
             logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
         return view
+
+    def tell(self, view: LogView, text: str) -> None:
+        """Show ``text`` to people in the body of a log without versions. Errors are only logged."""
+        try:
+            if view.active is not None:
+                self._edit_body(view.active, f"{text}\n\n{_about(view.title)}")
+        except (StorageError, Refused) as error:
+            logger.log(level(error), "the copy in issue #%d was not made: %s", view.active, error)
 
     def mark_deleted(self, view: LogView) -> None:
         """Mark this log's document as deleted in the list of issues, so that listing names checks it.

@@ -9,7 +9,8 @@ holdfast's comments look like this::
     ```
     <!-- hf:rec id=0192... kind=ver base=0191... sha256=... n=8 -->
 
-Inside a fence, references and mentions have no effect. The fence is longer than any run of backticks in the text. ``n``
+Inside a fence, references and mentions have no effect. A block of a note stands above it as people read it, see
+:func:`readable`, and its fence is folded. The fence is longer than any run of backticks in the text. ``n``
 is the text's length in bytes of UTF-8 and ``sha256`` its digest.
 """
 
@@ -26,6 +27,12 @@ _LINE: Final = re.compile(r"<!-- hf:rec ((?:[a-z][a-z0-9]*=[A-Za-z0-9_-]*(?: |(?
 _PAIR: Final = re.compile(r"[a-z][a-z0-9]*=[A-Za-z0-9_-]*")
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
 _TICKS: Final = re.compile(r"`+")
+_FOLD: Final = "<details><summary>As stored</summary>\n\n"
+_UNFOLD: Final = "\n\n</details>\n"
+#: What a server acts on in Markdown: references, mentions, images, HTML and addresses of issues.
+_ACTIVE: Final = re.compile(r"[#!@<](?=[\w\[/!])|/(?=(?:issues|pulls)/)")
+#: Lines for programs: the handoff's table and comments.
+_FOR_PROGRAMS: Final = re.compile(r"\A\+\+\+\n(?s:.*?)\n\+\+\+\n|(?m:^)<!--.*-->\n?")
 
 
 @frozen(kw_only=True)
@@ -67,12 +74,19 @@ def fields(body: str) -> dict[str, str] | None:
     return {key: value for key, _, value in (pair.partition("=") for pair in _PAIR.findall(found[1]))}
 
 
+def readable(text: str) -> str:
+    """Markdown for people to read, without lines for programs. An invisible character takes the effect from references,
+    mentions, images and HTML."""
+    return _ACTIVE.sub("\\g<0>\u2060", _FOR_PROGRAMS.sub("", text)).strip()
+
+
 def frame(note: str, text: str, *, language: str = "markdown", **more: str | int) -> str:
-    """A comment body with a line for people, the text in its fence and the marker."""
+    """A comment body: a text for people, the stored text in its fence (``fold=1``: out of sight), the marker."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     marker = line(**more, sha256=digest(text), n=len(text.encode("utf-8")))
-    return f"{note}\n\n{fence}{language}\n{text}\n{fence}\n{marker}"
+    stored = f"{fence}{language}\n{text}\n{fence}"
+    return f"{note}\n\n{_FOLD}{stored}{_UNFOLD}\n{marker}" if more.get("fold") else f"{note}\n\n{stored}\n{marker}"
 
 
 def framed(body: str) -> Framed | None:
@@ -84,10 +98,11 @@ def framed(body: str) -> Framed | None:
     if found is None:
         return None
     for candidate in (body, body.replace("\r\n", "\n")):
-        text = _inside(candidate, found.get("n", ""))
+        stored = candidate.partition(_FOLD)[2] if found.get("fold") else candidate
+        text = _inside(stored, found.get("n", ""))
         if text is not None and digest(text) == found.get("sha256"):
             return Framed(fields=found, text=text, intact=True)
-    return Framed(fields=found, text=_between(body.replace("\r\n", "\n")), intact=False)
+    return Framed(fields=found, text=_between(stored), intact=False)
 
 
 def _inside(body: str, size: str) -> str | None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
+from attrs import asdict, fields_dict, frozen
+
+from holdfast.config import serde
 from holdfast.errors import ConfigError, Conflict
 from holdfast.storage import Add, Append, Capability, Change, Committed, Condition, Remove, Update, Write, no_fact
 from holdfast_postgres.database import Database, Row, Statement, reading
@@ -14,29 +17,27 @@ from holdfast_postgres.documents import Documents, found, is_there
 from holdfast_postgres.facts import Execute, Facts, fact_of
 from holdfast_postgres.schema import LATEST
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "server": (str,),
-    "namespace": (str,),
-    "timeout_s": (int, float),
-    "connections": (int,),
-}
 _MOST_CHARS: Final = 200
+
+
+@frozen(kw_only=True)
+class Options:
+    """The keys of ``[storage]`` for this backend."""
+
+    server: str
+    namespace: str
+    timeout_s: float = 10.0
+    connections: int = 4
 
 
 def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> PostgresBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
-    for key, value in given.items():
-        if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
-            kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
-            raise ConfigError(f"storage.{key}: expected {kinds}, got {type(value).__name__}.")
-    for key in ("server", "namespace"):
-        if key not in given:
-            raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/teams.md.")
-    find = partial(_password, dict(os.environ if env is None else env), given["server"], root)
-    return PostgresBackend(root, password=find, **given)
+    given = {key: options[key] for key in fields_dict(Options) if key in options}
+    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/teams.md.")
+    find = partial(_password, dict(os.environ if env is None else env), made.server, root)
+    return PostgresBackend(root, password=find, **asdict(made))
 
 
 def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str]) -> str:

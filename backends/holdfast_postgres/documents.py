@@ -11,8 +11,10 @@ from holdfast.storage import (
     Document,
     StorageBackend,
     Write,
+    appended,
     block_ids,
     block_marker,
+    check_block,
     check_name,
     check_text,
     no_document,
@@ -64,7 +66,7 @@ class Documents(StorageBackend):
             raise no_document(name)
 
     def names(self, prefix: str = "") -> list[str]:
-        if not _is_storable(prefix):
+        if not is_storable(prefix):
             return []
         rows = reading(lambda: self._database.run((_NAMES, (self._database.namespace, prefix)))[0]) or []
         return [str(name) for (name,) in rows]
@@ -79,12 +81,8 @@ class Documents(StorageBackend):
         if isinstance(one, Write):
             check_text(one.text, name)
             return _PUT, (space, name, one.text, sha256(one.text), lexemes(one.text), one.expected)
-        check_text(one.header + one.block, name)
-        marker = block_marker(one.block_id)
-        if one.block_id not in block_ids(one.block):
-            raise ValueError(f"the block does not hold its marker line {marker!r}")
-        header = one.header if not one.header or one.header.endswith("\n") else f"{one.header}\n"
-        first = header + one.block
+        check_block(name, one.block, one.header, one.block_id)
+        marker, first = block_marker(one.block_id), appended("", one.block, one.header)
         return _APPEND, (space, name, marker, first, one.block, lexemes(first), lexemes(one.block))
 
 
@@ -105,7 +103,8 @@ def is_there(one: Append | Write, stored: Document | None) -> bool:
     return stored.text == one.text if isinstance(one, Write) else one.block_id in block_ids(stored.text)
 
 
-def _is_storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
+    """Whether the server can hold the string."""
     try:
         return "\0" not in text and bool(text.encode() or True)
     except UnicodeEncodeError:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from holdfast.errors import Corrupt, Refused
+from holdfast.errors import Refused
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
-    CATEGORIES,
+    FACT_COLUMNS,
+    SQL_ORDERS,
     Add,
     FactOrder,
     Hit,
@@ -20,34 +19,30 @@ from holdfast.storage import (
     Remove,
     StorageBackend,
     Update,
-    duplicate_key,
+    columns_of,
+    duplicate_digest,
     duplicate_of,
+    fact_in,
     id_taken,
     no_fact,
     storable,
     updated,
 )
 from holdfast_postgres.database import Database, Row, Statement, reading
+from holdfast_postgres.documents import is_storable
 from holdfast_postgres.words import lexemes, pattern, split, tsquery
 
 Execute: TypeAlias = Callable[[str, Sequence[object]], list[Row]]
 #: The kinds of answer of ``holdfast.add_fact``.
 _TWIN, _TAKEN = 0, 1
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _CORRECT: Final = "Correct its row with a database tool, or restore it from a backup."
-_COLUMNS: Final = "id, content, category, confidence, created_us, source"
-_SELECT: Final = f"SELECT {_COLUMNS} FROM holdfast.facts WHERE namespace = %s"  # noqa: S608 - nothing of it is given
-_ORDERS: Final = {
-    FactOrder.CREATED: "seq",
-    FactOrder.CONFIDENCE: "confidence DESC, seq",
-    FactOrder.STRONGEST: "confidence DESC, seq DESC",
-}
+_SELECT: Final = f"SELECT {FACT_COLUMNS} FROM holdfast.facts WHERE namespace = %s"  # noqa: S608 - nothing of it is given
 _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
     FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
 _UPDATE: Final = """UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,
     words = array_to_tsvector(%s::text[]) WHERE namespace = %s AND id = %s"""
-_REMOVE: Final = f"""WITH gone AS (DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {_COLUMNS}),
+_REMOVE: Final = f"""WITH gone AS (
+        DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {FACT_COLUMNS}),
     counted AS (UPDATE holdfast.namespaces SET facts = facts - (SELECT count(*) FROM gone) WHERE namespace = %s)
     SELECT * FROM gone"""  # noqa: S608 - nothing of it is given
 
@@ -69,18 +64,16 @@ class Facts(StorageBackend):
         return result
 
     def _listing(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Statement:
-        return f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT %s", (self._database.namespace, limit)
+        return f"{_SELECT} ORDER BY {SQL_ORDERS[order]} LIMIT %s", (self._database.namespace, limit)
 
     def _fact_statement(self, one: Add | Remove) -> Statement:
         """The statement that makes a change."""
         space = self._database.namespace
         if isinstance(one, Remove):
-            return _REMOVE, (space, one.fact_id if _is_storable(one.fact_id) else "", space)
+            return _REMOVE, (space, one.fact_id if is_storable(one.fact_id) else "", space)
         fact = _checked(one)
-        created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-        columns = (_digest(fact.content), fact.content, fact.category, fact.confidence, created_us, fact.source)
         most = min(one.limit, sys.maxsize)
-        return _ADD, (space, fact.id, *columns, lexemes(fact.content), most, self._database.patience())
+        return _ADD, (space, *columns_of(fact), lexemes(fact.content), most, self._database.patience())
 
     def _result(self, one: Add, row: Row) -> AddResult | None:
         """An addition's result. None when the id is taken."""
@@ -97,18 +90,18 @@ class Facts(StorageBackend):
     def _update(self, one: Update, execute: Execute) -> list[Row]:
         """Make an update inside of a transaction. The new fact's row."""
         space = self._database.namespace
-        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if _is_storable(one.fact_id) else []
+        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if is_storable(one.fact_id) else []
         if not rows:
             raise no_fact(one.fact_id)
         old = fact_of(rows[0])
         new = updated(old, one)
         if new == old:
             return rows
-        digest = _digest(new.content)
+        _check(new.content, new.category, new.source)
+        digest = duplicate_digest(new.content)
         twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
         if twin and twin[0][0] != new.id:
             raise duplicate_of(twin[0][0], new.id)
-        _check(new.category, new.source)
         words = lexemes(new.content)
         execute(_UPDATE, (new.content, new.category, new.confidence, new.source, digest, words, space, new.id))
         return execute(f"{_SELECT} AND id = %s", (space, new.id))
@@ -116,7 +109,7 @@ class Facts(StorageBackend):
     def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
         """Facts and documents with any of ``words``, those with more of them first, then those with more occurrences.
         Of equals, facts come first."""
-        wanted = [split(word) for word in dict.fromkeys(words) if _is_storable(word)]
+        wanted = [split(word) for word in dict.fromkeys(words) if is_storable(word)]
         wanted = [parts for parts in wanted if parts]
         if not wanted or limit < 1:
             return []
@@ -155,37 +148,15 @@ def _rank(found: tuple[tuple[int, int], Hit]) -> tuple[int, int]:
 
 def _checked(one: Add) -> Fact:
     fact = storable(one.fact, one.limit)
-    _check(fact.id, fact.category, fact.source)
+    _check(fact.id, fact.content, fact.category, fact.source)
     return fact
 
 
-def _digest(content: str) -> bytes:
-    """The unique index's key: as selective as the duplicate key, and short at any length of it."""
-    _check(content)
-    return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
-
-
 def _check(*strings: str) -> None:
-    if not all(map(_is_storable, strings)):
+    if not all(map(is_storable, strings)):
         raise Refused("The text for a fact holds a lone surrogate or a NUL character.", next_step="Remove it.")
-
-
-def _is_storable(text: object) -> bool:
-    try:
-        return isinstance(text, str) and "\0" not in text and text.encode() is not None
-    except UnicodeEncodeError:
-        return False
 
 
 def fact_of(row: Sequence[Any]) -> Fact:
     """The fact in a row. Raises: Corrupt."""
-    fact_id, content, category, confidence, created_us, source = row
-    if not 0.0 <= confidence <= 1.0 or category not in CATEGORIES:
-        raise Corrupt(f"The fact {fact_id!r} is stored with invalid values.", next_step=_CORRECT)
-    try:
-        created_at = _EPOCH + created_us * _MICROSECOND
-    except OverflowError as error:
-        raise Corrupt(f"The fact {fact_id!r} has a time out of range.", next_step=_CORRECT) from error
-    return Fact(
-        id=fact_id, content=content, category=category, confidence=confidence, created_at=created_at, source=source
-    )
+    return fact_in(row, _CORRECT)

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import ClassVar
 
-from holdfast.errors import ConfigError
+from attrs import asdict, fields_dict, frozen
+
+from holdfast.config import serde
 from holdfast.storage import ComposedBackend, Condition
 from holdfast_sqlite.database import Database
 from holdfast_sqlite.documents import Documents
 from holdfast_sqlite.facts import Facts
 from holdfast_sqlite.place import Place
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {"file": (str,), "lock_timeout_s": (int, float)}
+
+@frozen(kw_only=True)
+class Options:
+    """The keys of ``[storage]`` for this backend."""
+
+    file: str = "holdfast.db"
+    lock_timeout_s: float = 10.0
 
 
 def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> SqliteBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
-    for key, value in given.items():
-        if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
-            kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
-            raise ConfigError(f"storage.{key}: expected {kinds}, got {type(value).__name__}.")
-    return SqliteBackend(root, path=path, **given)
+    given = {key: options[key] for key in fields_dict(Options) if key in options}
+    return SqliteBackend(root, path=path, **asdict(serde.structure(given, Options, what="`[storage]`")))
 
 
 class SqliteBackend(ComposedBackend[Documents, Facts]):

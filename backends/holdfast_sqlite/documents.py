@@ -9,9 +9,10 @@ from holdfast.errors import Corrupt
 from holdfast.storage import (
     ABSENT,
     Document,
+    appended,
     block_ids,
-    block_marker,
     changed_between,
+    check_block,
     check_name,
     check_text,
     no_document,
@@ -54,17 +55,12 @@ class Documents:
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         check_name(name)
-        check_text(header + block, name)
-        marker = block_marker(block_id)
-        if block_id not in block_ids(block):
-            raise ValueError(f"the block does not hold its marker line {marker!r}")
+        check_block(name, block, header, block_id)
         with self._database.changing() as change:
             stored = load(change.sql, name)
             if stored is None or not _has_block(change.sql, stored.id, block_id):
                 before = stored.text if stored else ""
-                start = before or header
-                gap = "" if not start or start.endswith("\n") else "\n"
-                return self._extend(change, name, stored, before, start[len(before) :] + gap + block)
+                return self._extend(change, name, stored, before, appended(before, block, header))
         self._database.confirm()
         return stored.revision
 

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from holdfast.errors import Corrupt
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
-    CATEGORIES,
+    FACT_COLUMNS,
+    SQL_ORDERS,
     FactOrder,
     Update,
-    duplicate_key,
+    columns_of,
+    duplicate_digest,
     duplicate_of,
+    fact_in,
     id_taken,
     no_fact,
     storable,
     updated,
 )
-from holdfast_sqlite import faults
 from holdfast_sqlite.database import Change, Database
 
 _CORRECT: Final = "Correct its row with a tool for SQLite while nothing else uses the file, or restore an older copy."
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
+SELECT: Final = f"SELECT {FACT_COLUMNS} FROM facts"  # noqa: S608 - nothing of it is given
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 #: The next fact to evict, never the new one.
 _WEAKEST: Final = """
     SELECT seq, id FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
-_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq",
-    FactOrder.STRONGEST: "confidence DESC, seq DESC"}  # fmt: skip
 
 
 class Facts:
@@ -49,16 +44,16 @@ class Facts:
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         wanted = -1 if limit is None else min(max(limit, 0), sys.maxsize)
         with self._database.reading() as sql:
-            query = f"{SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
+            query = f"{SELECT} ORDER BY {SQL_ORDERS[order]} LIMIT ?"
             return map(from_row, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)
-        digest = _digest(fact.content)
+        row = columns_of(fact)
         with self._database.changing() as change:
-            twin = _twin(change.sql, digest)
+            twin = _twin(change.sql, row[1])
             if twin is None:
-                return self._insert(change, fact, digest, limit)
+                return self._insert(change, fact, row, limit)
         self._database.confirm()
         return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
@@ -69,7 +64,7 @@ class Facts:
             seq, old = _row(transaction.sql, change.fact_id)
             new = updated(old, change)
             if new != old:
-                digest = _digest(new.content)
+                digest = duplicate_digest(new.content)
                 twin = _twin(transaction.sql, digest)
                 if twin and twin.id != new.id:
                     raise duplicate_of(twin.id, new.id)
@@ -99,11 +94,9 @@ class Facts:
         """Look at all facts for what ``state`` says of them. More said than there are would let facts leave."""
         change.facts = change.sql.execute("SELECT count(*) FROM facts").fetchone()[0]
 
-    def _insert(self, change: Change, fact: Fact, digest: bytes, limit: int) -> AddResult:
-        created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-        row = (change.last + 1, fact.id, digest, fact.content, fact.category, fact.confidence, created_us, fact.source)
+    def _insert(self, change: Change, fact: Fact, row: Sequence[object], limit: int) -> AddResult:
         try:
-            change.sql.execute(_INSERT, row)
+            change.sql.execute(_INSERT, (change.last + 1, *row))
         except sqlite3.IntegrityError as error:
             raise id_taken(fact.id) from error
         change.last += 1
@@ -119,15 +112,6 @@ class Facts:
         weakest = change.sql.execute(_WEAKEST, {"new": change.last, "most": min(surplus, sys.maxsize)}).fetchall()
         change.sql.executemany("DELETE FROM facts WHERE seq = ?", [(seq,) for seq, _ in weakest])
         return tuple(fact_id for _, fact_id in weakest)
-
-
-def _digest(content: str) -> bytes:
-    """The unique index's key: equivalent to the duplicate key, but of fixed length."""
-    try:
-        key = duplicate_key(content).encode()
-    except UnicodeEncodeError as error:
-        raise faults.surrogate() from error
-    return hashlib.blake2b(key, digest_size=20).digest()
 
 
 def _twin(sql: sqlite3.Connection, digest: bytes) -> Fact | None:
@@ -149,19 +133,4 @@ def _row(sql: sqlite3.Connection, fact_id: str) -> tuple[int, Fact]:
 
 def from_row(row: Sequence[Any]) -> Fact:
     """The fact in a row of :data:`SELECT`. Raises: Corrupt."""
-    fact_id, content, category, confidence, created_us, source = row
-    if not (
-        type(fact_id) is type(content) is type(category) is type(source) is str
-        and type(confidence) is float
-        and type(created_us) is int
-        and 0.0 <= confidence <= 1.0
-        and category in CATEGORIES
-    ):
-        raise Corrupt(f"The fact {fact_id!r} is stored with invalid values.", next_step=_CORRECT)
-    try:
-        created_at = _EPOCH + created_us * _MICROSECOND
-    except OverflowError as error:
-        raise Corrupt(f"The fact {fact_id!r} is stored with an invalid time.", next_step=_CORRECT) from error
-    return Fact(
-        id=fact_id, content=content, category=category, confidence=confidence, created_at=created_at, source=source
-    )
+    return fact_in(row, _CORRECT)

@@ -35,7 +35,7 @@ def examples(talk: Talk) -> list[tuple[Any, Any]]:
 
             def ask(text: str, opened: index.Index) -> list[tuple[rank.Row, rank.Features]]:
                 matches = rank.Matches(opened.db, words.asked(text), "", ())
-                return list(rank.candidates(opened.db, text, matches, now=memory.services.now()))
+                return list(rank.candidates(opened.db, matches))
 
             for asked in talk.questions:
                 rows = index.search(memory, partial(ask, asked.text))

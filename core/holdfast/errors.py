@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # same as in typing, without the import
 if TYPE_CHECKING:
-    from holdfast.models.records import Finding
+    from holdfast.models.records import Fact, Finding
 
 
 class HoldfastError(Exception):
@@ -133,7 +133,12 @@ class TryLater(Unavailable):
 
 
 class Corrupt(StorageError):
-    """Stored data is not in the expected format. Never treated as empty, never overwritten."""
+    """Stored data is not in the expected format. Never treated as empty, never overwritten.
+
+    ``intact`` are the facts that can be read, where a listing of facts met a damaged one.
+    """
+
+    intact: tuple[Fact, ...] = ()
 
 
 class Unsupported(StorageError):

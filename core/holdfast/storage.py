@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
 from holdfast.text.stored import *
+from holdfast.text.stored import Add, FactOrder, Remove, Update
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
 
 __all__ = [
-    "ABSENT", "CATEGORIES", "Add", "Append", "Capability", "Change", "Committed", "ComposedBackend", "Condition",
-    "Damage", "Document", "DocumentPart", "FactOrder", "FactPart", "Hit", "HitKind", "Remove", "StorageBackend",
-    "Update", "Write", "block_ids", "block_marker", "changed_between", "check_name", "check_text", "current_snapshot",
-    "deadline", "delete_fact", "duplicate_key", "duplicate_of", "finite", "get_fact", "id_taken", "no_document",
-    "no_fact", "sha256", "sha256_of", "snapshot", "storable", "time_left", "tombstone", "update_fact", "updated",
+    "ABSENT", "CATEGORIES", "FACT_COLUMNS", "SQL_ORDERS", "Add", "Append", "Capability", "Change", "Committed",
+    "ComposedBackend", "Condition", "Damage", "Document", "DocumentPart", "FactOrder", "FactPart", "FactTable",
+    "Hit", "HitKind", "Remove", "StorageBackend", "Update", "Write", "appended", "block_ids", "block_marker",
+    "changed_between", "check_block", "check_name", "check_text", "columns_of", "current_snapshot", "deadline",
+    "delete_fact", "duplicate_digest", "duplicate_key", "duplicate_of", "fact_in", "finite", "get_fact", "id_taken",
+    "no_document", "no_fact", "sha256", "sha256_of", "snapshot", "storable", "time_left", "tombstone",
+    "update_fact", "updated",
 ]  # fmt: skip
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
@@ -38,15 +41,6 @@ class Capability(StrEnum):
     TRANSACTIONS = "transactions"  # several changes in one step, see StorageBackend.commit
     LOCAL_FILES = "local-files"
     REMOTE = "remote"  # all data is on a server, so none of it can come with a clone
-
-
-class FactOrder(StrEnum):
-    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order. STRONGEST: highest first, ties by
-    latest insertion first."""
-
-    CREATED = "created"
-    CONFIDENCE = "confidence"
-    STRONGEST = "strongest"
 
 
 class HitKind(StrEnum):
@@ -88,30 +82,6 @@ class Write(NamedTuple):
     name: str
     text: str
     expected: str | None = None
-
-
-class Add(NamedTuple):
-    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.add_fact`."""
-
-    fact: Fact
-    limit: int
-
-
-class Update(NamedTuple):
-    """A change for :meth:`StorageBackend.commit`: change the given fields of a fact; ``created_at`` and the position
-    stay. A function as ``source`` gets the stored source and returns the new one, in one step where the backend can."""
-
-    fact_id: str
-    content: str | None = None
-    category: str | None = None
-    confidence: float | None = None
-    source: str | Callable[[str], str] | None = None
-
-
-class Remove(NamedTuple):
-    """A change for :meth:`StorageBackend.commit`: delete the fact if it is still stored."""
-
-    fact_id: str
 
 
 Change: TypeAlias = Append | Write | Add | Update | Remove
@@ -324,20 +294,6 @@ def delete_fact(store: StorageBackend, fact_id: str) -> Fact:
 
 
 # --- for the stores
-
-
-def updated(fact: Fact, change: Update) -> Fact:
-    """``fact`` after the change. Raises: ValueError when the confidence is not a finite number."""
-    from attrs import evolve
-
-    source = change.source(fact.source) if callable(change.source) else change.source
-    return evolve(
-        fact,
-        content=fact.content if change.content is None else change.content,
-        category=fact.category if change.category is None else change.category,
-        confidence=fact.confidence if change.confidence is None else finite(change.confidence),
-        source=fact.source if source is None else source,
-    )
 
 
 def no_document(name: str) -> NotFound:

@@ -33,6 +33,8 @@ SUMMARY = "answer one client event (run by the installed hooks)"
 CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
+#: Claude Code names the project in it.
+_PROJECT = "CLAUDE_PROJECT_DIR"
 #: Events that carry part of the conversation. An unreadable event may be such an event.
 _JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
@@ -265,7 +267,7 @@ class _Call:
 
                     self.past = gated.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
-                again = event.agent or restore.has_just_started(memory, event)
+                again = event.agent or restore.has_brief(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
                 memory.services.later(flushed=False)
                 return reply
@@ -275,8 +277,8 @@ class _Call:
                 from holdfast_agents.records import follow
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
-                replies = (gated.compacting(memory, one) for one in (event, *follow.running(event)))
-                return next((reply for reply in replies if reply.block), NO_REPLY)
+                replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]
+                return next((reply for reply in replies if reply.block), replies[0])
             if event.kind == events.STOP:
                 from holdfast_app import background
 
@@ -384,7 +386,7 @@ def _place(error: BaseException) -> str:
 def _is_repeated() -> bool:
     """Whether this is the user's hook, by the interpreter's path, and the project's settings have the same one, which
     finds its program. Claude Code runs both."""
-    project = os.environ.get("CLAUDE_PROJECT_DIR")
+    project = os.environ.get(_PROJECT)
     if not project or "-m" not in sys.orig_argv:
         return False
     from holdfast_agents import clientfiles
@@ -401,8 +403,24 @@ def _root(event: Event, named: str | None) -> str:
     from holdfast.config import settings
 
     if named is None:
-        for folder in (os.environ.get("CLAUDE_PROJECT_DIR") if event.client == "claude-code" else None, event.cwd):
+        for folder in (os.environ.get(_PROJECT) if event.client == "claude-code" else None, event.cwd):
             if folder and os.path.isdir(folder):
                 os.chdir(folder)  # the process handles one event, and the search for the project starts here
                 break
-    return settings.find_root(named)
+    root = settings.find_root(named)
+    asked = named or os.environ.get("HOLDFAST_ROOT") or (event.client == "claude-code" and _PROJECT in os.environ)
+    return root if asked or not event.session else _begun_in(root, event.session)
+
+
+def _begun_in(root: str, session: str) -> str:
+    """The project above ``root`` that has the session's journal; ``root`` without one. An agent can enter a stranger's
+    repository inside the project."""
+    from holdfast.config import settings
+    from holdfast.journal.journal import file_stem
+
+    name, folder = f"{file_stem(session)}.jsonl", os.path.dirname(root)
+    while folder != os.path.dirname(folder):
+        if any(os.path.exists(os.path.join(folder, s, "sessions", name)) for s in settings.STATE_FOLDERS.values()):
+            return folder
+        folder = os.path.dirname(folder)
+    return root

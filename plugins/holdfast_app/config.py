@@ -26,8 +26,7 @@ def _check_confidence(value: float) -> None:
 
 @frozen(kw_only=True)
 class FactsConfig:
-    """``[facts]``: rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05
-    and A08."""
+    """``[facts]``: rules of the fact store. Source: R040, R058; the options are those of readings A01, A05 and A08."""
 
     max_facts: int = setting(
         500,
@@ -45,18 +44,6 @@ class FactsConfig:
         False,
         "At the cap, a new fact weaker than all stored facts is rejected instead of evicting the weakest stored one.",
         project=ANYTHING,
-    )
-    reserved_corrections: int = setting(
-        0,
-        "Number of newest corrections, including an arriving one, that are never evicted; if they fill the store, "
-        "other facts are rejected.",
-        check=at_least(0),
-        project=between(0, 50),
-    )
-    supersede: bool = setting(
-        False,
-        "Evicted or overwritten facts keep their content in the audit trail.",
-        project=stricter("facts.supersede", True, False),
     )
     strict: bool = setting(False, "Creating a duplicate raises instead of being skipped.", project=ANYTHING)
     bad_category: str = setting(
@@ -104,11 +91,6 @@ class PromptConfig:
     """``[prompt]``: the prompt block's size. Source: R067, reading A17."""
 
     max_tokens: int = setting(2000, "Maximum tokens in the prompt block.", check=at_least(0), project=between(0, 8_000))
-    counter: str = setting(
-        "estimate",
-        "Token counter: `estimate`, or `tiktoken:ENCODING` with that library installed.",
-        project=only("estimate"),  # others fetch their vocabulary from a server
-    )
 
 
 @frozen(kw_only=True)
@@ -133,17 +115,11 @@ class RetentionConfig:
     damaged: int = setting(90, "Days to keep a damaged journal that a repair put aside.", check=at_least(0))
     backup: int = setting(90, "Days to keep copies of overwritten files.", check=at_least(0))
     log: int = setting(365, "Days to keep lines of private logs.", check=at_least(0))
-    turns: str = setting(
-        "journal",
-        '`"forever"` keeps the turns of removed journals compressed and searchable. See '
-        "[retention](retention.md#the-archive).",
-        check=one_of("journal", "forever"),
-    )
 
     @property
     def of_turns(self) -> str:
         """A sentence for people: how long turns are kept."""
-        if self.turns == "forever" or not self.journal:
+        if not self.journal:
             return "Turns are kept indefinitely."
         days = "1 day" if self.journal == 1 else f"{self.journal} days"
         return f"Turns are kept for {days} after a session's last turn (`[retention] journal`)."
@@ -245,6 +221,18 @@ class ReportConfig:
 
 
 @frozen(kw_only=True)
+class AgentsConfig:
+    """``[agents]``: clients with holdfast's hooks."""
+
+    compact: str = setting(
+        "client",
+        "`holdfast`: its brief replaces the summary in [clients that take one](agents.md#compaction-by-holdfast).",
+        check=one_of("client", "holdfast"),
+        project=ANYTHING,
+    )
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
@@ -255,3 +243,4 @@ class Config(values.Config):
     retention: RetentionConfig = RetentionConfig()
     report: ReportConfig = ReportConfig()
     trust: TrustConfig = TrustConfig()
+    agents: AgentsConfig = AgentsConfig()

@@ -14,14 +14,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from holdfast.config import statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
-from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private
 from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal, session_files, session_id_of
@@ -55,6 +54,21 @@ _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
+class Loss(NamedTuple):
+    """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
+    receipt), facts, waiting, lines, damaged or apart (private state that nothing reads); ``name`` its document or file.
+    ``receipt`` and ``written`` are the proof that it was stored, for blocks and documents."""
+
+    kind: str
+    name: str
+    message: str
+    next_step: str = (
+        "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
+    )
+    receipt: Receipt | None = None
+    written: Written | None = None
+
+
 def apart(root: str, state: str) -> list[Loss]:
     """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
     losses = []
@@ -77,16 +91,6 @@ def apart(root: str, state: str) -> list[Loss]:
     )
     step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
     return [*losses, Loss(kind="apart", name="", message=message, next_step=step)]
-
-
-class Losses:
-    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.Losses`."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    def newest(self) -> list[Loss]:
-        return newest(self._services)
 
 
 def newest(

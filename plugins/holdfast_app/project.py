@@ -6,13 +6,13 @@ agents start a process at every event.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
 
 from holdfast_app.facts.project import RemembersFacts
 from holdfast_app.services import Services
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
     from datetime import date, datetime
     from types import EllipsisType
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast_app.search.hits import Hits
     from holdfast_app.session import Session
     from holdfast_app.spool.spooled import Spooled
-    from holdfast_app.validation import Repair, Validation
+    from holdfast_app.validation import Validation
     from holdfast_app.work.worklist import WorkList
     from holdfast_app.workflow.observations import Captured
     from holdfast_app.workflow.three import MemoryUpdate
@@ -89,7 +89,13 @@ class Holdfast(RemembersFacts):
             session = self.services.gate.identifier(session)
         try:
             return purge(
-                self.services, subject=subject, session=session, before=before, everything=everything, dry_run=dry_run
+                self.services,
+                self._forget,
+                subject=subject,
+                session=session,
+                before=before,
+                everything=everything,
+                dry_run=dry_run,
             )
         finally:
             self.reread()
@@ -103,7 +109,7 @@ class Holdfast(RemembersFacts):
         from holdfast_app.privacy.purge import scrub
 
         try:
-            return scrub(self.services, dry_run=dry_run)
+            return scrub(self.services, self._forget, dry_run=dry_run)
         finally:
             self.reread()
 
@@ -112,9 +118,18 @@ class Holdfast(RemembersFacts):
         from holdfast_app.privacy.retention import retention
 
         try:
-            return retention(self.services, dry_run=dry_run)
+            return retention(self.services, self._forget, dry_run=dry_run)
         finally:
             self.reread()
+
+    def _forget(self) -> None:
+        """Remove from derived files what was removed from the store. Raises: Unavailable."""
+        from holdfast_app.privacy.sweep import forget_derived
+        from holdfast_app.search import index
+
+        state = self.services.state
+        forget_derived(state, but=os.path.join(state, index.FILE))
+        index.renew(self)
 
     # validation
 
@@ -271,18 +286,6 @@ class Holdfast(RemembersFacts):
         from holdfast_app.workflow.update import create
 
         return create(self.services)
-
-    def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
-        """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
-        from holdfast_app.workflow.update import repairs
-
-        return repairs(self.services, names)
-
-    def apply_repair(self, repair: Repair) -> None:
-        """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
-        from holdfast_app.workflow.update import apply_repair
-
-        apply_repair(self.services, repair)
 
     # reports
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.config.values import Config
-    from holdfast.flush.interfaces import Authorship, Dreams, Losses
+    from holdfast.flush.interfaces import Authorship, Dreams
     from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
@@ -39,9 +39,15 @@ class Services(base.Services):
         from holdfast_app.trust.provenance import Provenance
         from holdfast_app.trust.store import Store
 
+        def repeating(passages: Iterable[str]) -> set[str]:
+            from holdfast_app.authorship import witness
+
+            return witness.repeating(state, passages)
+
         storage, judge = config.storage, provenance.Provenance()
         if Capability.LOCAL_FILES in backend.capabilities:
-            judge = Provenance(root, state, folder=storage.path, facts=f"{storage.path}/{storage.facts}")
+            facts = f"{storage.path}/{storage.facts}"
+            judge = Provenance(root, state, folder=storage.path, facts=facts, repeating=repeating)
         elif Capability.REMOTE not in backend.capabilities:
             judge = Provenance(root, state)
         return Store(backend, config.layout, state, judge)
@@ -81,12 +87,6 @@ class Services(base.Services):
         return Dreams(self)
 
     @property
-    def losses(self) -> Losses:
-        from holdfast_app.data_loss import Losses
-
-        return Losses(self)
-
-    @property
     def authorship(self) -> Authorship:
         from holdfast_app.authorship.witness import Authorship
 
@@ -119,9 +119,3 @@ class Services(base.Services):
 
         gone = {old for one in new for old in updated(one, rules)}
         return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
-
-    def with_surroundings(self, summary: str) -> str:
-        """The summary with the project's uncommitted files below it."""
-        from holdfast_app.brief import uncommitted
-
-        return uncommitted.added(self, summary)

@@ -173,16 +173,6 @@ class Validation:
         return not self.errors
 
 
-@frozen(kw_only=True)
-class Repair:
-    """What would put a document right safely: only anchors are added. ``before`` is None when it does not exist."""
-
-    surface: Surface
-    name: str
-    before: str | None
-    after: str
-
-
 def validate(services: Services, names: Iterable[str] = ()) -> Validation:
     """See :meth:`holdfast.Holdfast.validate`."""
     stored = services.store.names()

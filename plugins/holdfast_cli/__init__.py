@@ -119,10 +119,12 @@ def _dispatch(words: list[str]) -> int:
 
         Term().say(f"holdfast {__version__}")
         return 0
-    if command == "completion" and arguments[:1] == ["values"]:
-        from holdfast_cli.completion import values
+    if command == "completion" and arguments[:1] == ["words"]:
+        from holdfast_cli.completion import offered
 
-        sys.stdout.writelines(f"{value}\n" for kind in arguments[1:] for value in values(kind, root))
+        *typed, current = arguments[1:] or [""]
+        root, _, typed = _leading(typed)
+        sys.stdout.writelines(f"{word}\n" for word in offered(typed, current, root))
         return 0
     from holdfast_cli.usage import run_command
 

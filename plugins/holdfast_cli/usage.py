@@ -1,4 +1,4 @@
-"""Parsing, help and completion scripts for everything but the hot command, and the commands that only holdfast ends."""
+"""Parsing and help for everything but the hot command, and the commands that only holdfast ends."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from holdfast.errors import HoldfastError, PluginError
+from holdfast.errors import PluginError
 from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
-from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.table import OTHERS, described, known, load, other_owner, summary
+from holdfast_cli.table import OTHERS, described, known, load, summary
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -218,188 +217,3 @@ def _set_up_logging(debug: bool) -> None:
         import logging
 
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
-
-
-SHELLS = ("bash", "zsh", "fish", "powershell")
-
-
-@Command(
-    "Manage",
-    "print a completion script for your shell",
-    argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS)),
-    examples=(
-        'eval "$(holdfast completion bash)"        # in ~/.bashrc (or zsh in ~/.zshrc)',
-        "holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
-        "holdfast completion powershell | Out-String | Invoke-Expression # in $PROFILE",
-    ),
-    notes="In bash, zsh and fish it also offers session ids, facts, documents, clients and settings."
-    "\nServers are not asked, so facts and documents are offered only from files and SQLite.",
-    json=False,
-)
-def completion(call: Call) -> Answer:
-    """The script."""
-    summaries = {name: text for group in described().values() for name, text in group.items()}
-    table = {name: _words(name, call.root) for name in summaries}
-    made = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[call.args.shell]
-    return Answer({}, lambda out: out.exact(made(table, summaries)))
-
-
-class _Words(NamedTuple):
-    """A command's options with their fixed values, its first word's choices, and the value kind for its other words:
-    see :mod:`holdfast_cli.completion`."""
-
-    options: dict[str, list[str]]
-    choices: list[str]
-    kind: str
-
-
-#: Commands whose words are stored names, with the kind.
-_KINDS: Final = {
-    **dict.fromkeys(("show", "validate", "why"), "documents"),
-    **dict.fromkeys(("sessions", "work"), "sessions"),
-    "facts": "facts",
-}
-
-
-def _words(command: str, root: str) -> _Words:
-    if other_owner(command):
-        return _Words({}, [], "")  # its module is imported only when the command is called
-    parser = parser_for(command)
-    # argparse offers no public list of a parser's options. These attributes have always existed.
-    actions = parser._actions  # noqa: SLF001
-    options = {name: [*map(str, a.choices or ())] for a in actions for name in a.option_strings if name[:2] == "--"}
-    first = next((one for one in actions if not one.option_strings), None)
-    choices = [*map(str, first.choices)] if first and first.choices else []
-    if command == "config":
-        from holdfast_app.settings import project
-
-        with suppress(HoldfastError):
-            choices = [one.key for one in project.effective(root)]
-    return _Words(dict(sorted(options.items())), choices, _KINDS.get(command, ""))
-
-
-def _fixed(table: dict[str, _Words]) -> Iterator[tuple[str, str]]:
-    """Each ``command --option`` with fixed values, and the values."""
-    for name, one in table.items():
-        yield from ((f"{name} {option}", " ".join(values)) for option, values in one.options.items() if values)
-
-
-def _bash(table: dict[str, _Words], _: dict[str, str]) -> str:
-    cases = "\n".join(
-        f'    {name}) options="{" ".join(one.options)}"; choices="{" ".join(one.choices)}"; kind="{one.kind}" ;;'
-        for name, one in table.items()
-    )
-    fixed = "\n".join(f'    "{option}") words="{values}" ;;' for option, values in _fixed(table))
-    return f"""_holdfast() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" at=0 i
-  local words="" options="" choices="" kind="" root=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${{COMP_WORDS[i]}}" in
-      --root) ((i++)); root=(--root "${{COMP_WORDS[i]}}") ;;
-      -*) ;;
-      *) command="${{COMP_WORDS[i]}}"; at=$i; break ;;
-    esac
-  done
-  case "$command" in
-    "") words="{" ".join(table)} --root --help --version" ;;
-{cases}
-  esac
-  case "$command $previous" in
-{fixed}
-    *" --session") kind=sessions ;;
-    *) if [[ "$current" == -* ]]; then words+=" $options"; kind=""
-       elif ((COMP_CWORD == at + 1)) && [[ -n "$choices" ]]; then words+=" $choices"; kind=""; fi ;;
-  esac
-  if [[ -n "$kind" && -z "$words" ]]; then
-    words="$("${{COMP_WORDS[0]}}" ${{root[@]+"${{root[@]}}"}} completion values "$kind" 2>/dev/null)"
-  fi
-  COMPREPLY=()
-  if [[ -n "$words" ]]; then COMPREPLY=($(compgen -W "$words" -- "$current")); fi
-}}
-complete -o bashdefault -o default -F _holdfast holdfast
-"""
-
-
-def _zsh(table: dict[str, _Words], summaries: dict[str, str]) -> str:
-    rows = "\n".join(f"    {_quoted(f'{name}:{summaries[name]}')}" for name in table)
-    cases = "\n".join(
-        f"    {name}) options=({' '.join(one.options)}); choices=({' '.join(one.choices)}); kind='{one.kind}' ;;"
-        for name, one in table.items()
-    )
-    fixed = "\n".join(f"    '{option}') compadd -- {values}; return ;;" for option, values in _fixed(table))
-    return f"""#compdef holdfast
-_holdfast() {{
-  local -a commands options choices root
-  local kind=""
-  integer at=2
-  commands=(
-{rows}
-  )
-  if [[ "${{words[2]}}" == --root ]]; then at=4; root=(--root "${{(Q)words[3]}}"); fi
-  if (( CURRENT == at )); then
-    _describe 'command' commands
-    return
-  fi
-  case "${{words[at]}}" in
-{cases}
-  esac
-  case "${{words[at]}} ${{words[CURRENT-1]}}" in
-{fixed}
-    *' --session') kind=sessions ;;
-    *) if [[ "${{words[CURRENT]}}" == -* ]]; then compadd -- $options; return; fi
-       if (( CURRENT == at + 1 && $#choices )); then compadd -- $choices; return; fi ;;
-  esac
-  if [[ -z "$kind" ]]; then _files; return; fi
-  compadd -- ${{(f)"$("${{(Q)words[1]}}" $root completion values $kind 2>/dev/null)"}}
-}}
-if (( $+functions[compdef] )); then compdef _holdfast holdfast; fi
-"""
-
-
-def _fish(table: dict[str, _Words], summaries: dict[str, str]) -> str:
-    lines = [
-        "function __holdfast_at",
-        "  set -l words (commandline -opc)[2..-1]",
-        '  if test "$words[1]" = --root; set -e words[1..2]; end',
-        '  test "$words[1]" = "$argv[1]"; and test (count $words) $argv[2] $argv[3]',
-        "end",
-        "function __holdfast_values",
-        "  set -l words (commandline -opc)",
-        "  set -l root",
-        '  if test "$words[2]" = --root; set root $words[2..3]; end',
-        "  $words[1] $root completion values $argv 2>/dev/null",
-        "end",
-    ]
-    at = "complete -c holdfast -n '__holdfast_at"
-    lines += [f'{at} "" -eq 0\' -f -a {name} -d {_quoted(summaries[name])}' for name in table]
-    for name, one in table.items():
-        for option, values in one.options.items():
-            given = " ".join(values) or ("(__holdfast_values sessions)" if option == "--session" else "")
-            lines.append(f"{at} {name} -ge 1' -l {option[2:]}{f' -x -a {_quoted(given)}' if given else ''}")
-        if one.choices:
-            lines.append(f"{at} {name} -eq 1' -f -a {_quoted(' '.join(one.choices))}")
-        if one.kind:
-            lines.append(f"{at} {name} -ge {2 if one.choices else 1}' -f -a '(__holdfast_values {one.kind})'")
-    return "\n".join(lines) + "\n"
-
-
-def _powershell(table: dict[str, _Words], _: dict[str, str]) -> str:
-    separator = "', '"
-    rows = "\n".join(f"    '{name}' = @('{separator.join(one.options)}')" for name, one in table.items())
-    return f"""Register-ArgumentCompleter -Native -CommandName holdfast -ScriptBlock {{
-  param($word, $ast, $position)
-  $table = [ordered]@{{
-{rows}
-  }}
-  $given = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object {{ "$_" }})
-  $command = $given | Where-Object {{ $table.Contains($_) }} | Select-Object -First 1
-  $choices = if ($command -and $command -ne $word) {{ $table[$command] }} else {{ $table.Keys }}
-  $choices | Where-Object {{ $_ -like "$word*" }} | ForEach-Object {{
-    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
-  }}
-}}
-"""
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

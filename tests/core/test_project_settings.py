@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,7 +35,6 @@ HOSTILE = {
     "[plugins.curated]\nenabled = false": "plugins.curated.enabled",
     "[plugins.curated]\nmax_items = 1": "plugins.curated.max_items",
     "[plugins.curated]\nmax_chars = 100000": "plugins.curated.max_chars",
-    '[plugins.anchors.required]\n"MEMORY.md" = ["# X"]': 'plugins.anchors.required."MEMORY.md"',
     "[plugins.offline]\nbogus = 1": "plugins.offline.bogus",
     "[plugins.absent]": "plugins.absent.enabled",
     "[facts]\nmax_facts = 1": "facts.max_facts",
@@ -44,7 +44,6 @@ HOSTILE = {
     '[flush]\npolicy = "strict"\nstrict_blocks = 1000000': "flush.strict_blocks",
     "[session]\nidle_minutes = 0.001": "session.idle_minutes",
     "[extract]\nmax_attempts = 1000": "extract.max_attempts",
-    '[prompt]\ncounter = "tiktoken:cl100k_base"': "prompt.counter",
     "[prompt]\nmax_tokens = 1000000": "prompt.max_tokens",
     '[dream]\nplugin = "openai"': "dream.plugin",
     "[dream]\nbackups = 1": "dream.backups",
@@ -64,7 +63,7 @@ HARMLESS = [
     '[layout]\npreset = "opencode"\n[storage]\npath = ".opencode"\nfacts = "holdfast/facts.jsonl"',
     '[storage]\nbackend = "sqlite"',
     '[flush]\npolicy = "strict"\nstrict_blocks = 2',
-    "[facts]\nmax_facts = 800\nthreshold = 0.4\nsupersede = true",
+    "[facts]\nmax_facts = 800\nthreshold = 0.4",
     '[plugins.redaction.policy]\nsecret = "refuse"\npii = "mask"',
     '[plugins.redaction.surfaces.trail]\npii = "refuse"',
     "[plugins.redaction]\nenabled = true",
@@ -242,6 +241,19 @@ def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless
         memory.session("s1").add("user", "Fix the login test")
     subprocess.run(["git", "-C", str(main), "worktree", "remove", str(tmp_path / "worktree")], check=True)
     assert (main / below / ".holdfast/state/sessions").is_dir()
+
+
+@pytest.mark.parametrize("take", [os.symlink, shutil.copyfile])
+def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its_own(
+    take: Callable[[Path, Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main/holdfast.toml").write_text("")
+    pointer = worktree_of(tmp_path / "main", tmp_path / "worktree") / ".git"
+    (tmp_path / "archive").mkdir()
+    take(pointer, tmp_path / "archive/.git")
+    monkeypatch.chdir(tmp_path / "archive")
+    assert settings.find_root() == str(tmp_path / "archive")
 
 
 def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_below(

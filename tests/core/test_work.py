@@ -85,23 +85,6 @@ def test_load__session_goes_on_later__its_former_state_is_left_out(opened, paylo
     assert "- Next action: step 2" in text
 
 
-def test_load__several_notes_list_uncommitted_files__only_the_newest_list_is_shown(opened, payload, project, clock):
-    import subprocess
-
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
-    memory = opened()
-    for name in ("one", "two"):
-        (project / f"{name}.py").touch()
-        session = memory.session(name)
-        session.add("user", f"write {name}.py for the importer")
-        session.flush()
-        clock.tick(minutes=1)
-    text = str(memory.load(max_chars=9_000))
-    assert text.count("Uncommitted files (git):") == 1
-    assert text.index("write one.py") < text.index("Uncommitted files (git):")
-    assert "- new: two.py" in text
-
-
 def test_load__long_notes_and_memory__handoff_then_notes_then_memory_have_room(many, project):
     memory = many(2)()
     found = [f"Found out {n}: the parser reads its tables from the file number {n}" for n in range(60)]

@@ -157,7 +157,7 @@ def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environ
     done = installed.run("holdfast", "codenames", "--upper", cwd=project)
     assert (done.returncode, done.stdout) == (0, "BLUEBIRD\n"), done.stderr
     assert "holdfast codenames --upper" in installed.run("holdfast", "codenames", "--help", cwd=project).stdout
-    assert "codenames" in installed.run("holdfast", "completion", "bash", cwd=project).stdout
+    assert "codenames" in installed.run("holdfast", "completion", "words", "code", cwd=project).stdout
 
 
 def test_acme__its_own_tests__pass(root: Path) -> None:

@@ -21,6 +21,7 @@ from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
 from holdfast_app.config import Config
+from holdfast_app.data_loss import newest
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})
@@ -287,7 +288,7 @@ class History:
                     self._check(op, facts[op.fact], unsure, "in the facts")
             if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
-        losses = [] if self.faulted else [one for one in memory.services.losses.newest() if one.kind != "lines"]
+        losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
         self._expect(not losses or bool(purged), f"losses are reported: {losses}")
 
     def _notes(self, memory: Holdfast) -> str:

@@ -293,14 +293,15 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim:
     (site / "evil-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
     (site / "evil-1.0.dist-info" / "entry_points.txt").write_text(entries)
     (site / "evil_module.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w').close()\ndef x(*_): ...\n")
-    for words in ("--help", "help", "completion bash", "doctor", "plugins", "status", "lod", "config", "load"):
+    offered = ("completion words aa", "completion words aaa --x")
+    for words in ("--help", "help", *offered, "doctor", "plugins", "status", "lod", "config", "load"):
         done = subprocess.run(
             [sys.executable, "-P", "-m", "holdfast_memory", *words.split()],
             cwd=victim.project, env=victim.environment() | {"PYTHONPATH": str(site)}, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
         assert not (tmp_path / "pwned").exists(), words
-        if words in ("--help", "completion bash"):
+        if words in ("--help", offered[0]):
             assert "aaa" in done.stdout
 
 

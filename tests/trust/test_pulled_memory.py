@@ -286,6 +286,29 @@ def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(workin
     assert "Typed here" in read
 
 
+def test_an_amended_title__of_a_pulled_commit_in_the_user_s_name__makes_none_of_its_lines_the_user_s(
+    working: Victim,
+) -> None:
+    source = working.bare.with_name("source")
+    for number in range(2):
+        _append(f"memory/2026-11-2{number}.md", f"# Daily Memory\n\n- {EVIL}\n")(source)
+        _append("MEMORY.md", f"\n- {EVIL}\n")(source)
+        git(source, "add", "-A")
+        git(source, "commit", "-qm", "more")  # with the user's own name and address
+        git(source, "push", "-q", str(working.bare), "main")
+        git(working.project, "pull", "-q", "--rebase", "origin", "main")
+        (working.project / ".holdfast" / "USER.md").write_text(f"# User\n\n- Typed here {number}\n")
+        git(working.project, "add", "-A")
+        for title in ("better", "best"):
+            git(working.project, "commit", "-q", "--amend", "-m", title)
+        git(working.project, "push", "-qf", "origin", "HEAD:mine")
+        git(source, "reset", "-q", "--hard")
+        read = agent_reads(working)
+        assert EVIL not in read
+        assert f"Typed here {number}" in read
+        git(working.project, "reset", "-q", "--hard", "origin/main")
+
+
 def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_the_user_s(working: Victim) -> None:
     """A rebase keeps both, so an own commit is known again by what it added."""
     (working.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
@@ -371,3 +394,31 @@ def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filte
     (project / "data.bin").write_text("x")
     commit("Friday")
     check("Friday")
+
+
+def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(working: Victim, tmp_path: Path) -> None:
+    calls, real = tmp_path / "calls", shutil.which("git")
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\necho "$*" >> {calls}\nexec {real} "$@"\n')
+    wrapper.chmod(0o755)
+    working.env["PATH"] = f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}"
+    settings = working.home / ".config/holdfast/config.toml"
+
+    def build(source: Path) -> None:
+        for day in range(1, 29):
+            _append(f"memory/2026-10-{day:02}.md", f"# Daily Memory\n\n## Session Notes (10:00)\n\n- Fact: {EVIL}\n")(
+                source
+            )
+        _append("MEMORY.md", f"- {EVIL}\n")(source)  # has lines of both
+
+    working.pull(build)
+    calls.unlink(missing_ok=True)
+    assert "29 documents" in working.run("status").out
+    assert "Nomad" in working.run("load").out
+    assert len(calls.read_text().splitlines()) < 25
+
+    settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')
+    calls.unlink()
+    assert "Withheld" not in working.run("status").out
+    assert len(calls.read_text().splitlines()) < 25

@@ -167,3 +167,18 @@ def test_first_turn__disk_is_full__never_green_until_it_is_journalled(
     victim.hook("UserPromptSubmit", **hook)
     ran, sessions = status(victim)
     assert (ran.code, sessions) == (0, [])
+
+
+def test_session__its_agent_enters_a_stranger_s_repository_in_the_project__stays_in_the_project(victim: Victim) -> None:
+    victim.clone(lambda source: None)
+    victim.run("init")
+    inner = victim.project / "vendor" / "inner"
+    (inner / ".git").mkdir(parents=True)
+    (inner / ".holdfast").mkdir()
+    victim.hook("UserPromptSubmit", prompt="Decision: the port is 8443", prompt_id="p1")
+    victim.hook("UserPromptSubmit", prompt="Remember: the host is frankfurt", prompt_id="p2", cwd=str(inner))
+    assert victim.hook("PreCompact", trigger="auto", cwd=str(inner)).code == 0
+    note = "".join(path.read_text() for path in (victim.project / ".holdfast" / "memory").glob("*.md"))
+    assert "8443" in note
+    assert "frankfurt" in note
+    assert list((inner / ".holdfast").iterdir()) == []

@@ -1,16 +1,17 @@
 """External data as values and back, with errors that name the file and every bad key.
 
-The only user of cattrs, imported at the first value that is read, because that takes longer than starting
-Python, and agents' hooks read none.
+The only user of cattrs. Its import takes longer than starting Python, so holdfast's own records are read without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 
 import attrs
 
@@ -52,7 +53,9 @@ def structure(
 ) -> T:
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
     key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
-    import cattrs
+    with suppress(HoldfastError, KeyError, TypeError, ValueError):
+        return cast("T", _plain(value, cls))
+    import cattrs  # for settings and payloads, and to name each mistake
 
     try:
         return _converter().structure(value, cls)
@@ -120,28 +123,11 @@ def flushed_payload(record: Mapping[str, Any]) -> Payload:
 
 
 def receipt_from(data: object) -> Receipt:
-    """A receipt from a journal record, without cattrs. Raises: Corrupt."""
-    from holdfast.models import Evidence, Receipt, Written
+    """A receipt from a journal record. Raises: Corrupt."""
+    from holdfast.models import Receipt
 
-    try:
-        row = dict(data)  # type: ignore[call-overload]
-        row["at"] = moment(row["at"])
-        row["written"] = [_made(Written, one) for one in row.get("written", ())]
-        row["evidence"] = [_made(Evidence, one) for one in row.get("evidence", ())]
-        return _made(Receipt, row)
-    except (KeyError, TypeError, ValueError) as error:
-        raise Corrupt(
-            f"A stored receipt is not valid: {error}.", next_step="Run `holdfast doctor`: it names the journal."
-        ) from error
-
-
-def _made(cls: type[T], row: dict[str, Any]) -> T:
-    """An attrs class from its fields. Raises: TypeError."""
-    for one in attrs.fields(cls):  # type: ignore[arg-type]
-        kind = {"str": str, "int": int, "bool": bool}.get(str(one.type))
-        if kind and one.name in row and type(row[one.name]) is not kind:
-            raise TypeError(f"{one.name}: expected {_KINDS[kind]}")
-    return cls(**row)
+    step = "Run `holdfast doctor`: it names the journal."
+    return structure(data, Receipt, what="A stored receipt", error=Corrupt, next_step=step)
 
 
 def fact_out(fact: Fact) -> dict[str, object]:
@@ -150,6 +136,37 @@ def fact_out(fact: Fact) -> dict[str, object]:
 
 
 # reading
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    """``value`` as a ``kind`` without cattrs: strings, numbers, times, tuples and classes of them, as records are.
+    Raises: KeyError, TypeError and ValueError for any other."""
+    origin, kinds = get_origin(kind), get_args(kind)
+    if kind in (Any, object):
+        return value
+    if kind in (str, bool, int, float):
+        return _exactly(value, kind)
+    if kind is datetime:
+        return moment(value)
+    if origin is UnionType and kinds[1:] == (NoneType,):
+        return None if value is None else _plain(value, kinds[0])
+    if origin is tuple and isinstance(value, list | tuple):
+        return tuple(_plain(one, kinds[0]) for one in value)
+    if origin is dict and isinstance(value, dict):
+        return {_plain(key, kinds[0]): _plain(one, kinds[1]) for key, one in value.items()}
+    if attrs.has(kind) and isinstance(value, Mapping):
+        types = _types(kind)
+        return kind(**{key: _plain(one, types[key]) for key, one in value.items()})
+    raise TypeError(kind)
+
+
+@cache
+def _types(cls: Any) -> Mapping[str, Any]:
+    """The types of a class's fields. Raises: TypeError when reading one takes more than its type."""
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    if any(one.metadata for one in fields):
+        raise TypeError(cls)
+    return {one.name: one.type for one in fields}
 
 
 @cache

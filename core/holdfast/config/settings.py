@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import ConfigError
-from holdfast.fs import safeopen, userdir
+from holdfast.fs import paths, safeopen, userdir
 from holdfast.text import untrusted
 
 #: Possible settings files in search order. The first existing file wins.
@@ -42,8 +42,11 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
             what = "is a file" if os.path.exists(root) else "does not exist"
             raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
         return root
-    here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
-    for folder in _upwards(here):
+    try:
+        here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
+    except FileNotFoundError:
+        raise ConfigError("The current folder is gone.", next_step="Change to a folder that exists.") from None
+    for folder in paths.upwards(here):
         if is_marked(folder, env) and (folder == here or folder != home or config_file(home)):
             return _in_main_checkout(folder, env)
         if os.path.lexists(os.path.join(folder, ".git")):
@@ -54,12 +57,14 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
 def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
     """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
-    top = next((one for one in _upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
+    top = next((one for one in paths.upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
     if not top or os.path.isdir(os.path.join(top, ".git")):
         return folder
     if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
         return folder
-    main = _main_checkout(top)
+    from holdfast.fs import gitrun  # here, because few projects are in a work tree
+
+    main = gitrun.main_checkout(top)
     same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
     return same if is_marked(same, env) else folder
 
@@ -71,7 +76,7 @@ def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
     Otherwise any user with write access to a parent folder could control this project (compare git's CVE-2022-24765).
     Such a file is used when the user trusts its folder.
     """
-    for folder in _upwards(root):
+    for folder in paths.upwards(root):
         marks = (*_MARKS, "pyproject.toml") if folder == root else _MARKS
         for path in (os.path.join(folder, mark) for mark in marks):
             if os.path.lexists(path) and not _obeyed(path, folder, env):
@@ -91,21 +96,11 @@ def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
 def repository(start: str, env: Mapping[str, str] | None = None) -> str:
     """The top folder of ``start``'s git repository or worktree; empty when there is none, or when its ``.git``
     belongs to another user."""
-    for folder in _upwards(start):
+    for folder in paths.upwards(start):
         git = os.path.join(folder, ".git")
         if os.path.lexists(git):
             return folder if _obeyed(git, folder, env) else ""
     return ""
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    """The folder and those above it."""
-    while True:
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
 
 
 def _obeyed(path: str, folder: str, env: Mapping[str, str] | None) -> bool:
@@ -123,25 +118,6 @@ def _is_ours(owner: int, root: str, env: Mapping[str, str] | None) -> bool:
     from holdfast.config import trust
 
     return trust.record_of(root, env) is not None
-
-
-def _main_checkout(folder: str) -> str:
-    """The main checkout of a git worktree; empty for any other folder, including a submodule.
-
-    Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository.
-    """
-    try:
-        git = os.path.realpath(os.path.join(folder, _one_line(os.path.join(folder, ".git")).removeprefix("gitdir: ")))
-        common = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "commondir"))))
-        back = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "gitdir"))))
-    except (OSError, ValueError, ConfigError):
-        return ""
-    known = os.path.dirname(git) == os.path.join(common, "worktrees") and back == os.path.join(folder, ".git")
-    return os.path.dirname(common) if known and os.path.basename(common) == ".git" else ""
-
-
-def _one_line(path: str) -> str:
-    return safeopen.read(path, 4096, private=False).decode("utf-8").strip()
 
 
 def config_file(root: str) -> str | None:
@@ -282,9 +258,7 @@ def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]
 
 def user_file_shown(env: Mapping[str, str] | None = None) -> str:
     """The user's settings file with the home folder as ``~``."""
-    from holdfast.fs.paths import rewrite
-
-    return rewrite(userdir.path(userdir.CONFIG_FILE, env), os.sep)
+    return paths.rewrite(userdir.path(userdir.CONFIG_FILE, env), os.sep)
 
 
 def _parsed(data: bytes, name: str) -> dict[str, Any]:

@@ -147,7 +147,9 @@ class IdentityConfig:
         "Name the person and the machine in each flush and fact: one comment in the note block, `by` in the receipt "
         "and the journal, and a fact's source. Not set, it is on where the store is on a server, and off otherwise.",
     )
-    person: str = setting("", "The person's name. If empty, the login. E-mail addresses are cut at the `@`.")
+    person: str = setting(
+        "", "The person's name. If empty, `GIT_AUTHOR_NAME`, then the login. E-mail addresses are cut at the `@`."
+    )
     machine: str = setting("", "The machine's name. If empty, the host name.")
 
 

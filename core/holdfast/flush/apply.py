@@ -275,9 +275,8 @@ class Documents:
         if not services.validator_limits:
             return []
         after = curated.apply(self._known_text(name), entries, surface)
-        dreams = services.dreams
-        weights = dreams.weights if dreams else None
-        gone = curated.surplus(after, services.curated_limit, [one.text for one in entries], weights=weights)
+        new = [one.text for one in entries]
+        gone = curated.surplus(after, services.curated_limit, services.dreams.weights, new)
         if gone:
             self._to_archive(*curated.archive_block(gone, name, flush_id, at))
         return gone

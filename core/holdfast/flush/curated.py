@@ -127,11 +127,7 @@ def _with_plain_ends(text: str) -> str:
 
 
 def surplus(
-    text: str,
-    most: int,
-    newest: Sequence[str] = (),
-    *,
-    weights: Callable[[Sequence[str]], Sequence[float]] | None = None,
+    text: str, most: int, weights: Callable[[Sequence[str]], Sequence[float]], newest: Sequence[str] = ()
 ) -> list[str]:
     """The items to remove from ``text`` so that it holds at most ``most``, in document order; may be empty.
 
@@ -142,7 +138,7 @@ def surplus(
     if not most < count(text) <= most + MOST_REMOVED:
         return []
     items = bullets(text)
-    weighed = weights(items) if weights else [float("inf")] * len(items)
+    weighed = weights(items)
     new = {same_key(line) for line in newest}
 
     def rank(at: int) -> tuple[bool, float, int]:

@@ -1,7 +1,7 @@
-"""The application's services for a flush: keep facts, deliver waiting items, and know authors, dreams and losses.
+"""The application's services for a flush: keep facts, deliver waiting items, and know authors and dreams.
 
 An application gives its own in its :class:`holdfast.session.services.Services`. The kernel alone keeps no facts,
-delivers nothing, takes all text as the user's own, and knows of no dream and no loss.
+delivers nothing, takes all text as the user's own, and knows of no dream. Its classes say so, and may be extended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.errors import HoldfastError
-    from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn, Written
+    from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
     from holdfast.plugin.manager import PluginManager
 
 
@@ -30,14 +30,21 @@ class Gathered(NamedTuple):
     failed: Mapping[str, str] = MappingProxyType({})
 
 
-class FactService(Protocol):
-    """Stores facts of one project's flushes, and runs the extractors that a flush does not wait for.
+class FactService:
+    """Stores facts of one project's flushes, and runs the extractors that a flush does not wait for. The kernel's own
+    keeps nothing and reports that.
 
     Facts never make a flush fail, so only the methods that say so raise errors.
     """
 
+    WARNING = "No facts were stored or queued: the kernel alone keeps none."
+
+    def __init__(self, plugins: PluginManager) -> None:
+        self._plugins = plugins
+
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
         """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
+        return Gathered()
 
     def settle(
         self,
@@ -59,37 +66,17 @@ class FactService(Protocol):
         just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt, which name
         each unstored stated fact, with the reason.
         """
+        states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
+        return [], (self.WARNING,) if states or self._plugins.extractors() else ()
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
         """Queue the messages for every extractor, because the store's server did not take the flush. Returns as
         :meth:`settle`. Raises: Unavailable."""
+        return [], (self.WARNING,) if self._plugins.extractors() else ()
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
         Returns the receipt with their summaries and warnings."""
-
-
-class NoFacts:
-    """Keeps nothing and reports that."""
-
-    WARNING = "No facts were stored or queued: the kernel alone keeps none."
-
-    def __init__(self, plugins: PluginManager) -> None:
-        self._plugins = plugins
-
-    def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
-        return Gathered()
-
-    def settle(
-        self, found: Gathered | None, said: Sequence[Message], *, payload: Payload | None, **_: object
-    ) -> tuple[list[str], tuple[str, ...]]:
-        states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
-        return [], (self.WARNING,) if states or self._plugins.extractors() else ()
-
-    def queue(self, said: Sequence[Message], **_: object) -> tuple[list[str], tuple[str, ...]]:
-        return [], (self.WARNING,) if self._plugins.extractors() else ()
-
-    def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         return receipt
 
 
@@ -166,67 +153,35 @@ class Spool(Protocol):
         """The server that the flush still waits for; empty when it is stored. Raises: Unavailable."""
 
 
-class Authorship(Protocol):
-    """Who wrote a passage: the user, or a tool, page or client that the agent read."""
+class Authorship:
+    """Who wrote a passage: the user, or a tool, page or client that the agent read. The kernel's own takes all text as
+    the user's."""
 
     def own_words(self, text: str) -> str:
         """A user message's text, without a client's additions; empty when nothing remains."""
+        return text
 
     def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
         """An extractor's draft without sentences that instruct an agent and are not the user's own words."""
+        return draft
 
     def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
         """``FIELD ID`` for each derived field and each message that it quotes."""
+        return ()
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
         instruct an agent are marked with their source, and kept out of curated memory."""
-
-
-class AllOwn:
-    """Takes all text as the user's own."""
-
-    def own_words(self, text: str) -> str:
-        return text
-
-    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
-        return draft
-
-    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
-        return ()
-
-    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         return payload, summary, ()
 
 
-class Dreams(Protocol):
-    """Dreams rewrite MEMORY.md between flushes."""
+class Dreams:
+    """Dreams rewrite MEMORY.md between flushes. The kernel has none."""
 
     def gone_since(self, at: datetime) -> Iterable[str]:
         """The lines that dreams since ``at`` dropped, merged into others, replaced or archived. Raises: Unavailable."""
+        return ()
 
     def weights(self, items: Sequence[str]) -> Sequence[float]:
         """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
-
-
-class Loss(NamedTuple):
-    """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
-    receipt), facts, waiting, lines, damaged or apart (private state that nothing reads); ``name`` its document or file.
-    ``receipt`` and ``written`` are the proof that it was stored, for blocks and documents."""
-
-    kind: str
-    name: str
-    message: str
-    next_step: str = (
-        "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
-    )
-    receipt: Receipt | None = None
-    written: Written | None = None
-
-
-class Losses(Protocol):
-    """Compares receipts and journals with the store."""
-
-    def newest(self) -> Sequence[Loss]:
-        """A quick check for missing journals and facts, and of the newest receipts' proof. Raises: Corrupt;
-        Unavailable."""
+        return [float("inf")] * len(items)

@@ -305,4 +305,4 @@ def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> t
         return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
     attempt.gathered = found
     summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
-    return drafts, services.with_surroundings(summary or contract.digest(messages, services.authorship.own_words))
+    return drafts, summary or contract.digest(messages, services.authorship.own_words)

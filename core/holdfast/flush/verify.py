@@ -159,8 +159,8 @@ def missing(
     if not absent:
         return []
     gone = _replaced(services, at)
-    if surface == Surface.MEMORY and (dreams := services.dreams):
-        gone |= {same_key(curated.item(text)) for text in dreams.gone_since(at)}
+    if surface == Surface.MEMORY:
+        gone |= {same_key(curated.item(text)) for text in services.dreams.gone_since(at)}
     archive = services.store.read(services.layout.archive)
     there = archive.text if archive else ""
     return [

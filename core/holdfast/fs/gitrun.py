@@ -16,7 +16,7 @@ from contextlib import suppress
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
-from holdfast.fs import safeopen
+from holdfast.fs import paths, safeopen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,14 +48,7 @@ _resting: dict[str, float] = {}
 
 def repositories(path: str) -> list[str]:
     """The folders with ``.git`` at or above ``path``, nearest first."""
-    found = []
-    while True:
-        if os.path.lexists(os.path.join(path, ".git")):
-            found.append(path)
-        above = os.path.dirname(path)
-        if above == path:
-            return found
-        path = above
+    return [one for one in paths.upwards(path) if os.path.lexists(os.path.join(one, ".git"))]
 
 
 def top(root: str) -> str:
@@ -69,6 +62,17 @@ def git_folders(work_tree: str) -> tuple[str, str]:
     if not os.path.isdir(own):
         own = os.path.realpath(os.path.join(work_tree, _line(own).removeprefix("gitdir:").strip()))
     return own, os.path.realpath(os.path.join(own, _line(os.path.join(own, "commondir"))))
+
+
+def main_checkout(work_tree: str) -> str:
+    """The main checkout of a linked work tree; empty for any other folder, including a submodule.
+
+    Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository, also
+    by a link to another work tree's file.
+    """
+    own, common = git_folders(work_tree)
+    is_linked = not os.path.islink(os.path.join(work_tree, ".git")) and _is_linked(work_tree, own, common)
+    return os.path.dirname(common) if is_linked and os.path.basename(common) == ".git" else ""
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
@@ -140,10 +144,15 @@ def _is_its_own(work_tree: str) -> bool:
     if os.path.isdir(named):
         return not os.path.islink(named) and own == common
     if own != common:
-        back = os.path.realpath(os.path.join(own, _line(os.path.join(own, "gitdir"))))
-        return back == os.path.realpath(named) and os.path.dirname(own) == os.path.join(common, "worktrees")
+        return _is_linked(work_tree, own, common)
     above = (os.path.join(git_folders(one)[1], "modules", "") for one in repositories(os.path.dirname(work_tree)))
     return any(map(own.startswith, above))
+
+
+def _is_linked(work_tree: str, own: str, common: str) -> bool:
+    back = os.path.realpath(os.path.join(own, _line(os.path.join(own, "gitdir"))))
+    is_named = back == os.path.realpath(os.path.join(work_tree, ".git"))
+    return is_named and os.path.dirname(own) == os.path.join(common, "worktrees")
 
 
 def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:

@@ -8,7 +8,17 @@ from holdfast.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+
+def upwards(folder: str) -> Iterator[str]:
+    """The folder and those above it."""
+    while True:
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
 
 
 def rewrite(text: str, root: str) -> str:

@@ -24,7 +24,7 @@ from holdfast.storage import Capability, StorageBackend
 from holdfast.text.humanize import tokens
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
+    from holdfast.flush.interfaces import Authorship, Dreams, FactService, Outbox, Spool
     from holdfast.session.transaction import Transaction
 
 
@@ -75,10 +75,10 @@ class Services:
 
     @property
     def facts(self) -> FactService:
-        """Stores and extracts facts for flushes. The kernel's own reports that nothing was stored."""
-        from holdfast.flush.interfaces import NoFacts
+        """Stores and extracts facts for flushes."""
+        from holdfast.flush.interfaces import FactService
 
-        return NoFacts(self.plugins)
+        return FactService(self.plugins)
 
     @property
     def outbox(self) -> Outbox:
@@ -91,21 +91,18 @@ class Services:
         _refuse("spool.jsonl")
 
     @property
-    def dreams(self) -> Dreams | None:
-        """The lines that dreams consolidated or confirmed. None when nothing dreams."""
-        return None
+    def dreams(self) -> Dreams:
+        """The lines that dreams consolidated or confirmed."""
+        from holdfast.flush.interfaces import Dreams
 
-    @property
-    def losses(self) -> Losses | None:
-        """Finds missing data. None when nothing looks for it."""
-        return None
+        return Dreams()
 
     @property
     def authorship(self) -> Authorship:
         """A passage's author."""
-        from holdfast.flush.interfaces import AllOwn
+        from holdfast.flush.interfaces import Authorship
 
-        return AllOwn()
+        return Authorship()
 
     def later(self) -> None:
         """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
@@ -122,10 +119,6 @@ class Services:
         from holdfast.flush.handoff import unrepeated
 
         return unrepeated(rules, new)
-
-    def with_surroundings(self, summary: str) -> str:
-        """A flush's summary, with what else its note should say of the project. The kernel adds nothing."""
-        return summary
 
     # the project
 
@@ -201,7 +194,7 @@ def _login() -> str:
     import getpass
 
     try:
-        return getpass.getuser()
+        return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
     except (OSError, KeyError, ImportError):
         return "unknown"
 

@@ -17,6 +17,7 @@ from holdfast.storage import (
     Committed,
     Document,
     StorageBackend,
+    appended,
     block_marker,
     check_name,
     sha256,
@@ -84,11 +85,11 @@ class Store:
                 yield name, document.text
 
     def readable_facts(self) -> Iterator[Fact]:
-        """The facts up to a damaged one."""
+        """The facts up to a damaged one, and the other intact ones where the backend can read them."""
         try:
             yield from self.backend.facts()
-        except Corrupt:
-            return
+        except Corrupt as error:
+            yield from error.intact
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
@@ -97,9 +98,7 @@ class Store:
         if self.provenance.withholds:
             before = self.read(name)
             text = before.text if before else ""
-            self.provenance.record(
-                name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
-            )
+            self.provenance.record(name, text, text + appended(text, block, header))
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:

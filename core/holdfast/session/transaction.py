@@ -15,7 +15,7 @@ from attrs import frozen
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
 from holdfast.session.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
-from holdfast.storage import ABSENT, Append, Document, Write, block_marker, check_name
+from holdfast.storage import ABSENT, Append, Document, Write, appended, block_marker, check_name
 
 #: Revision of documents not written yet. No backend's revision has a space.
 _COMING = "not written yet"
@@ -69,7 +69,7 @@ class Transaction(Store):
             stored = self.read(name)
             text = stored.text if stored else ""
             if block_marker(block_id) not in text:
-                text = (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
+                text += appended(text, block, header)
             self._coming[name] = text
         else:
             self._unread.add(name)  # appending needs no reading, so it costs none

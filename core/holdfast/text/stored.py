@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from datetime import UTC
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import Conflict, DuplicateFact, NotFound, Refused
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact
+    from holdfast.models import AddResult, Fact
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
 #: Confidence of an explicit statement: nearly certain; only a correction should rank higher.
@@ -27,6 +30,39 @@ def duplicate_key(content: str) -> str:
     Source: R052, R056, reading A06.
     """
     return normalized("NFC", content.strip()).casefold()
+
+
+class FactOrder(StrEnum):
+    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order. STRONGEST: highest first, ties by
+    latest insertion first."""
+
+    CREATED = "created"
+    CONFIDENCE = "confidence"
+    STRONGEST = "strongest"
+
+
+class Add(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.add_fact`."""
+
+    fact: Fact
+    limit: int
+
+
+class Update(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: change the given fields of a fact; ``created_at`` and the position
+    stay. A function as ``source`` gets the stored source and returns the new one, in one step where the backend can."""
+
+    fact_id: str
+    content: str | None = None
+    category: str | None = None
+    confidence: float | None = None
+    source: str | Callable[[str], str] | None = None
+
+
+class Remove(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: delete the fact if it is still stored."""
+
+    fact_id: str
 
 
 # --- for the stores
@@ -51,6 +87,20 @@ def finite(confidence: float) -> float:
     return float(confidence)
 
 
+def updated(fact: Fact, change: Update) -> Fact:
+    """``fact`` after the change. Raises: ValueError when the confidence is not a finite number."""
+    from attrs import evolve
+
+    source = change.source(fact.source) if callable(change.source) else change.source
+    return evolve(
+        fact,
+        content=fact.content if change.content is None else change.content,
+        category=fact.category if change.category is None else change.category,
+        confidence=fact.confidence if change.confidence is None else finite(change.confidence),
+        source=fact.source if source is None else source,
+    )
+
+
 def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
     """The error for giving ``fact_id`` the same content as the fact ``twin_id``."""
     return DuplicateFact(
@@ -67,6 +117,143 @@ def no_fact(fact_id: str) -> NotFound:
 def id_taken(fact_id: str) -> Conflict:
     """The error for a new fact with another fact's id."""
     return Conflict(f"The id {fact_id} is taken by another fact.", next_step="Draw a new id and try again.")
+
+
+class FactTable:
+    """Facts in memory, in order of insertion, by id and by duplicate key. For stores that keep all of them there."""
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self._facts: dict[str, Fact] = {}
+        self._ids: dict[str, list[str]] = {}  # only hand-edited files have several of one key
+        for fact in facts:
+            self.put(fact)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self._facts.values())
+
+    def __contains__(self, fact_id: str) -> bool:
+        return fact_id in self._facts
+
+    def get(self, fact_id: str) -> Fact:
+        """Raises: NotFound."""
+        if fact_id not in self._facts:
+            raise no_fact(fact_id)
+        return self._facts[fact_id]
+
+    def listed(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        """The facts in ``order``, as of the call."""
+        facts = list(self._facts.values())
+        if order is FactOrder.STRONGEST:
+            facts.reverse()
+        if order is not FactOrder.CREATED:
+            facts.sort(key=lambda fact: -fact.confidence)
+        return iter(facts if limit is None else facts[: max(limit, 0)])
+
+    def addition(self, fact: Fact, limit: int) -> AddResult:
+        """The result of adding a :func:`storable` fact. Changes nothing. Raises: Conflict when its id is taken.
+
+        Evicted are the facts with the lowest confidence, of these the oldest, then the first ones. Source: R059, R060,
+        reading A02.
+        """
+        from holdfast.models import AddOutcome, AddResult
+
+        if twins := self._ids.get(duplicate_key(fact.content)):
+            return AddResult(outcome=AddOutcome.DUPLICATE, fact=self._facts[twins[0]], duplicate_of=twins[0])
+        if fact.id in self._facts:
+            raise id_taken(fact.id)
+        surplus = len(self._facts) + 1 - limit
+        weakest = heapq.nsmallest(surplus, self._facts.values(), key=lambda one: (one.confidence, one.created_at))
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=[one.id for one in weakest])
+
+    def changed(self, change: Update) -> Fact:
+        """The fact after the change. Changes nothing. Raises: NotFound, DuplicateFact."""
+        new = updated(self.get(change.fact_id), change)
+        twins = self._ids.get(duplicate_key(new.content), [new.id])
+        if twins[0] != new.id and change.content is not None:
+            raise duplicate_of(twins[0], new.id)
+        return new
+
+    def add(self, fact: Fact, limit: int) -> AddResult:
+        """Make the :meth:`addition`. Raises: Conflict."""
+        result = self.addition(fact, limit)
+        if result.duplicate_of is None:
+            for fact_id in result.evicted:
+                self.remove(fact_id)
+            self.put(fact)
+        return result
+
+    def update(self, change: Update) -> Fact:
+        """Make the change. Raises: NotFound, DuplicateFact."""
+        fact = self.changed(change)
+        self.put(fact)
+        return fact
+
+    def take(self, fact_id: str) -> Fact:
+        """Remove and return the fact. Raises: NotFound."""
+        fact = self.get(fact_id)
+        self.remove(fact_id)
+        return fact
+
+    def put(self, fact: Fact) -> None:
+        """Insert the fact, or replace the fact with its id in its place."""
+        if fact.id in self._facts:
+            self._forget_key(self._facts[fact.id])
+        self._facts[fact.id] = fact
+        self._ids.setdefault(duplicate_key(fact.content), []).append(fact.id)
+
+    def remove(self, fact_id: str) -> None:
+        """A missing fact is not an error."""
+        if fact_id in self._facts:
+            self._forget_key(self._facts.pop(fact_id))
+
+    def _forget_key(self, fact: Fact) -> None:
+        key = duplicate_key(fact.content)
+        self._ids[key].remove(fact.id)
+        if not self._ids[key]:
+            del self._ids[key]
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+#: What :func:`fact_in` reads, and each order, as SQL.
+FACT_COLUMNS = "id, content, category, confidence, created_us, source"
+SQL_ORDERS = {
+    FactOrder.CREATED: "seq",
+    FactOrder.CONFIDENCE: "confidence DESC, seq",
+    FactOrder.STRONGEST: "confidence DESC, seq DESC",
+}
+
+
+def duplicate_digest(content: str) -> bytes:
+    """A unique index's key: as selective as the duplicate key, and short at any length of it. Raises: Refused."""
+    import hashlib
+
+    return hashlib.blake2b(check_text(duplicate_key(content), "a fact", nul=True).encode(), digest_size=20).digest()
+
+
+def columns_of(fact: Fact) -> tuple[str, bytes, str, str, float, int, str]:
+    """A fact as a table's row has it, with its :func:`duplicate_digest` after its id."""
+    created_us = (fact.created_at - _EPOCH) // _MICROSECOND
+    digest = duplicate_digest(fact.content)
+    return (fact.id, digest, fact.content, fact.category, fact.confidence, created_us, fact.source)
+
+
+def fact_in(row: Sequence[Any], next_step: str) -> Fact:
+    """The fact in a row of :data:`FACT_COLUMNS`. Raises: Corrupt, with the ``next_step``."""
+    from holdfast.models import Fact
+
+    fact_id, content, category, confidence, created_us, source = row
+    fits = type(fact_id) is type(content) is type(source) is str and type(confidence) is float
+    if not fits or type(created_us) is not int or category not in CATEGORIES or not 0.0 <= confidence <= 1.0:
+        raise Corrupt(f"The fact {fact_id!r} is stored with invalid values.", next_step=next_step)
+    try:
+        at = _EPOCH + created_us * _MICROSECOND
+    except OverflowError as error:
+        raise Corrupt(f"The fact {fact_id!r} has a time out of range.", next_step=next_step) from error
+    return Fact(id=fact_id, content=content, category=category, confidence=confidence, created_at=at, source=source)
 
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
@@ -110,10 +297,24 @@ def block_ids(text: str) -> list[str]:
     return _MARKER.findall(text)
 
 
-def check_text(text: str, name: str) -> str:
-    """Return ``text`` if a store can keep it in the document ``name``. Raises: Refused for a NUL character or a lone
-    surrogate."""
-    problem = "a NUL character" if "\0" in text else ""
+def appended(before: str, block: str, header: str) -> str:
+    """The text that an append adds after ``before``. A new document begins with ``header``, and a last line without a
+    newline gets one first."""
+    start = before or header
+    return start[len(before) :] + ("" if not start or start.endswith("\n") else "\n") + block
+
+
+def check_block(name: str, block: str, header: str, block_id: str) -> None:
+    """Raises: Refused as :func:`check_text`; ValueError for a block without its marker line."""
+    check_text(header + block, name)
+    if block_id not in block_ids(block):
+        raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+
+
+def check_text(text: str, name: str, *, nul: bool = False) -> str:
+    """Return ``text`` if a store can keep it in the document ``name``. Raises: Refused for a lone surrogate, and for a
+    NUL character unless ``nul`` allows it."""
+    problem = "a NUL character" if "\0" in text and not nul else ""
     try:
         text.encode()
     except UnicodeEncodeError as error:

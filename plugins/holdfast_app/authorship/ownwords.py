@@ -23,6 +23,8 @@ _BLOCKS: Final = (
     "turn_aborted", "subagent_notification", "collaboration_mode", "INSTRUCTIONS", "uploaded_files", "user_info",
     "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
     "teammate-message", "session-start-hook", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
+    "user_shell_command", "user_action", "channel", "mcp-resource", "cross-session-message", "webhook-payload",
+    "coordinator-task", "fork-boilerplate", "persisted-output",
 )  # fmt: skip
 _BLOCK: Final = Lazy(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE

@@ -50,25 +50,31 @@ _OUTSIDE: Final = Lazy(
     r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
 )
 _SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
-#: See :func:`directs`.
-_DIRECTS: Final = Lazy(
+#: Words that name a duty or a permission, a label, and an imperative verb at the beginning.
+_ORDERS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
     r"|do not|don['’]?t|please|make sure|ensure|remember|from now on|going forward|henceforth|instead|whenever"
-    r"|(?:every|each) time|before any|no longer|optional|without (?:asking|review|confirm\w*|approval)|allow(?:s"
-    r"|ed)?|permit(?:s|ted)?|forbid\w*|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai"
-    r"|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+|overrid\w+"
-    r"|supersed\w+|disabl\w+|skip\w*|bypass\w*|suppress\w*|turn(?:s|ed)? off|hid(?:e|es|den)|ignor\w+|forget\w*"
-    r"|disregard\w*|send(?:s|ing)?|sent|forward(?:s|ed|ing)?|upload\w*|exfiltrat\w+|e-?mail(?:s|ed)?|(?:post"
-    r"|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?|tokens?|passwords?|api keys?"
-    r"|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]|--[a-z]|\w\.(?:example|sh|io"
-    r"|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?|fact|note|todo|policy"
-    r"|preference|objective|important|memory|instructions?|system)\W+|^\W*(?:\w+ly,? )?(?:add|answer|append|apply"
+    r"|(?:every|each) time|before any|without (?:asking|review|confirm\w*|approval)|allow(?:s|ed)?|permit(?:s|ted)?"
+    r"|forbid\w*|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+"
+    r"|overrid\w+|supersed\w+|bypass\w*|suppress\w*|ignor\w+|forget\w*|disregard\w*|exfiltrat\w+)\b"
+    r"|^\W*(?:(?:when|after|before|if|once|while|until|unless|in|for|on|at|with|as|to)\b[^,]{0,100}, +)?"
+    r"(?:\w+ly,? |then )?(?:add|answer|append|apply"
     r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
-    r"|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|give|grant|import|include"
-    r"|insert|install|list|load|mark|merge|move|open|output|paste|pay|perform|pick|pin|prefer|print|process"
-    r"|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register|reject|release|remove|rename"
-    r"|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save|say|search|set|share|show"
-    r"|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|use|visit|write)\b"
+    r"|disable|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|forward|give|grant"
+    r"|hide|import|include|insert|install|keep|let|list|load|mark|merge|move|obey|open|output|paste|pay|perform|pick"
+    r"|pin|pipe|prefer|print|process|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register"
+    r"|reject|release|remove|rename|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save"
+    r"|say|search|send|set|share|show|skip|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|upload"
+    r"|use|visit|write)\s+\S"
+)
+#: Further words of directions, labels, and what directions are about.
+_DIRECTS: Final = Lazy(
+    r"\b(?:no longer|optional|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai|disabl\w+|skip\w*"
+    r"|(?:turn|switch)(?:e?s|ed)? off|(?:is|are) to be|hid(?:e|es|den)|send(?:s|ing)?|sent|forward(?:s|ed|ing)?"
+    r"|upload\w*|e-?mail(?:s|ed)?|(?:post|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?"
+    r"|tokens?|passwords?|api keys?|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]"
+    r"|--[a-z]|\w\.(?:example|sh|io|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?"
+    r"|fact|note|todo|policy|preference|objective|important|memory|instructions?|system)\W+"
 )
 #: A number, or a subject or a finite verb, as far as its form shows, among a statement's first five words. A sentence
 #: without counts as an order.
@@ -80,7 +86,8 @@ _STATES: Final = Lazy(
 #: A shell command that prints strangers' text, in the line that records the call.
 _FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
-    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b",
+    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b"
+    r"|\b(?:https?|s3|ftp)://|\b(?:aws|kubectl|docker|mysql|psql) ",
     re.MULTILINE,
 )
 
@@ -95,7 +102,7 @@ class _Heard:
             import html
 
             text = html.unescape(text)
-        self.plain = hostile.fold_quickly(text)
+        self.plain = _without_tags(hostile.fold_quickly(text))
         self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
 
     @cached_property
@@ -138,7 +145,7 @@ class _Sentence:
     """A sentence to search for."""
 
     def __init__(self, text: str) -> None:
-        words = _undressed(hostile.squeezed(text)).split()
+        words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.joined = f" {' '.join(words)} "
         self.words = set(words)
         self.longest_first = sorted(self.words, key=len, reverse=True)  # rarest first, so most searches end early
@@ -146,13 +153,22 @@ class _Sentence:
         self.stems = _stems(self.joined)
 
 
-def _undressed(plain: str) -> str:
-    """Folded text without line numbers, names of files, tags, emphasis, escapes and hyphens at line ends."""
+def _without_tags(plain: str) -> str:
+    """Folded text without tags, emphasis and the escapes of an address."""
     if "<" in plain:
-        plain = _TAG.sub(lambda found: "" if found[1] else " ", plain)
+        plain = _TAG.sub(lambda found: "" if found[1] else "\n", plain)
+    if "%20" in plain:
+        from urllib.parse import unquote
+
+        plain = unquote(plain)
+    return plain.replace("__", "").replace("*", "").replace("`", "")
+
+
+def _undressed(plain: str) -> str:
+    """The same without line numbers, names of files, escapes and hyphens at line ends."""
     if "\\n" in plain or "\n" in plain:
         plain = _LINE_START.sub("\n", plain.replace("\\n", "\n")).replace("-\n", "")
-    return plain.replace("*", "").replace("`", "").translate(_BETWEEN)
+    return plain.translate(_BETWEEN)
 
 
 def longest(text: str) -> list[str]:
@@ -171,9 +187,12 @@ def _stems(plain: str) -> set[str]:
     return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
 
 
-def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> Message | None:
+def source(
+    text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False, is_outside: bool = False
+) -> Message | None:
     """A stranger's or a client's message with ``text``. A tool's counts where strangers write its results, or
-    ``text`` directs or is to be a rule. ``earlier`` are turns from before ``turns``."""
+    ``text`` directs or is to be a rule; with ``is_outside`` only a stranger's. ``earlier`` are turns from before
+    ``turns``."""
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
@@ -181,6 +200,8 @@ def source(text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
+            continue
+        if (is_outside and not one.is_outside) or one.message.tool == "AskUserQuestion":  # the user chose
             continue
         if one.has(said) or (role == "tool" and one.says_otherwise(said)):
             return None if any(other.has(said) for other in heard[:number]) else one.message
@@ -246,8 +267,21 @@ def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, 
     return not is_foreign or hostile.by_user(text, (*earlier, *turns))
 
 
+def is_from_outside(text: str, turns: Sequence[Turn]) -> bool:
+    """Whether ``text`` is a stranger's sentence and not in the user's own words."""
+    return source(text, (), turns, is_outside=True) is not None and not hostile.by_user(text, turns)
+
+
 def directs(text: str) -> bool:
     """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
     honest directions do too, so it counts only for a sentence that a tool returned."""
-    parts = filter(None, _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])))
-    return any(_DIRECTS.search(one) or not _STATES.match(one) for one in parts)
+    return any(_ORDERS.search(one) or _DIRECTS.search(one) or not _STATES.match(one) for one in _parts(text))
+
+
+def orders(text: str) -> bool:
+    """Whether ``text`` may state a duty, a permission or a command."""
+    return any(map(_ORDERS.search, _parts(text)))
+
+
+def _parts(text: str) -> list[str]:
+    return [one for one in _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])) if one]

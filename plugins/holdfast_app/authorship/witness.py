@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
+from holdfast.flush import interfaces
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 #: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
 _BYTES: Final = 16_000_000
+_MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
@@ -44,9 +46,7 @@ class Witness:
     def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
         self.said = said
-        self._journals: list[tuple[bytes, bytes]] | None = None
-        self._found: dict[tuple[bytes, ...], list[Turn]] = {}
-        self._messages: dict[tuple[int, int], Message] = {}
+        self._journals = _Journals(services.state, said)
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
@@ -95,17 +95,7 @@ class Witness:
         return "\n".join(lines)
 
     def _earlier(self, text: str) -> list[Turn]:
-        """The messages in the newest journals with the longest words of ``text``. Only lines with these
-        words are parsed."""
-        if self._journals is None:
-            self._journals = [(data.lower(), data) for data in _newest(self._services.state)]
-        keys = tuple(word.encode() for word in strangers.longest(text))
-        if keys not in self._found:
-            said = {message.id.encode() for turn in self.said for message in turn.messages}
-            self._found[keys] = [
-                Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._journals if keys
-            ]
-        return [self._recalled, *self._found[keys]]
+        return [self._recalled, *self._journals.holding(text)]
 
     @cached_property
     def _recalled(self) -> Turn:
@@ -123,6 +113,43 @@ class Witness:
         )
         made = (Message(role="tool", text=found, at=now, id="", tool=tool) for tool, found in results)
         return Turn(messages=tuple(made))
+
+
+class _Journals:
+    """The newest journals, read on demand, without the messages of ``said``."""
+
+    def __init__(self, state: str, said: Sequence[Turn] = ()) -> None:
+        self._state = state
+        self._said = said
+        self._found: dict[tuple[bytes, ...], list[Turn]] = {}
+        self._messages: dict[tuple[int, int], Message] = {}
+
+    @cached_property
+    def _read(self) -> list[tuple[bytes, bytes]]:
+        return [(data.lower(), data) for data in _newest(self._state)]
+
+    def holding(self, text: str) -> list[Turn]:
+        """The messages with the longest words of ``text``. Only lines with these words are parsed."""
+        keys = tuple(word.encode() for word in strangers.longest(text))
+        if keys not in self._found:
+            said = {message.id.encode() for turn in self._said for message in turn.messages}
+            self._found[keys] = [
+                Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._read if keys
+            ]
+        return self._found[keys]
+
+
+def repeating(state: str, passages: Iterable[str]) -> set[str]:
+    """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
+    :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
+    journals, left, found = _Journals(state), _MOST_SENTENCES, set[str]()
+    for text in passages:
+        bodies = (line.lstrip(hostile.LEADS) for line in text.split("\n"))
+        forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
+        left -= len(forms)
+        if left < 0 or any(strangers.is_from_outside(form, journals.holding(form)) for form in forms):
+            found.add(text)
+    return found
 
 
 def _forms(text: str) -> list[str]:
@@ -191,8 +218,8 @@ def check(services: Services, strings: Iterable[str], name: str) -> None:
             raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)
 
 
-class Authorship:
-    """See :class:`holdfast.flush.interfaces.Authorship`."""
+class Authorship(interfaces.Authorship):
+    """Finds authors by the messages of the session and the project's rules."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -227,7 +254,9 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         kept = {name: _curated(getattr(payload.curated, name), witness, withheld) for name in ("memory", "user")}
         payload = payload.evolve(curated=CuratedDecision(**kept))
     if withheld:
-        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *withheld))
+        source = "what the agent read"
+        lines = (hostile.MARK.format(name=witness.source_of(one) or source) + one for one in withheld)
+        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
         payload = payload.evolve(facts=tuple(facts))
     aside = _not_prose(payload)
     changed = {

@@ -18,7 +18,6 @@ from attrs import evolve, frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, notes
-from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
@@ -29,9 +28,10 @@ from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
 from holdfast_app import data_loss, upkeep
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.brief import known, turns, uncommitted
+from holdfast_app.brief import known, turns
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
+from holdfast_app.data_loss import Loss
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -54,11 +54,10 @@ _IN_RESUME = re.compile(
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
 #: The blank lines in place of withheld passages.
 _GAP = re.compile(r"\n{3,}")
-#: A block of a note; its stamp, unless it is a summary; its artifacts; its list of uncommitted files.
+#: A block of a note; its stamp, unless it is a summary; its artifacts.
 _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
 _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
-_UNCOMMITTED = re.compile(rf"^{re.escape(uncommitted.TITLE)}\n(?:- .*\n)*", re.MULTILINE)
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
 _LAST_COMMITS = 3
@@ -322,7 +321,7 @@ class _Reading:
         self._services = services
         self.withheld: dict[str, int] = {}
         self.damaged: dict[str, Loss] = {}
-        #: The stored facts, in order of insertion; without withheld ones; none if they are damaged.
+        #: The stored facts, in order of insertion; without withheld ones and damaged ones.
         self.facts: list[Fact] = []
         store = services.store
         try:
@@ -330,7 +329,8 @@ class _Reading:
             self._stored, self.facts = dict(found.documents), found.facts
         except Corrupt:  # intact documents are shown all the same
             self._stored = {name: self._try(name, partial(store.read, name)) for name in names}
-            self.facts = self._try(data_loss.facts_name(services), lambda: list(store.backend.facts())) or []
+            listed = self._try(data_loss.facts_name(services), lambda: list(store.backend.facts()))
+            self.facts = list(store.readable_facts()) if listed is None else listed
         self.facts = store.known_facts(self.facts)
 
     @property
@@ -402,8 +402,8 @@ def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collec
     """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section; with one line
     for a block's artifacts. If a block's flush is in ``shown``, the lines that the resume point repeats are left out.
 
-    ``later`` holds the sessions of newer notes, and receives this note's. It holds :data:`uncommitted.TITLE` once a
-    list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
+    ``later`` holds the sessions of newer notes, and receives this note's. An older block is without its session's
+    former state.
     """
     kept: list[str] = []
     for block in reversed(_BLOCKS.split(text)):
@@ -414,9 +414,7 @@ def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collec
             *([_OF_STATE] if session in later else []),
             *([_IN_RESUME] if mark and mark[1] in shown else []),
         ]
-        if uncommitted.TITLE in later:
-            block = _UNCOMMITTED.sub("", block)
-        later.update([session] * bool(session), [uncommitted.TITLE] * (uncommitted.TITLE in block))
+        later.update([session] * bool(session))
         lines = [line for line in block.splitlines() if not any(one.match(line) for one in hidden)]
         lines = [line for line in lines if not (line[:8] == "- Fact: " and duplicate_key(line[8:]) in facts)]
         kept.append("\n".join([*lines, ""]))

@@ -16,9 +16,9 @@ from holdfast.text.stored import duplicate_key
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces import Loss
     from holdfast.journal.safety import Marker
     from holdfast_app.base import Services
+    from holdfast_app.data_loss import Loss
 
 TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.

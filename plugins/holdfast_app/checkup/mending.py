@@ -31,8 +31,8 @@ from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.flush.interfaces import Loss
     from holdfast.models import Receipt
+    from holdfast_app.data_loss import Loss
     from holdfast_app.services import Services
 
 

@@ -47,9 +47,9 @@ class Grounding:
         """One finding for each line with an invention, in line order. Text without sources has none."""
         if not request.sources or request.surface not in _SURFACES:
             return ()
-        from holdfast_app.dream.grounding.findings import check
+        from holdfast_app.dream.grounding.check import findings
 
-        return check(request, strict=self.strict)
+        return findings(request, strict=self.strict)
 
 
 def _strict(settings: Mapping[str, object]) -> bool:

@@ -16,9 +16,9 @@ from holdfast.text import ownlines
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import witness
 from holdfast_app.dream import consolidate, memorytext
-from holdfast_app.dream.comparing import compare
 from holdfast_app.dream.confirmed import Confirmation
-from holdfast_app.dream.dreamlog import DreamResult, Gone
+from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
+from holdfast_app.dream.grounding import ground
 from holdfast_app.dream.write import admitted, admitted_all, diff
 from holdfast_app.facts.rejected import key_of
 
@@ -173,18 +173,13 @@ class Check:
         """Record every line's outcome with its evidence, and the difference. Raises: NotApplied when too much would be
         lost without ``force``."""
         after = [item.text for item in memorytext.read(new).items]
-        days = {
-            text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in self.times(self.before.items)
-        }
-        found = compare(self.before, new, after, self.sources, result=self.result, days=days)
+        lines = supported(self.before, after, self.sources)
         self.note(
-            lines=found.lines,
-            kept=[line.text for line in found.lines if line.kept],
-            added=[line.text for line in found.lines if not line.kept],
-            merged=self._admitted(found.merged),
-            replaced=self._admitted(found.replaced),
-            dropped=self._admitted(found.dropped),
+            lines=lines,
+            kept=[line.text for line in lines if line.kept],
+            added=[line.text for line in lines if not line.kept],
             diff="".join(diff(old, new, self.name)),
+            **{name: self._admitted(gone) for name, gone in self._gone(new, after).items()},
         )
         size = len(self.before)
         count = len(after) + sum(self.before.has(gone.text) for gone in self.result.archived)
@@ -194,6 +189,27 @@ class Check:
                 f"It would lose {lost} of the {size} items of MEMORY.md.",
                 next_step="To drop them anyway, run `holdfast dream --force`.",
             )
+
+    def _gone(self, new: str, after: Sequence[str]) -> dict[str, list[Gone]]:
+        """The old items that are not in the memory ``new``, whose items are ``after``: those that went into others,
+        that a newer statement replaced, and that were dropped, each with its reason. Archived ones are none of them."""
+        found: dict[str, list[Gone]] = {"merged": [], "replaced": [], "dropped": []}
+        still = {same_key(text) for text in after} | {same_key(one.text) for one in self.result.archived}
+        newer, there = self.before.replaced(after), new.splitlines()
+        reasons = {same_key(one.text): one.reason for one in self.result.refused}
+        said = dict(self.times(self.before.items))
+        for old in ground([text for text in self.before.items if same_key(text) not in still], [("new", new)]):
+            best, text = (old.supports[0] if old.supports else None), old.text
+            if heir := newer.get(text):
+                day = f"{said[text].astimezone(self.services.config.tz):%Y-%m-%d}" if text in said else ""
+                found["replaced"].append(Gone(text=text, reason=f"now: {heir}", said=day))
+            # An item that a model left out counts as merged when a new one has all its words, and proves it.
+            elif best and old.ok and _holds(line := there[best.line - 1].removeprefix("- "), text):
+                found["merged"].append(Gone(text=text, reason=f"now in: {line}"))
+            else:
+                reason = reasons.get(same_key(text), "left out by the dream")
+                found["dropped"].append(Gone(text=text, reason=reason))
+        return found
 
     def story(self, text: str) -> str:
         """The dreamer's account, if it may be stored."""
@@ -210,3 +226,21 @@ class Check:
         said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
         pairs = zip(gone, said[::2], said[1::2], strict=True)
         return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]
+
+
+def supported(before: consolidate.Before, after: Sequence[str], sources: Sequence[tuple[str, str]]) -> list[Supported]:
+    """The items ``after`` a dream with their evidence."""
+    return [
+        Supported(
+            text=found.text,
+            sources=[f"{support.document}:{support.line}" for support in found.supports],
+            kept=before.has(found.text),
+        )
+        for found in ground(after, sources)
+    ]
+
+
+def _holds(new: str, old: str) -> bool:
+    """Whether ``new`` has all words of ``old`` in their order."""
+    rest = iter(same_key(new).split())
+    return all(word in rest for word in same_key(old).split())

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.flush import interfaces
 from holdfast.fs import durable, private
 from holdfast_app.facts.rejected import key_of
 
@@ -74,8 +75,8 @@ def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[in
     return sorted(range(len(items)), key=lambda at: (-weights[at], at))
 
 
-class Dreams:
-    """See :class:`holdfast.flush.interfaces.Dreams`."""
+class Dreams(interfaces.Dreams):
+    """Reads the dreams' log and the record of confirmations."""
 
     def __init__(self, services: Services) -> None:
         self._state = services.state

@@ -66,8 +66,8 @@ class DreamResult:
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
     lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory with its evidence,
     ``added`` its new lines. ``refused`` are rejected draft lines, ``judged`` draft lines that a judge confirmed,
-    ``quoted`` source lines that replace rejected ones; ``overflow`` counts what an earlier build archived without
-    comparing it. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that describes the run.
+    ``quoted`` source lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document
+    that describes the run.
     """
 
     id: str
@@ -94,7 +94,6 @@ class DreamResult:
     diff: str = ""
     diary: str = ""
     backup: str = ""
-    overflow: int = 0
 
     @property
     def ok(self) -> bool:

@@ -215,7 +215,7 @@ class _Run:
         document = services.store.read(name)
         if document is not None and services.store.sifted(document).withheld:
             raise NotApplied(
-                f"{name} has lines that are withheld because this machine did not write them.",
+                f"{name} has lines that are withheld until you have seen them.",
                 next_step=provenance.NEXT_STEP,
             )
         old = self._masked(Surface.MEMORY, name, document.text if document else "")

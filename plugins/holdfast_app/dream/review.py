@@ -1,4 +1,4 @@
-"""Review of a waiting dream (``[dream] apply = "propose"``), which a user accepts, rejects or edits."""
+"""Review of a waiting dream (``[dream] apply = "propose"``), which a user accepts or rejects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast_app.dream.consolidate import Before
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.state_files import Proposal
 from holdfast_app.dream.when import Mark
-from holdfast_app.dream.write import apply, diff, lock
+from holdfast_app.dream.write import apply, lock
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
@@ -37,10 +37,9 @@ def accept(services: Services) -> DreamResult:
         found = waiting(services)
         stored = services.store.read(found.name)
         previous = stored.text if stored else None
-        there = _items(previous or "")
+        there = Before(item.text for item in memorytext.read(previous or "", prose_is_item=True).items)
         new = [item.text for item in memorytext.read(found.text).items if not there.has(item.text)]
-        if not found.edited:
-            witness.check(services, new, found.name)
+        witness.check(services, new, found.name)
         text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
         base = found.base
         if stored is not None and stored.text == text:  # an earlier process wrote it and then died
@@ -62,38 +61,3 @@ def reject(services: Services) -> DreamResult:
         dreamlog.record(services.state, result)
         state_files.clear_inbox(services.state)
         return result
-
-
-def edit(services: Services, text: str) -> Proposal:
-    """Replace the waiting dream's text. It keeps waiting. A user's own words need no source, but pass the gate.
-
-    Raises: Refused for text without items, with prose, or refused by a validator; PluginError; Corrupt.
-    """
-    from holdfast_app.dream.comparing import supported
-
-    with lock(services):
-        found = waiting(services)
-        wanted = memorytext.read(text)
-        if not wanted.items or wanted.prose:
-            what = f"holds a line that is not an item: {wanted.prose[0]!r}" if wanted.prose else "holds no item"
-            raise Refused(f"The edited text {what}.", next_step="Start each item with `- `.")
-        documents = [(name, services.store.read(name)) for name in found.result.read]
-        sources = tuple((name, document.text) for name, document in documents if document is not None)
-        old = next((text for name, text in sources if name == found.name), "")
-        new = services.gate.admit(wanted.render(), surface=Surface.MEMORY, name=found.name, previous=old or None)
-        items = [item.text for item in memorytext.read(new).items]
-        lines = supported(_items(old), items, sources)
-        result = evolve(
-            found.result,
-            lines=lines,
-            kept=[line.text for line in lines if line.kept],
-            added=[line.text for line in lines if not line.kept],
-            diff="".join(diff(old, new, found.name)),
-        )
-        edited = evolve(found, result=result, text=new, edited=True)
-        state_files.propose(services.state, edited)
-        return edited
-
-
-def _items(text: str) -> Before:
-    return Before(item.text for item in memorytext.read(text, prose_is_item=True).items)

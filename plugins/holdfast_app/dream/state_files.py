@@ -50,8 +50,6 @@ class Proposal:
     digest: str
     diary: str = ""
     said: tuple[tuple[str, datetime, str], ...] = ()
-    #: Whether a person replaced it with their own version.
-    edited: bool = False
 
 
 def back_up(state: str, backup: Backup, *, keep: int) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.errors import HoldfastError
-from holdfast.flush.interfaces import AT_ONCE_MESSAGES, Gathered
-from holdfast.models import Payload, turns_of
+from holdfast.errors import BadValue, HoldfastError, Refused
+from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
+from holdfast.journal import order
+from holdfast.journal.journal import Journal
+from holdfast.models import AddOutcome, AddResult, Category, Payload, turns_of
 from holdfast.text import ownlines, recall
-from holdfast.text.lazy import log
+from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import cut, is_none
+from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app import background
-from holdfast_app.authorship.witness import Witness
-from holdfast_app.facts.extraction import backlog, extract, extractors
-from holdfast_app.facts.store import statedfacts
+from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.facts.extraction import backlog, extract
 from holdfast_app.facts.store.lifecycle import Facts
 
 if TYPE_CHECKING:
@@ -23,22 +27,33 @@ if TYPE_CHECKING:
 
     from holdfast.models import Fact, Message, Receipt, Turn
     from holdfast_app.base import Services
+    from holdfast_app.facts.store.writer import Value
 
 logger = log("holdfast.facts")
 
+#: Characters of a fact that a warning quotes.
+_QUOTED: Final = 60
+_CUES: Final = (
+    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
+    (Lazy(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
+     Category.PREFERENCE),
+    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
+)  # fmt: skip
 
-class FlushedFacts:
-    """One project's facts from flushes, see :class:`holdfast.flush.interfaces.FactService`.
+
+class FlushedFacts(FactService):
+    """One project's facts from flushes.
 
     With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted yet. If an extracting
     process died and its results are lost, the extractors that a flush may wait for run again.
     """
 
     def __init__(self, services: Services) -> None:
+        super().__init__(services.plugins)
         self._services = services
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
-        return extractors.at_once(self._services, turns, before)
+        return extract.at_once(self._services, turns, before)
 
     def settle(
         self,
@@ -58,7 +73,7 @@ class FlushedFacts:
             turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
             by_turn, later = services.config.extract.when == background.TURN, backlog.later(services)
             heard = Witness(services, turns)
-            fresh = statedfacts.values(services, payload, heard, flush=flush, at=at, late=session if late else "")
+            fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")
             found = Gathered() if by_turn else found or self.at_once(turns)
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
@@ -69,7 +84,7 @@ class FlushedFacts:
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
             return queued, (f"These messages' facts could not be stored: {error}",)
-        return queued, statedfacts.unstored(payload, results)
+        return queued, _unstored(payload, results)
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
         plugins = list(self._services.plugins.extractors())
@@ -85,8 +100,8 @@ class FlushedFacts:
 
     def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
         heard = Witness(self._services)
-        stated = statedfacts.values(self._services, payload, heard, flush=flush, at=at, late=session)
-        return statedfacts.unstored(payload, Facts(self._services).store(stated))
+        stated = _stated(self._services, payload, heard, flush=flush, at=at, late=session)
+        return _unstored(payload, Facts(self._services).store(stated))
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
         from holdfast_app.facts.store.audit_log import FactTrail
@@ -98,3 +113,46 @@ class FlushedFacts:
             reached[session] = max(receipt.at, reached.get(session, receipt.at))
             if last is None or reached[session] > last:
                 self.state(payload, session=session, flush=receipt.flush_id, at=receipt.at)
+
+
+def _category(text: str) -> str:
+    """A stated fact's category, by its first words. ``context`` where none of them decides."""
+    return next((found for cue, found in _CUES if cue.match(text)), Category.CONTEXT)
+
+
+def _stated(
+    services: Services, payload: Payload, heard: Witness, *, flush: str, at: datetime, late: str = ""
+) -> list[Value | AddResult]:
+    """The facts that the caller stated, in order, dated ``at`` and with the flush's id as their source; ``late`` names
+    a flush's session, when it is stored late.
+
+    A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
+    alone, and has a refusal here. Raises: PluginError, Unavailable.
+    """
+    facts = Facts(services)
+    found: list[Value | AddResult] = []
+    stated = _texts(payload)
+    said = order.flushes(Journal(services.state, late)) if late and stated else None
+    for text in stated:
+        if heard.is_hostile(text):
+            found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
+            continue
+        try:
+            found.append(facts.stated(text, _category(text), DEFAULT_CONFIDENCE, flush, at=at, said=said))
+        except (BadValue, Refused) as error:
+            found.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
+    return found
+
+
+def _unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]:
+    """A sentence for each unstored fact of ``payload``, with the reason."""
+    return tuple(
+        f"Stated fact {number} was not stored ({cut(text, _QUOTED)}): {result.reason}."
+        for number, (text, result) in enumerate(zip(_texts(payload), results, strict=True), 1)
+        if result.outcome is AddOutcome.REFUSED
+    )
+
+
+def _texts(payload: Payload) -> list[str]:
+    """The stated facts."""
+    return [] if "facts" in payload.derived else [text for text in payload.facts or () if not is_none(text)]

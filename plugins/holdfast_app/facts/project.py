@@ -64,16 +64,15 @@ class RemembersFacts(project.Project):
     ) -> str:
         """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
 
-        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
+        ``counter`` counts a string's tokens (default: an offline estimate). ``fenced`` marks the block
         as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
-        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
+        Raises: BadValue for a negative budget; PluginError; Corrupt.
         """
-        from holdfast_app.facts import counters
+        from holdfast.text.humanize import tokens
         from holdfast_app.facts.prompt import prompt
 
-        settled = self.config.prompt
-        budget = settled.max_tokens if max_tokens is None else max_tokens
-        return prompt(self.services, budget, counter or counters.counter(settled.counter), fenced=fenced)
+        budget = self.config.prompt.max_tokens if max_tokens is None else max_tokens
+        return prompt(self.services, budget, counter or tokens, fenced=fenced)
 
     def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
         """Extract facts from a conversation and store the accepted ones. Nothing is journalled.

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,7 @@ class PurgeReport(Report):
 
 def purge(
     services: Services,
+    forget: Callable[[], None],
     *,
     subject: str | None = None,
     session: str | None = None,
@@ -69,7 +70,8 @@ def purge(
     everything: bool = False,
     dry_run: bool = False,
 ) -> PurgeReport:
-    """Remove one kind of data from every place and verify the removal. See docs/retention.md.
+    """Remove one kind of data from every place and verify the removal. ``forget`` removes it from derived files. See
+    docs/retention.md.
 
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
     when the purge's note cannot be written, or another purge is running.
@@ -77,7 +79,7 @@ def purge(
     named = {"subject": subject, "session": session, "before": before, "all": everything or None}
     kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
     if dry_run:
-        return _purged(services, kind, edit, dry_run=True)
+        return _purged(services, kind, edit, forget, dry_run=True)
     with alone(services):
         register = _Register(services)
         # A keyed digest identifies a repeated purge and reveals nothing else.
@@ -85,7 +87,7 @@ def purge(
         digest = blake2s(identity, key=register.key, digest_size=16).hexdigest()
         resumed = register.begin(digest, kind)
         others = () if everything else register.others(digest)
-        report = evolve(_purged(services, kind, edit), resumed=resumed, unfinished=others)
+        report = evolve(_purged(services, kind, edit, forget), resumed=resumed, unfinished=others)
         register.bury(digest, kind, report)
     return report
 
@@ -109,9 +111,11 @@ def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, 
     return kind, "", Everything()
 
 
-def _purged(services: Services, kind: str, edit: Edit, *, dry_run: bool = False) -> PurgeReport:
+def _purged(
+    services: Services, kind: str, edit: Edit, forget: Callable[[], None], *, dry_run: bool = False
+) -> PurgeReport:
     pointers = published(services, edit)  # read before the receipts that name them are removed
-    report = carry_out(services, edit, dry_run=dry_run)
+    report = carry_out(services, edit, forget, dry_run=dry_run)
     places = (*pointers, *report.elsewhere, *git_history(services))
     return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=kind)
 
@@ -218,25 +222,25 @@ class ScrubReport(Report):
     allowed: tuple[str, ...] = ()
 
 
-def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
+def scrub(services: Services, forget: Callable[[], None], *, dry_run: bool = False) -> ScrubReport:
     """See :meth:`holdfast_app.project.Holdfast.scrub`."""
     # Report a broken validator once, not per place.
     services.gate.findings(ValidationRequest(Surface.JOURNAL, "", "a sample"))
     if dry_run or not os.path.isdir(services.state):
-        return _scrubbed(services, dry_run=dry_run)
+        return _scrubbed(services, forget, dry_run=dry_run)
     with alone(services):
-        report = _scrubbed(services, dry_run=False)
+        report = _scrubbed(services, forget, dry_run=False)
         searched = {"files_searched": report.files, "bytes_searched": report.size}
         bury(services, "scrub", {"changed": report.counts, "rules": report.rules, **searched, "left": len(report.left)})
         return report
 
 
-def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
+def _scrubbed(services: Services, forget: Callable[[], None], *, dry_run: bool) -> ScrubReport:
     edit = _Masking(services)
     Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
     rules = dict(sorted(edit.rules.items()))
     edit.everywhere = True
-    report = carry_out(services, edit, dry_run=dry_run)
+    report = carry_out(services, edit, forget, dry_run=dry_run)
     return ScrubReport(
         **asdict(evolve(report, left=(*report.left, *edit.refused.values())), recurse=False),
         rules=rules,

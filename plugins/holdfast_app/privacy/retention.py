@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -27,9 +28,9 @@ from holdfast_app import progress
 from holdfast_app.data_loss import note_forgotten
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
-from holdfast_app.privacy.sweep import Walk, alone, forget_derived, last_said
+from holdfast_app.privacy.sweep import Walk, alone, last_said
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
-from holdfast_app.sessions import archive, rewriting
+from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
@@ -53,11 +54,11 @@ class RetentionReport:
     failed: tuple[Left, ...] = ()
 
 
-def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
+def retention(services: Services, forget: Callable[[], None], *, dry_run: bool = False) -> RetentionReport:
     """See :meth:`holdfast_app.project.Holdfast.retention`. A place that fails is reported, and the others are still
     cleaned.
     Raises: Unavailable when a purge or another retention run is in progress."""
-    job = _Job(services=services, dry_run=dry_run)
+    job = _Job(services=services, dry_run=dry_run, forget=forget)
     with nullcontext() if dry_run or not os.path.isdir(services.state) else alone(services):
         job.run()
     logger.info("retention removed %d items", sum(one.count for one in job.changed))
@@ -95,7 +96,7 @@ class _Job(Walk):
             if self._is_old(path, TEMPORARY_DAYS):
                 self._guarded(self._shown(path), self._remove, path)
         if self.changed and not self.dry_run:
-            self._guarded(private.DERIVED, forget_derived, self.services.state)
+            self._guarded(private.DERIVED, self.forget)
 
     # --- journals
 
@@ -114,20 +115,16 @@ class _Job(Walk):
         if reason:
             self.kept.append(Left(name=self._shown(path), why=f"session {session_id} {reason}"))
             return
-        archived = self.services.config.retention.turns == "forever"
         if not self.dry_run:
             lock = session.journal.flush_lock_path
             with durable.lock(lock, timeout_s=_WAIT_S):
                 session.catch_up()
                 if _why_needed(session):
                     return  # another process just resumed the session
-                if archived:
-                    said = (entry.record for entry in session.journal.of_kinds("message"))
-                    archive.add(self.services.state, session_id, said, last)
                 rewriting.erase(session.journal)
                 self.unpacked.add(session.journal.stem)
                 durable.retire(lock)
-        self._note("archived journals" if archived else "journals", self._shown(path), removed=True)
+        self._note("journals", self._shown(path), removed=True)
 
     # --- documents
 

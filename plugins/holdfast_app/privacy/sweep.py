@@ -60,7 +60,7 @@ def alone(services: Services) -> Iterator[None]:
         yield
 
 
-def carry_out(services: Services, edit: Edit, *, dry_run: bool = False) -> Report:
+def carry_out(services: Services, edit: Edit, forget: Callable[[], None], *, dry_run: bool = False) -> Report:
     """Edit every place, walk them all again and search every byte, up to three times, because a flush in progress may
     write removed data again. No dream runs meanwhile, because it would write data it read earlier. With ``dry_run``
     walk once and write nothing.
@@ -73,15 +73,15 @@ def carry_out(services: Services, edit: Edit, *, dry_run: bool = False) -> Repor
         return Report(dry_run=True, changed=tuple(walk.changed), left=tuple(walk.left), elsewhere=tuple(walk.foreign))
     dreaming = services.private("dream.lock")
     if not os.path.isdir(services.state):
-        return _carried_out(services, edit, "")
+        return _carried_out(services, edit, forget, "")
     with durable.lock(dreaming, timeout_s=_WAIT_S):
-        return _carried_out(services, edit, dreaming)
+        return _carried_out(services, edit, forget, dreaming)
 
 
-def _carried_out(services: Services, edit: Edit, held: str) -> Report:
+def _carried_out(services: Services, edit: Edit, forget: Callable[[], None], held: str) -> Report:
     changed: list[Changed] = []
     for _ in range(_ROUNDS):
-        walk = Walk(services=services, edit=edit, held=held)
+        walk = Walk(services=services, edit=edit, held=held, forget=forget)
         walk.run()
         changed += walk.changed
         check = Walk(services=services, edit=edit, dry_run=True)
@@ -112,6 +112,7 @@ class Walk:
     edit: Edit
     dry_run: bool = False
     held: str = ""  # a lock file already held by the caller
+    forget: Callable[[], None] = field(default=lambda: None)  # removes from derived files what was removed
     changed: list[Changed] = field(factory=list)
     left: list[Left] = field(factory=list)
     #: Third-party files in folders shared with the store: read, never changed.
@@ -144,7 +145,7 @@ class Walk:
                 self._note("journals", note.stem, removed=True)
         if not self.dry_run:
             # Even when nothing changed, because an interrupted run may have left only this undone.
-            self._guarded(f"{private.DERIVED} files", forget_derived, self.services.state)
+            self._guarded(f"{private.DERIVED} files", self.forget)
             self._guarded("the store", self.services.store.backend.compact)
 
     def _guarded(self, name: str, step: Callable[..., object], *args: Any) -> None:
@@ -386,11 +387,11 @@ class Walk:
         return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
 
 
-def forget_derived(state: str) -> None:
-    """Remove files derived from stored data after an edit. Each is removed under its lock, so a process that derives
-    from data it read earlier has ended by then. Raises: Unavailable."""
+def forget_derived(state: str, but: str) -> None:
+    """Remove files derived from stored data after an edit, except ``but``. Each is removed under its lock, so a process
+    that derives from data it read earlier has ended by then. Raises: Unavailable."""
     for path in list(transforms.files(os.path.join(state, private.DERIVED))):
-        if not path.endswith(".lock"):
+        if not path.endswith(".lock") and not path.startswith(but):
             with private.lock(path, timeout_s=_WAIT_S):
                 durable.remove(path)
 

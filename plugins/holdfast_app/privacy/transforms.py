@@ -20,11 +20,9 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from attrs import frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt
 from holdfast.fs import durable, records, safeopen
 from holdfast.text import untrusted
 from holdfast.text.plain import normalized
-from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -132,20 +130,14 @@ def unescape(text: str) -> str:
 
 
 def in_file(path: str, needles: Iterable[Needle]) -> bool:
-    """Whether the file, or the decompressed archive of turns, holds any of ``needles``; false for a missing file.
-    Raises: Unavailable."""
+    """Whether the file holds any of ``needles``; false for a missing file. Raises: Unavailable."""
     needles = tuple(needles)
     if not needles:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))
     missing = suppress(FileNotFoundError)
     with durable.reporting(path, "read"), missing, safeopen.reader(path, private=False) as file:
-        if _in_stream(file, needles, overlap):
-            return True
-        if path.endswith(archive.SUFFIX):
-            file.seek(0)
-            with suppress(Corrupt):  # the walk reports it, and its bytes were searched
-                return any_in_bytes(needles, archive.unpacked(path, file.read()))
+        return _in_stream(file, needles, overlap)
     return False
 
 
@@ -296,15 +288,9 @@ def map_texts(
 
 
 def edited(edit: Edit, path: str, data: bytes) -> tuple[bytes | None, int]:
-    """The new content, None to remove the file, and the number of changes. Raises: Corrupt for an archive that cannot
-    be decompressed, so its contents are unknown."""
+    """The new content, None to remove the file, and the number of changes."""
     if path.endswith(".jsonl"):
         return _lines(edit, data)
-    if path.endswith(archive.SUFFIX):
-        if edit.other(path, b"") is None:
-            return None, 1
-        new, count = _lines(edit, archive.unpacked(path, data))
-        return (new and archive.packed(new), count) if count else (data, 0)
     table = _object(data) if path.endswith(".json") else None
     if table is None:
         new = edit.other(path, data)

@@ -8,7 +8,7 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``records``: searchable content, read from the store
 - ``index``: the SQLite file and its updates
 - ``rank``: ranking of the matches
-- ``embedders``, ``table``, ``vectors``, ``distil``: vectors, where a plugin is enabled
+- ``embedders``, ``vectors``: vectors, where the plugin ``embeddings`` is enabled
 - ``served``: hits from a backend whose server does the searching
 - ``spelling``: typing errors in a question that finds nothing
 - ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, those that hold now first

@@ -86,12 +86,6 @@ def moment(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
 
 
-def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span]:
-    """The span of :func:`narrowed`, if there is one."""
-    span, _ = narrowed(text, now, latest)
-    return [span] if span else []
-
-
 def narrowed(question: str, now: datetime, latest: datetime | None = None) -> tuple[Span | None, str]:
     """The days that ``question`` names, seen from ``now``, and its other words. Several dates are one span.
 

@@ -1,15 +1,11 @@
-"""The interface for vectors, and three plugins that make them. All are off by default, because words alone find most.
+"""The plugin ``embeddings``: vectors for the search from a server's OpenAI-compatible ``/embeddings``.
 
-- ``word_vectors``: a table of word vectors in a file (:mod:`holdfast_app.search.table`). Needs numpy.
-- ``embeddings``: a server's OpenAI-compatible ``/embeddings``. Needs httpx2.
-- ``sentence_transformers``: a model on this machine. Needs the ``sentence_transformers`` library.
-
-Plugins are loaded at every agent event, so everything else is imported in the calls.
+It is off by default, because words alone find most, and needs httpx2. Plugins are loaded at every agent event, so
+everything else is imported in the calls. A third-party plugin subclasses :class:`Embeddings`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -24,85 +20,39 @@ if TYPE_CHECKING:
 _TIMEOUT_S: Final = 30.0
 
 
-class Embedder(ABC):
-    """A plugin that offers vectors to the search. Third-party plugins subclass it. The first enabled one by name is
-    used."""
-
-    #: Weight of similarity in the ranking, where a candidate's own words weigh 2.
-    weight: ClassVar[float] = 2.0
-    #: It offers this interface instead of hooks.
-    without_hooks: ClassVar[bool] = True
-    #: Settings of the plugin's table, with their types. ``required`` has no default.
-    known_settings: ClassVar[Mapping[str, type]] = {}
-    required: ClassVar[str] = ""
-
-    def __init__(self, *, context: Any) -> None:
-        self._name = context.name
-        self._root = getattr(context, "root", "")
-        self._settings = dict(context.settings)
-        for key, value in self._settings.items():
-            kind = self.known_settings.get(key, object)
-            if not isinstance(value, kind) or (isinstance(value, float) and not value > 0):
-                raise ConfigError(f"plugins.{self._name}.{key} cannot be {value!r}.", next_step="See docs/search.md.")
-        if not self._settings.get(self.required):
-            raise ConfigError(
-                f"plugins.{self._name}.{self.required} is missing.",
-                next_step=f'Set it: `[plugins.{self._name}] {self.required} = "..."`. See docs/search.md.',
-            )
-
-    @property
-    @abstractmethod
-    def identity(self) -> str:
-        """Changes when the same text gets another vector. The index then makes all vectors again. Raises:
-        HoldfastError."""
-
-    @abstractmethod
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """A vector for each string, in order, all with the same number of dimensions. Their norms do not matter.
-
-        Raises: HoldfastError, after which the search uses words alone and shows a warning.
-        """
-
-
-class WordVectors(Embedder):
-    """``[plugins.word_vectors] path = "FILE"``: a table that :mod:`holdfast_app.search.table` reads and makes."""
-
-    weight: ClassVar[float] = 1.0
-    known_settings: ClassVar[Mapping[str, type]] = {"path": str}
-    required: ClassVar[str] = "path"
-    _table: Any = None
-
-    @property
-    def identity(self) -> str:
-        return f"word_vectors {self._read().digest}"
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        made: Sequence[Sequence[float]] = self._read().embed(texts)
-        return made
-
-    def _read(self) -> Any:
-        if self._table is None:
-            from holdfast_app.search import table
-
-            self._table = table.read(str(self._settings["path"]))
-        return self._table
-
-
-class Embeddings(Embedder):
-    """``[plugins.embeddings]``: a server's OpenAI-compatible ``/embeddings``.
+class Embeddings:
+    """``[plugins.embeddings]``. The first enabled plugin of this class by name is used.
 
     ``model`` is required. ``base_url`` defaults to OpenAI's; ``insecure_http`` permits plain HTTP to another machine;
     ``timeout_s`` limits the wait for an answer. The key is the one for ``openai``, bound to the address it was set for.
     """
 
+    #: Weight of similarity in the ranking, where a candidate's own words weigh 2.
+    weight: ClassVar[float] = 2.0
+    #: It offers vectors instead of hooks.
+    without_hooks: ClassVar[bool] = True
     known_settings: ClassVar[Mapping[str, type]] = {
         "model": str, "base_url": str, "insecure_http": bool, "timeout_s": float,
     }  # fmt: skip
-    required: ClassVar[str] = "model"
     address: ClassVar[str] = "https://api.openai.com/v1"
+
+    def __init__(self, *, context: Any) -> None:
+        self._name = context.name
+        self._root = context.root
+        self._settings = dict(context.settings)
+        for key, value in self._settings.items():
+            kind = self.known_settings.get(key, object)
+            if not isinstance(value, kind) or (isinstance(value, float) and not value > 0):
+                raise ConfigError(f"plugins.{self._name}.{key} cannot be {value!r}.", next_step="See docs/search.md.")
+        if not self._settings.get("model"):
+            raise ConfigError(
+                f"plugins.{self._name}.model is missing.",
+                next_step=f'Set it: `[plugins.{self._name}] model = "..."`. See docs/search.md.',
+            )
 
     @property
     def identity(self) -> str:
+        """Changes when the same text gets another vector. The index then makes all vectors again."""
         return f"embeddings {self._url} {self._settings['model']}"
 
     @property
@@ -110,7 +60,10 @@ class Embeddings(Embedder):
         return str(self._settings.get("base_url") or self.address).rstrip("/")
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Raises: ModelFailed."""
+        """A vector for each string, in order, all with the same number of dimensions. Their norms do not matter.
+
+        Raises: ModelFailed, after which the search uses words alone and shows a warning.
+        """
         import json
 
         body = json.dumps({"model": self._settings["model"], "input": list(texts)}).encode()
@@ -167,33 +120,3 @@ class Embeddings(Embedder):
         if found is None and own:
             raise ConfigError("No key is set for openai.", next_step=f"Set it with {secrets.command('openai')}.")
         return found or "none"
-
-
-class SentenceTransformers(Embedder):
-    """``[plugins.sentence_transformers] model = "NAME or FOLDER"``: a model on this machine."""
-
-    known_settings: ClassVar[Mapping[str, type]] = {"model": str}
-    required: ClassVar[str] = "model"
-    _model: Any = None
-
-    @property
-    def identity(self) -> str:
-        return f"sentence_transformers {self._settings['model']}"
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Raises: ModelFailed when the library or the model is missing."""
-        try:
-            if self._model is None:
-                from sentence_transformers import SentenceTransformer
-
-                self._model = SentenceTransformer(str(self._settings["model"]))
-            made: Sequence[Sequence[float]] = self._model.encode(list(texts))
-            return made
-        except ImportError as error:
-            raise ModelFailed(
-                "The library sentence-transformers is not installed.", next_step="`pip install sentence-transformers`."
-            ) from error
-        except (OSError, ValueError, RuntimeError) as error:
-            raise ModelFailed(
-                f"The sentence-transformers model cannot be used: {error}", next_step="Check `model`."
-            ) from error

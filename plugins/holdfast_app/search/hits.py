@@ -122,7 +122,7 @@ def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) ->
         where = f"{name}:{row.place}" if name else row.place
         if row.kind == records.TURN:
             if name not in sessions:
-                sessions[name] = records.session_of(memory, name, row.origin)
+                sessions[name] = records.session_of(name, row.origin)
             name = sessions[name]
             where = f"session {name}, turn {row.place}"
         at = dates.local(row.at, memory.config.tz) if row.at else None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The file, in the private folder. Every purge removes that folder's ``derived``.
+#: The file, in the private folder. A purge leaves no removed word in it, see :func:`renew`.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the indexed text and its tokens. Files of other versions are rebuilt.
 VERSION: Final = 12
@@ -97,14 +97,28 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
         return _searched(":memory:", memory, work)
 
 
-def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], copy_of: str = "") -> T:
+def renew(memory: Holdfast) -> None:
+    """Remove from the file what was removed from the store, and read again what changed. A file that cannot be updated
+    is removed. Raises: Unavailable when that fails, too."""
+    path = os.path.join(memory.services.state, FILE)
+    if not os.path.exists(path):
+        return
+    with private.lock(path, timeout_s=_WAIT_S):
+        try:
+            _searched(path, memory, lambda _: None, edited=True)
+        except (Unavailable, sqlite3.DatabaseError):
+            for one in (path, path + "-journal"):
+                durable.remove(one)
+
+
+def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], copy_of: str = "", *, edited: bool = False) -> T:
     with closing(_connect(path)) as db:
         if os.path.exists(copy_of):
             with closing(sqlite3.connect(f"{Path(copy_of).as_uri()}?mode=ro&immutable=1", uri=True)) as file:
                 file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another version")
-        unread = _update(db, memory)
+        unread = _update(db, memory, edited=edited)
         return work(Index(db, size(db), unread))
 
 
@@ -150,8 +164,8 @@ def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
 # bringing it up to date
 
 
-def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
-    """Returns the names of damaged sources."""
+def _update(db: sqlite3.Connection, memory: Holdfast, *, edited: bool) -> tuple[str, ...]:
+    """Returns the names of damaged sources. ``edited``: a changed journal may have lost text, not only grown."""
     known: set[tuple[str, str, str]] = set(db.execute("SELECT kind, name, stamp FROM source"))
     current = list(records.sources(memory))
     if known == set(current):
@@ -161,7 +175,11 @@ def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     new = {(one.kind, one.name): origin for one, origin in changed}
     rows = db.execute("SELECT id, kind, name, origin FROM source").fetchall()
     gone = [one for one, kind, name, _ in rows if (kind, name) not in names]
-    other = [one for one, kind, name, origin in rows if not (found := new.get((kind, name), origin)) or found != origin]
+    other = [
+        one
+        for one, kind, name, origin in rows
+        if not (found := new.get((kind, name), origin)) or found != origin or (edited and (kind, name) in new)
+    ]
     if gone or other:
         with _transaction(db):
             _forget(db, gone, other)

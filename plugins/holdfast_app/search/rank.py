@@ -11,14 +11,13 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from functools import cache
 from heapq import nlargest
 from itertools import islice
 from operator import mul
 from typing import Final, NamedTuple
 
-from holdfast_app.search import KINDS, dates, records, words
+from holdfast_app.search import KINDS, records, words
 from holdfast_app.search.index import PASSAGE, SOURCE, size
 
 #: Number of entries ranked for their words, and their neighbours on both sides.
@@ -43,7 +42,6 @@ class Features(NamedTuple):
     asks: float  # is a question itself
     passages: float  # logarithm of the number of passages, each of which could match by chance
     speaker: float  # the question names this speaker: 1; another one: -1
-    dated: float  # from the days that the question names
 
 
 class Ranked(NamedTuple):
@@ -130,7 +128,7 @@ def rank(
     if not matches.score and (by_words or not similar.of):
         return []
     found = []
-    for row, values in candidates(db, question, matches, where, given, similar=similar):
+    for row, values in candidates(db, matches, where, given, similar=similar):
         weights, near = _weights()[row.kind], similar.of.get(row.id, 0.0)
         # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
         if row.kind == records.TURN or row.id in matches.score or near:
@@ -151,15 +149,12 @@ def _weights() -> dict[str, Features]:
 
 def candidates(
     db: sqlite3.Connection,
-    question: str,
     matches: Matches,
     where: str = "",
     given: tuple[object, ...] = (),
-    now: datetime | None = None,
     similar: Similar = NOTHING_SIMILAR,
 ) -> Iterator[tuple[Row, Features]]:
-    """The best matches and their neighbours, with their features. Days in the question are relative to ``now``.
-    Without it they do not count: a search narrows by them instead."""
+    """The best matches and their neighbours, with their features."""
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
     read = (
@@ -167,18 +162,10 @@ def candidates(
         f"WHERE id IN ({','.join(map(str, wanted))}) {f'AND ({where})' if where else ''}"
     )
     rows = {row[0]: Row(*row) for row in db.execute(read, given)}
-    return _features(rows, matches, _dated(question, rows, now) if now else set())
+    return _features(rows, matches)
 
 
-def _dated(question: str, rows: Mapping[int, Row], now: datetime) -> set[int]:
-    """The entries from the days that the question names."""
-    newest = max((row.at for row in rows.values()), default=0.0)
-    spans = dates.spans(question, now, min(now, dates.local(newest, now.tzinfo)))
-    within = [(span.start.timestamp(), span.end.timestamp()) for span in spans]
-    return {row.id for row in rows.values() if any(start <= row.at < end for start, end in within)} if within else set()
-
-
-def _features(rows: Mapping[int, Row], matches: Matches, dated: set[int]) -> Iterator[tuple[Row, Features]]:
+def _features(rows: Mapping[int, Row], matches: Matches) -> Iterator[tuple[Row, Features]]:
     own, bits, share = matches.score.get, matches.words.get, matches.share
     best: dict[int, float] = {}
     topic: dict[int, int] = {}
@@ -213,7 +200,6 @@ def _features(rows: Mapping[int, Row], matches: Matches, dated: set[int]) -> Ite
                 fading * row.asks,
                 math.log1p(length / 700),
                 (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
-                1.0 if one in dated else 0.0,
             ),
         )
 

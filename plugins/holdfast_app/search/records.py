@@ -1,4 +1,4 @@
-"""Searchable content: every turn in every journal and the archive, every line of notes and documents, every fact.
+"""Searchable content: every turn in every journal, every line of notes and documents, every fact.
 
 The stamp of a :class:`Source` changes with its content, so unchanged sources are not read. Content is stored
 redacted and is redacted again when it is read.
@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import paths
 from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal
@@ -23,7 +23,6 @@ from holdfast.text import ownlines, untrusted
 from holdfast.text.lazy import Lazy
 from holdfast_app.markdown import marks
 from holdfast_app.search import KINDS
-from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -54,7 +53,7 @@ _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: ME
 
 
 class Source(NamedTuple):
-    """A journal or archive file (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with
+    """A journal (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with
     the content."""
 
     kind: str
@@ -88,12 +87,10 @@ def is_served(memory: Holdfast) -> bool:
 
 
 def _journals(state: str) -> list[Source]:
-    """The sessions' journals and archive files. Raises: Unavailable."""
+    """The sessions' journals. Raises: Unavailable."""
     stamps = {f"{one.stem}.jsonl": f"{one.size} {one.crc}" for one in past.every(state)}
     stamps |= {os.path.basename(path): _stamp(path) for path in journal.session_files(state)}
-    found = [Source(TURN, name, stamp) for name, stamp in stamps.items()]
-    found += [Source(TURN, os.path.relpath(p, state).replace(os.sep, "/"), _stamp(p)) for p in archive.files(state)]
-    return [source for source in found if source.stamp]
+    return [Source(TURN, name, stamp) for name, stamp in stamps.items() if stamp]
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
@@ -153,7 +150,7 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
             yield Text(TURN, "", 0, "", "", entry.end)
 
 
-def _message(record: dict[str, Any], after: int = 0) -> Text:
+def _message(record: dict[str, Any], after: int) -> Text:
     body = record["text"][:TOOL_CHARS] if record["role"] == "tool" else record["text"]
     at = datetime.fromisoformat(record["at"]).timestamp()
     return Text(TURN, record["id"], at, record["role"], body if body.strip() else "", after)
@@ -162,22 +159,15 @@ def _message(record: dict[str, Any], after: int = 0) -> Text:
 def origin(memory: Holdfast, source: Source) -> str:
     """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
     gone or does not begin as one. Raises: Unavailable."""
-    session = _session(memory, source) if source.kind == TURN and not is_archived(source.name) else None
+    session = _session(memory, source) if source.kind == TURN else None
     return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
 
 
-def is_archived(name: str) -> bool:
-    """Whether a source of turns is an archive file."""
-    return name.endswith(archive.SUFFIX)
-
-
-def session_of(memory: Holdfast, name: str, origin: str) -> str:
+def session_of(name: str, origin: str) -> str:
     """The session id of a source of turns; its name when that cannot be read."""
     try:
-        if is_archived(name):
-            return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
         return str(untrusted.from_json(origin.encode())["id"])
-    except (HoldfastError, IndexError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return name
 
 
@@ -251,9 +241,6 @@ def facts(memory: Holdfast) -> Iterator[Text]:
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     """A source's content, for a journal from byte ``start`` on. Empty for a missing source.
     Raises: Corrupt, Unavailable."""
-    if source.kind == TURN and is_archived(source.name):
-        path = os.path.join(memory.services.state, *source.name.split("/"))
-        return map(_message, archive.read(path))
     if source.kind == TURN:
         return _turns(memory, source, start)
     return document(memory, source.name) if source.kind == DOCUMENT else facts(memory)

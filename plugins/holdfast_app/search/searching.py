@@ -15,7 +15,6 @@ from holdfast_app.search import KINDS, answer, dates, index, rank, records, spel
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries
 from holdfast_app.search.served import hits as served_hits
-from holdfast_app.sessions import archive
 from holdfast_app.trust.seen import projects
 
 if TYPE_CHECKING:
@@ -169,11 +168,9 @@ def _conditions(
     if kinds:
         conditions.append((f"entry.kind IN ({','.join('?' * len(kinds))})", kinds))
     if session:
-        stem = journal.file_stem(session)
-        named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
-        archived = f"/{stem}{archive.SUFFIX}"
+        named = "SELECT id FROM source WHERE kind = ? AND name = ?"
         conditions.append(
-            (f"entry.id >> {index.SOURCE} IN ({named})", (records.TURN, f"{stem}.jsonl", archived, archived))
+            (f"entry.id >> {index.SOURCE} IN ({named})", (records.TURN, f"{journal.file_stem(session)}.jsonl"))
         )
     if first is not None:
         # A line of a document is dated by the day's beginning and can be from any time of it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast_app.progress import report
 from holdfast_app.search import index
-from holdfast_app.search.embedders import Embedder
+from holdfast_app.search.embedders import Embeddings
 from holdfast_app.search.rank import NOTHING_SIMILAR, Similar
 from holdfast_memory import extra
 
@@ -33,7 +33,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
 
     Empty without a plugin or when the plugin fails. A failure also returns a sentence for the user.
     """
-    embedder = next(iter(memory.services.plugins.implementations_of(Embedder).values()), None)
+    embedder = next(iter(memory.services.plugins.implementations_of(Embeddings).values()), None)
     if embedder is None:
         return NOTHING_SIMILAR, ""
     try:
@@ -48,7 +48,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
     return NOTHING_SIMILAR, warning
 
 
-def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> None:
+def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings) -> None:
     """Make missing vectors within the time budget. Raises: HoldfastError; ImportError."""
     identity = embedder.identity
     if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):

@@ -1,2 +1,1 @@
-"""Past conversations: ``holdfast sessions``, looking up a session and its messages, and the archive of messages past
-retention."""
+"""Past conversations: ``holdfast sessions``, and looking up a session and its messages."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import Corrupt, HoldfastError, NotFound
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import short_id
-from holdfast_app.sessions import archive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from holdfast import Holdfast
 
@@ -29,9 +27,9 @@ _TITLE: Final = 80
 
 def resolve(memory: Holdfast, given: str) -> str:
     """The session with the id ``given``, or the only session whose id begins with it. Raises: NotFound; Unavailable."""
-    if Journal(memory.services.state, given).exists() or archive.messages(memory.services.state, given):
+    if Journal(memory.services.state, given).exists():
         return given
-    matches = sorted({one for one in (*memory.sessions(), *_archived(memory)) if one.startswith(given)})
+    matches = sorted(one for one in memory.sessions() if one.startswith(given))
     if len(matches) == 1 and len(given) >= _PREFIX:
         return matches[0]
     if matches and len(given) >= _PREFIX:
@@ -61,23 +59,11 @@ def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
 
 
 def _first(memory: Holdfast, session: str) -> str:
-    journal = Journal(memory.services.state, session)
-    said: Iterable[dict[str, Any]]
     try:
-        if journal.exists():
-            said = (entry.record for entry in journal.of_kinds("message"))
-        else:
-            said = archive.messages(memory.services.state, session)
+        said = (entry.record for entry in Journal(memory.services.state, session).of_kinds("message"))
         return next((str(one["text"]) for one in said if one["role"] == "user"), "")
     except (HoldfastError, ValueError):
         return ""
-
-
-def _archived(memory: Holdfast) -> Iterator[str]:
-    """The sessions in readable archive files."""
-    for path in archive.files(memory.services.state):
-        with suppress(Corrupt):
-            yield from (one["session"] for one in archive.read(path)[:1])
 
 
 def is_named(message_id: str, given: str) -> bool:
@@ -85,18 +71,21 @@ def is_named(message_id: str, given: str) -> bool:
     return message_id.startswith(given) or short_id(message_id) == given
 
 
-def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+def messages(
+    memory: Holdfast, session: str, *, around: str | None = None, span: int = 0, dropped: bool = False
+) -> list[dict[str, Any]]:
     """A session's message records, in order, as stored. Mask them before showing them.
 
     With ``around``, only the message with that id or short id, or the only one whose id begins with it, and ``span``
-    messages before and after it. Raises: NotFound; Unavailable.
+    messages before and after it. With ``dropped``, only those that the last compaction dropped, if one dropped any.
+    Raises: NotFound; Unavailable.
     """
-    state = memory.services.state
-    journal = Journal(state, session)
-    archived = archive.messages(state, session)
-    if not journal.exists() and not archived:
+    journal = Journal(memory.services.state, session)
+    if not journal.exists():
         raise _unknown(memory, session)
-    found = list({one["id"]: one for one in (*archived, *(e.record for e in journal.of_kinds("message")))}.values())
+    first, to = _dropped(journal) if dropped else (0, journal.size())
+    entries = (entry for entry in journal.of_kinds("message") if first <= entry.start < to)
+    found = list({entry.record["id"]: entry.record for entry in entries}.values())
     if around is None:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
@@ -109,6 +98,17 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
             next_step=f"`holdfast sessions show {session}` lists them all.",
         )
     return found[max(at - span, 0) : at + span + 1]
+
+
+def _dropped(journal: Journal) -> tuple[int, int]:
+    """The offsets between which the last compaction dropped messages, or of all. An end drops nothing from a client."""
+    ends, before = [0], 0
+    for entry in journal.of_kinds("checkpoint"):
+        now = entry.record["kept_from"]
+        if now != before and not entry.record["ended"]:
+            ends.append(now)
+        before = now
+    return (ends[-2], ends[-1]) if ends[1:] else (0, journal.size())
 
 
 def _unknown(memory: Holdfast, session: str) -> NotFound:

@@ -13,13 +13,12 @@ from attrs import evolve, frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush.interfaces import Loss
 from holdfast.fs import paths, private
 from holdfast.journal import journal, past, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
-from holdfast_app.data_loss import apart
+from holdfast_app.data_loss import Loss, apart, newest
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
@@ -125,8 +124,7 @@ def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatu
 def _lost(services: Services) -> list[Loss]:
     """Name an unreadable store here. The call that needs it raises the error."""
     try:
-        found = services.losses
-        return list(found.newest()) if found else []
+        return newest(services)
     except HoldfastError as error:
         return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 

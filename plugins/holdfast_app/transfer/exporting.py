@@ -1,7 +1,7 @@
 """Writes everything into one archive, and adds an archive's content to a project. Text is masked, as in all output.
 
-Besides documents, facts and journals that is settings, waiting comments, copies that dreams kept, and messages past
-retention. Keys and trust are not among them. Repeating an import after an interruption completes it.
+Besides documents, facts and journals that is settings, waiting comments and copies that dreams kept. Keys
+and trust are not among them. Repeating an import after an interruption completes it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from holdfast.config import settings
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, stamp, structure, unstructure
+from holdfast.config.serde import stamp, structure, unstructure
 from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode
@@ -31,7 +30,6 @@ from holdfast.text.plain import clean
 from holdfast_app import progress
 from holdfast_app.dream import state_files
 from holdfast_app.privacy.transforms import map_texts
-from holdfast_app.sessions import archive as archived
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
 from holdfast_app.transfer.archive import opened
@@ -61,9 +59,6 @@ def _private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
             yield row(archive.OUTBOX, item.id, json.dumps(unstructure(item), ensure_ascii=False))
     for backup in state_files.backups(services.state):
         yield row(archive.BACKUP, backup.id, json.dumps(unstructure(backup), ensure_ascii=False))
-    for file in archived.files(services.state):
-        for message in archived.read(file):
-            yield row(archive.MESSAGE, str(message["session"]), json.dumps(message, ensure_ascii=False))
 
 
 def _restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: bool) -> tuple[int, int, list[str]]:
@@ -87,10 +82,6 @@ def _restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings:
             else:
                 state_files.back_up(services.state, backup, keep=services.config.dream.backups)
                 added += 1
-        elif kind == archive.MESSAGE:
-            message = untrusted.from_json(text)
-            new = _message(services.state, message, moment(message["at"]))
-            added, unchanged = added + new, unchanged + (not new)
     if waiting:
         left.append(f"waiting comments: {waiting}; they are published from the machine where they wait")
     return added, unchanged, left
@@ -104,21 +95,13 @@ def _write_settings(root: str, text: str) -> str:
     return ""
 
 
-def _message(state: str, message: dict[str, Any], at: datetime) -> bool:
-    session = str(message["session"])
-    if any(one["id"] == message["id"] for one in archived.messages(state, session)):
-        return False
-    archived.add(state, session, [{key: value for key, value in message.items() if key != "session"}], at)
-    return True
-
-
 _HEX = frozenset("0123456789abcdef-")
 
 
 @define(kw_only=True)
 class Exported:
     """An export's result. ``events`` counts lines of the facts' log; ``private`` the settings file, waiting comments,
-    copies that dreams kept, and archived messages; ``masked`` the documents, facts, events and journals in which
+    and copies that dreams kept; ``masked`` the documents, facts, events and journals in which
     something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
 
     documents: int = 0
@@ -384,7 +367,7 @@ class _Import:
                 else:
                     self._done.different.append(row["id"])
 
-        report = self._memory.facts.import_(new())
+        report = self._memory.facts.import_(new(), is_archive=True)
         self._done.added.facts = report.added
         self._done.unchanged.facts += report.duplicates
         self._done.evicted = report.evicted

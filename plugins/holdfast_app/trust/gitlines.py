@@ -7,6 +7,7 @@ repository inside of another one (a submodule) is judged by both.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -16,9 +17,11 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable, gitrun, private, safeopen
 
 _TIMEOUT_S: Final = 5.0
+_HISTORY_S: Final = 4.0
 _HEAD: Final = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?$")
 #: Reflog actions that put content of the user into a commit. Those of pull, merge, rebase, cherry-pick and am do not.
 _COMMITS: Final = ("commit:", "commit (initial):", "commit (amend):")
+_AMENDED: Final = b"commit (amend):"
 _BUSY: Final = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _MOST_SEEN: Final = 4_000_000  # bytes
 _MOST_REFLOG: Final = 5_000
@@ -62,6 +65,8 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
 
 
 def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
+    if found := _of_its_commits(top, path, lines, authors):
+        return found
     is_busy = _is_busy(top)
     blamed = gitrun.run(top, "blame", "--porcelain", "--", path, timeout_s=_TIMEOUT_S)
     if blamed is None:
@@ -76,16 +81,78 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
         return None
     here = set(_not_fetched(top, path, lines, typed)) if typed else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
-    made = _made_here(top)
+    known = _history(top, os.path.dirname(path))
+    made = known.made
     others = {n: commits[n] for n in same if commits[n] in committed and commits[n] not in made}
-    trusted = _by(top, sorted(set(others.values())), authors) if authors else set()
-    roots = {commit for commit in committed if commit in made and made[commit].is_root}
-    here.update(n for n in same if commits[n] in made and commits[n] not in roots)
-    for commit in roots:  # a first commit may hold a fetched branch, after `git checkout --orphan`
+    trusted = _by(top, sorted(set(others.values())), [one for one in authors if "@" not in one])
+    wanted = {one.casefold() for one in authors}
+    trusted |= {commit for commit in others.values() if known.author(commit) in wanted}
+    mixed = {commit for commit in committed if commit in made and made[commit].may_hold_others}
+    here.update(n for n in same if commits[n] in made and commits[n] not in mixed)
+    for commit in mixed:
         numbers = [n for n in same if commits[n] == commit]
         here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()))
-    here.update(_rebased(top, path, lines, others, made) if others and made else ())
+    here.update(_rebased(top, path, lines, others, known) if others and made else ())
     return Origins(here, {n for n in same if commits[n] in trusted})
+
+
+class _History(NamedTuple):
+    """Each committed file's versions and commits, the commits' authors with times, and the commits made here."""
+
+    files: dict[str, tuple[set[str], set[bytes]]]
+    written: dict[bytes, bytes]
+    made: Mapping[bytes, _Made]
+
+    def author(self, commit: bytes) -> str:
+        """The address that the commit names, whatever ``.mailmap`` says."""
+        return self.written.get(commit, b"").rpartition(b" ")[0].decode("utf-8", "replace").casefold()
+
+
+#: By repository and folder, with the reflog's status. Content that is in them never changes its origin.
+_histories: dict[tuple[str, str], tuple[str, _History]] = {}
+
+
+def _of_its_commits(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
+    """The origins of a committed version, when all commits of its file are by the authors, or none is by them or from
+    here. None otherwise. One call of git for all files of a folder. Signatures are not checked."""
+    history = _history(top, os.path.dirname(path))
+    versions, commits = history.files.get(path, ((), ()))
+    if not versions or not all("@" in one for one in authors):
+        return None
+    try:
+        data = safeopen.read(os.path.join(top, path), private=False)
+    except OSError:
+        return None
+    blob = hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+    if blob not in versions or [_text(line) for line in data.split(b"\n")] != list(lines):
+        return None
+    wanted = {one.casefold() for one in authors}
+    named = set(map(history.author, commits))
+    if named <= wanted:
+        return Origins((), range(1, len(lines) + 1))
+    rebased = {one.written for one in history.made.values()}.intersection(history.written[one] for one in commits)
+    return None if named & wanted or rebased or not history.made.keys().isdisjoint(commits) else Origins((), ())
+
+
+def _history(top: str, folder: str) -> _History:
+    now = _identity(top, os.path.join("logs", "HEAD"))
+    before, known = _histories.get((top, folder), ("", None))
+    if known is None or before != now:
+        words = ("log", "--full-history", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=%H %ae %at")
+        shown = gitrun.run(top, *words, "HEAD", "--", folder or ".", timeout_s=_HISTORY_S) or b""
+        known = _History({}, {}, _made_here(top))
+        commit = b""
+        for line in shown.split(b"\n"):
+            if line.startswith(b":"):
+                entry, _, name = line.partition(b"\t")
+                versions, commits = known.files.setdefault(name.decode("utf-8", "replace"), (set(), set()))
+                versions.add(entry.split()[3].decode("ascii"))
+                commits.add(commit)
+            elif line:
+                commit, _, author = line.partition(b" ")
+                known.written[commit] = author
+        _histories[top, folder] = now, known
+    return known
 
 
 def _is_busy(top: str) -> bool:
@@ -137,9 +204,11 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
 
 
 class _Made(NamedTuple):
-    """A commit made here: whether it has no parent, and its author and time, which a rebase keeps."""
+    """A commit made here, and its author and time, which a rebase keeps. A first commit, after ``git checkout
+    --orphan``, and an amended one of a remote ``may_hold_others`` lines."""
 
-    is_root: bool
+    may_hold_others: bool
+    is_amended: bool
     written: bytes
 
 
@@ -147,54 +216,43 @@ def _made_here(root: str) -> dict[bytes, _Made]:
     """The commits that this machine's reflogs show as made here, by the same person who wrote their content. Not those
     of merges: a line in neither parent may be a remote's line in another form."""
     shown = gitrun.run(
-        root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%P%x00%ae%x00%ce%x00%at%x00%gs",
+        root, "log", "-g", "--all", f"-{_MOST_REFLOG}", "--format=%H%x00%gD%x00%P%x00%ae%x00%ce%x00%at%x00%gs",
         timeout_s=_TIMEOUT_S,
     )  # fmt: skip
-    made = {}
-    for line in (shown or b"").split(b"\n"):
-        commit, *rest = line.split(b"\0", 5)
-        is_own = len(rest) == 5 and b" " not in rest[0] and rest[1] == rest[2]
+    made: dict[bytes, _Made] = {}
+    before: dict[bytes, bytes] = {}
+    for line in reversed((shown or b"").split(b"\n")):  # oldest first
+        commit, entry, *rest = (*line.split(b"\0", 6), b"")
+        is_own = len(rest) == 6 and b" " not in rest[0] and rest[1] == rest[2]
         if is_own and rest[4].decode("utf-8", "replace").startswith(_COMMITS):
-            made[commit] = _Made(not rest[0], rest[1] + b" " + rest[3])
+            amended = made.get(before.get(entry.partition(b"@")[0], b""))
+            is_amended = rest[4].startswith(_AMENDED) and (amended is None or amended.is_amended)
+            made.setdefault(commit, _Made(is_amended or not rest[0], is_amended, rest[1] + b" " + rest[3]))
+        before[entry.partition(b"@")[0]] = commit
     return made
 
 
-def _rebased(
-    root: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], made: Mapping[bytes, _Made]
-) -> list[int]:
+def _rebased(top: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], known: _History) -> list[int]:
     """The numbers of the lines whose commit is a rebased copy of one made here that added the same line."""
-    names = sorted({commit.decode() for commit in commits.values()})[:_MOST_COMMITS]
-    shown = gitrun.run(root, "log", "--no-walk", "--format=%H%x00%ae %at", *names, "--", timeout_s=_TIMEOUT_S) or b""
-    written = dict(line.split(b"\0", 1) for line in shown.split(b"\n") if b"\0" in line)
+    written = {commit: known.written.get(commit, b"") for commit in commits.values()}
     sought = set(written.values())
-    twins = [(one.written, commit.decode()) for commit, one in made.items() if one.written in sought]
+    twins = [(one.written, name) for name, one in known.made.items() if not one.is_amended and one.written in sought]
     added: dict[bytes, set[str]] = {}
     for key, twin in twins[:_MOST_REFS]:  # several if commits were made in the same second
-        patch = gitrun.run(root, "show", "-U0", "--format=", twin, "--", path, timeout_s=_TIMEOUT_S) or b""
+        words = ("show", "-U0", "--format=", twin.decode(), "--", path)
+        patch = gitrun.run(top, *words, timeout_s=_TIMEOUT_S) or b""
         added.setdefault(key, set()).update(_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+"))
-    return [n for n, commit in commits.items() if lines[n - 1] in added.get(written.get(commit, b""), ())]
+    return [n for n, commit in commits.items() if lines[n - 1] in added.get(written[commit], ())]
 
 
-def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[bytes]:
-    """The authors' commits. ``%ae`` ignores the repository's ``.mailmap``. The user's own ``gpg`` or ``ssh-keygen``
-    checks signatures, because git sees no settings."""
-    wanted = {one.casefold() for one in authors}
-    keys = {one for one in authors if "@" not in one}
-    signature = "%x00%G?%x00%GF" if keys else ""
+def _by(top: str, commits: Sequence[bytes], keys: Collection[str]) -> set[bytes]:
+    """The commits with a good signature by one of the ``keys``. The user's own ``gpg`` or ``ssh-keygen`` checks it,
+    because git sees no settings."""
     names = [commit.decode("ascii") for commit in commits[:_MOST_COMMITS]]
-    if not names:
-        return set()
-    shown = gitrun.run(
-        root, *(_CHECKING if keys else ()), "log", "--no-walk=unsorted",
-        f"--format=%H%x00%ae{signature}", *names, "--", timeout_s=_TIMEOUT_S,
-    )  # fmt: skip
-    found = set()
-    for line in (shown or b"").decode("utf-8", "replace").split("\n"):
-        commit, *rest = line.split("\0")
-        is_signed = len(rest) == 3 and rest[1] in ("G", "U") and rest[2] in keys
-        if rest and (rest[0].casefold() in wanted or is_signed):
-            found.add(commit.encode("ascii"))
-    return found
+    words = ("log", "--no-walk=unsorted", "--format=%H%x00%G?%x00%GF", *names, "--")
+    shown = gitrun.run(top, *_CHECKING, *words, timeout_s=_TIMEOUT_S) if names and keys else b""
+    rows = (line.split("\0") for line in (shown or b"").decode("utf-8", "replace").split("\n"))
+    return {row[0].encode("ascii") for row in rows if len(row) == 3 and row[1] in ("G", "U") and row[2] in keys}
 
 
 # files of the private folder that git tracks
@@ -240,9 +298,9 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
     return moved
 
 
-def _identity(top: str) -> str:
+def _identity(top: str, name: str = "index") -> str:
     try:
-        found = os.stat(os.path.join(gitrun.git_folders(top)[0], "index"))
+        found = os.stat(os.path.join(gitrun.git_folders(top)[0], name))
     except OSError:
         return ""
     return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"

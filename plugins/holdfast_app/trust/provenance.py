@@ -13,7 +13,7 @@ that disappeared from the store without such a call is missing (:mod:`holdfast_a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -48,17 +48,31 @@ _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
 
 
+#: A passage's digest, its lines' numbers and its text.
+_Pending = tuple[str, Sequence[int], str]
+
+
 class Provenance(provenance.Provenance):
     """Provenance in a project whose store is on this machine. Safe for several processes.
 
     ``folder`` and ``facts`` name the store's folder and facts file relative to ``root`` where documents are files that
-    git and an editor can change; otherwise they are empty.
+    git and an editor can change; otherwise they are empty. ``repeating`` returns those of the passages, typed here,
+    that an agent may have taken from a stranger.
     """
 
     withholds = True
 
-    def __init__(self, root: str, state: str, *, folder: str = "", facts: str = "") -> None:
+    def __init__(
+        self,
+        root: str,
+        state: str,
+        *,
+        folder: str = "",
+        facts: str = "",
+        repeating: Callable[[Iterable[str]], set[str]] = lambda _: set(),
+    ) -> None:
         self._root = root
+        self._repeating = repeating
         self._state = state
         self._folder = folder
         self._facts = facts
@@ -140,8 +154,8 @@ class Provenance(provenance.Provenance):
         if not pending or not self._facts or not self._seen.has_begun:
             return unknown
         lines = self._file_lines(self._facts)
-        sealed: list[tuple[str, Sequence[int]]] = []
-        typed: list[tuple[str, Sequence[int]]] = []
+        sealed: list[_Pending] = []
+        typed: list[_Pending] = []
         for number, line in enumerate(lines, 1):
             try:
                 row = untrusted.from_json(line.encode()) if line else None
@@ -149,7 +163,8 @@ class Provenance(provenance.Provenance):
                 continue
             if isinstance(row, dict) and row.get("id") in pending:
                 # The store seals each line that it writes, also a remote's, so only an editor leaves an unsealed line.
-                (sealed if "crc" in row else typed).append((self._fact_digest(pending[row["id"]]), [number]))
+                fact = pending[row["id"]]
+                (sealed if "crc" in row else typed).append((self._fact_digest(fact), [number], fact.content))
         if not typed and not self._trusted_authors:
             return unknown
         found = self._origins(self._facts, lines)
@@ -177,26 +192,24 @@ class Provenance(provenance.Provenance):
             return [one for one, _ in unknown]
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
         rows = [
-            (digest, [*one.lines, *(number for _, number in one.above if number not in known)])
+            (digest, [*one.lines, *(number for _, number in one.above if number not in known)], one.text)
             for one, digest in pending
         ]
         own = self._settle(rows, found)
         return [one for one, digest in unknown if digest not in own]
 
-    def _settle(self, rows: Iterable[tuple[str, Iterable[int]]], found: Origins | None) -> set[str]:
+    def _settle(self, rows: Sequence[_Pending], found: Origins | None) -> set[str]:
         """Record and return the digests whose lines are all the user's own; record the others as foreign."""
         if found is None:
             return set()
-        own: set[str] = set()
-        foreign = []
         authors, before = frozenset(found.authors), self._seen.listed(BEFORE)
-        anyone = authors.union(found.here)
-        for digest, numbers in rows:
-            if (authors if digest in before else anyone).issuperset(numbers):
-                own.add(digest)
-            else:
-                foreign.append(self._foreign_digest(digest))
-        self._seen.add(OWN, own, flush=False)
+        own = {digest for digest, numbers, _ in rows if authors.issuperset(numbers)}
+        here = authors.union(found.here)
+        typed = {d: text for d, numbers, text in rows if d not in own and d not in before and here.issuperset(numbers)}
+        strange = self._repeating(typed.values()) if typed else set()
+        own.update(digest for digest, text in typed.items() if text not in strange)
+        self._seen.add(OWN, sorted(own), flush=False)
+        foreign = (self._foreign_digest(digest) for digest, _, _ in rows if digest not in own)
         self._seen.add(FOREIGN, foreign, flush=False)
         return own
 
@@ -356,5 +369,5 @@ def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False
     if not parts:
         return ""
     shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if withheld and names else ""
-    why = "this machine did not write them and they may have come with a clone or a pull"
+    why = "they may have come with a clone, a pull or a page that an agent read"
     return f"Withheld, because {why}: {' and '.join(parts)}{shown}."

@@ -67,14 +67,9 @@ class Store(store.Store):
             durable.replace(path, json.dumps(now).encode(), flush=False)
         return {name: number for name, number in found.items() if number}
 
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        """:meth:`StorageBackend.add_fact`, recorded as written here. Raises the same errors."""
-        self.provenance.record_facts([fact])
-        return self.backend.add_fact(fact, limit)
-
     def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
-        """Add facts as :meth:`add_fact` does, then delete the facts ``older``, all in one step where the backend can.
-        The result is None for a fact whose id is taken. Raises the same errors."""
+        """:meth:`StorageBackend.add_fact` for each, recorded as written here. Then delete the facts ``older``, all in
+        one step where the backend can. The result is None for a fact whose id is taken. Raises the same errors."""
         self.provenance.record_facts(facts)
         changes: list[Change] = [Add(fact, limit) for fact in facts]
         return self.backend.commit([*changes, *map(Remove, older)]).added

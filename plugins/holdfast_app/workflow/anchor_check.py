@@ -22,14 +22,12 @@ from holdfast_app.workflow.three import ANCHORS
 if TYPE_CHECKING:
     from holdfast.validation import ValidationRequest
 
-_FILE: Final = "`holdfast validate --fix` adds it."
+_FILE: Final = "`holdfast init --three-files` adds it."
 
 
-def check(request: ValidationRequest, required: Sequence[str] | None) -> tuple[Finding, ...]:
+def check(request: ValidationRequest) -> tuple[Finding, ...]:
     """Findings in line order, those without a line first; ``()`` for a valid document."""
-    anchors = ANCHORS[Surface(request.surface)] if required is None else required
-    if not anchors:
-        return ()
+    anchors = ANCHORS[Surface(request.surface)]
     text = request.text
     if len(text) > MAX_DOCUMENT_CHARS:
         message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"

@@ -82,7 +82,7 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
     twice = [a for a in anchors if len(places.get(heading_of(a), ())) > 1]
     if missing or twice:
         told = [f"`{a}` is missing" for a in missing] + [f"`{a}` is duplicated" for a in twice]
-        step = "`holdfast validate --fix` adds missing anchors." if not twice else "Merge the sections manually."
+        step = "`holdfast init --three-files` adds missing anchors." if not twice else "Merge the sections manually."
         raise Corrupt(f"{name} has invalid anchors: {', '.join(told)}.", next_step=step)
     sections = {}
     for anchor in anchors:

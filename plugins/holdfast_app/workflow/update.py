@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Finding, Written
 from holdfast_app.authorship import witness
-from holdfast_app.validation import Repair, three_files
 from holdfast_app.workflow import sections
 from holdfast_app.workflow.sections import Limits
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
@@ -85,38 +83,22 @@ def load(services: Services) -> tuple[Loaded, ...]:
 
 def create(services: Services) -> tuple[list[str], list[str]]:
     """Create missing files and add missing anchors. Returns the names of files created or changed, and of files already
-    complete. All are checked before the first is written.
+    complete. All are checked before the first is written, and changes made in between are kept.
 
-    Raises: Corrupt when one cannot be read or added to; Refused; Unavailable.
+    Raises: Corrupt when one cannot be read or added to; Refused; Conflict; Unavailable.
     """
-    found = [_repair(services, surface, services.layout.name(surface)) for surface in FILES]
-    made = [one for one in found if one.after != one.before]
-    for one in made:
-        apply_repair(services, one)
-    return [one.name for one in made], [one.name for one in found if one not in made]
-
-
-def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
-    """The possible repairs of the files ``names``, by default of all. Nothing is renamed, moved or removed. Files that
-    cannot be read or extended are left out, because ``validate`` reports them."""
-    wanted = set(names)
-    found = []
-    for name, surface in three_files(services, services.store.names()).items():
-        if not wanted or name in wanted:
-            with suppress(Corrupt, Refused):
-                found.append(_repair(services, surface, name))
-    return [one for one in found if one.after != one.before]
-
-
-def apply_repair(services: Services, repair: Repair) -> None:
-    """Write a repair, keeping changes made in between. Raises: Refused; Corrupt; Conflict; Unavailable."""
-    services.store.change(repair.surface, repair.name, functools.partial(completed, services, repair.surface))
-
-
-def _repair(services: Services, surface: Surface, name: str) -> Repair:
-    document = services.store.read(name)
-    before = document.text if document else None
-    return Repair(surface=surface, name=name, before=before, after=completed(services, surface, before))
+    made, complete = dict[str, Surface](), list[str]()
+    for surface in FILES:
+        name = services.layout.name(surface)
+        document = services.store.read(name)
+        before = document.text if document else None
+        if completed(services, surface, before) == before:
+            complete.append(name)
+        else:
+            made[name] = surface
+    for name, surface in made.items():
+        services.store.change(surface, name, functools.partial(completed, services, surface))
+    return [*made], complete
 
 
 def completed(services: Services, surface: Surface, text: str | None) -> str:

@@ -153,7 +153,7 @@ class Workflow:
         services = self._services
         if services.store.sifted(Document(loaded.name, loaded.text, revision="")).withheld:
             raise Refused(
-                f"{loaded.name} has lines that are withheld because this machine did not write them.",
+                f"{loaded.name} has lines that are withheld until you have seen them.",
                 next_step=provenance.NEXT_STEP,
             )
         return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))

@@ -16,9 +16,9 @@ from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, gitrun
 from holdfast.models import Category
 from holdfast.text.humanize import count, nearest
+from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
-from holdfast_app.curated.routing import Horizon
-from holdfast_app.curated.routing import route as surface_of
+from holdfast_app.curated.layers import route as surface_of
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag

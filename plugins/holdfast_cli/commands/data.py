@@ -109,7 +109,7 @@ def export(call: Call) -> Answer:
     ),
     flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
     flag("--dry-run", "only list what would be imported"),
-    flag("--yes", "accept the memory in FILE as your own, without asking"),
+    flag("--yes", "accept the memory in FILE without asking"),
     flag("--replace", "replace existing documents that differ"),
     flag("--settings", "write the archive's settings where there are none"),
     examples=(
@@ -263,7 +263,9 @@ def _say_purge(out: Term, report: PurgeReport) -> None:
     for other in report.unfinished:
         out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
     total = count(sum(report.counts.values()), "item")
-    if report.dry_run:
+    if report.clean and not any(report.counts.values()):
+        out.say(f"{out.mark('dot')} nothing matches; {_searched(report)}")
+    elif report.dry_run:
         out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
     elif report.clean:
         out.say(f"{out.mark('ok')} {total} forgotten; {_searched(report)}, nothing left in holdfast's files")

@@ -13,7 +13,6 @@ from holdfast_app.dream.dreamlog import Status
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import read_file
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from holdfast import Holdfast
     from holdfast_app.dream.dreamlog import DreamResult, Gone
-    from holdfast_app.dream.state_files import Proposal
 
 
 _MARKS = {
@@ -113,14 +111,13 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
 @Command(
     "Consolidate",
     "distil the daily notes into MEMORY.md, checked line by line; log, undo, review",
-    argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject|edit]"),
+    argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject]"),
     argument("--lookback-days", metavar="N", help="days of notes to read, including today"),
     flag("--dry-run", "only show the diff; write only the run's record"),
     flag("--if-due", "for a scheduler: skip after a recent dream, and store yesterday's report"),
     flag("--force", "dream of the same notes again, and allow large losses"),
     flag("--undo", "restore MEMORY.md from before the last dream or undo"),
     flag("--log", "list every run, including skipped and failed ones"),
-    argument("--from", dest="file", metavar="FILE", help="new text for `review edit`, instead of $EDITOR"),
     examples=(
         "holdfast dream --dry-run",
         "holdfast dream --lookback-days 7",
@@ -195,41 +192,17 @@ def _review(call: Call) -> Answer:
 
     words = call.args.words
     what = " ".join(words[1:])
-    if words[0] != "review" or what not in ("", "accept", "reject", "edit"):
+    if words[0] != "review" or what not in ("", "accept", "reject"):
         raise UsageError(
             f"`holdfast dream` does not know {' '.join(words)!a}.",
-            next_step="Use `holdfast dream review`, with accept, reject or edit after it to decide.",
+            next_step="Use `holdfast dream review`, with accept or reject after it to decide.",
         )
     if what and call.args.dry_run:
         raise UsageError("`holdfast dream review` has no dry run.", next_step="Run it alone to see the waiting dream.")
     services = call.memory.services
-    if what in ("accept", "reject"):
+    if what:
         return _answer(review.accept(services) if what == "accept" else review.reject(services))
-    found = review.waiting(services)
-    if what == "edit":
-        file = call.args.file
-        found = review.edit(services, _edited(found) if file is None else read_file(file))
-    return _answer(found.result, diff=True, step="holdfast dream review accept, reject or edit")
-
-
-def _edited(found: Proposal) -> str:
-    """The proposal's text after the user edited it."""
-    import os
-    import shlex
-    import subprocess
-    import tempfile
-
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        raise UsageError("No editor is set.", next_step="Set $EDITOR, or pass the text with `--from FILE`.")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "MEMORY.md")
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(found.text)
-        done = subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the user's own editor
-        if done.returncode != 0:
-            raise UsageError(f"The editor ended with exit code {done.returncode}; nothing was changed.")
-        return read_file(path)
+    return _answer(review.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")
 
 
 @Command(

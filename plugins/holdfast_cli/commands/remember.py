@@ -106,15 +106,14 @@ def outcome_table(result: AddResult) -> dict[str, object]:
 )
 def prompt(call: Call) -> Answer:
     """The block."""
-    from holdfast_app.facts.counters import counter
+    from holdfast.text import humanize
 
     memory = call.memory
     with snapshot():  # one round trip
         text = memory.prompt(call.args.max_tokens, fenced=call.args.fenced)
-        settled = memory.config.prompt
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
         left_out = memory.facts.count() - shown
-    budget = settled.max_tokens if call.args.max_tokens is None else call.args.max_tokens
+    budget = memory.config.prompt.max_tokens if call.args.max_tokens is None else call.args.max_tokens
 
     def show(out: Term) -> None:
         if text:
@@ -128,7 +127,7 @@ def prompt(call: Call) -> Answer:
                 " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it.",
             )
 
-    tokens = counter(settled.counter)(text) if call.json else 0
+    tokens = humanize.tokens(text) if call.json else 0
     table = {"text": text, "tokens": tokens, "max_tokens": budget, "facts": shown, "left_out": left_out}
     return Answer(table, show)
 

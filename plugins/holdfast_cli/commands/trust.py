@@ -47,7 +47,6 @@ _REASONS = {
     "trust": "decides whose commits count as seen; holdfast reads it only from your own settings",
     "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
-    "facts.supersede": "decides which parts of deleted facts are kept",
     "flush": "changes when context may be dropped",
     "dream.backups": "deletes older copies of MEMORY.md",
     "dream.plugin": "decides which plugin reads the notes",
@@ -55,7 +54,6 @@ _REASONS = {
     "dream.when": "decides when a model is paid",
     "dream.every_hours": "decides how often a model is paid",
     "extract": "decides how often a model is paid",
-    "prompt.counter": "may load a vocabulary from a server",
 }
 
 
@@ -100,8 +98,8 @@ class Withheld:
 
     def say(self, out: Term) -> None:
         """Show all of it, made safe for the terminal."""
-        them, last = "it" if len(self.rows) == 1 else "them", ""
-        out.say(f"Agents do not get {count(len(self.rows), 'passage')}, because this machine did not write {them}:")
+        last = ""
+        out.say(f"Withheld from agents: {count(len(self.rows), 'passage')}, perhaps of a clone, a pull or a page:")
         for name, place, text in self.rows:
             if name != last:
                 out.say(f"\n{out.bold(out.plain(name))}")

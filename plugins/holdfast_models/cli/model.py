@@ -1,4 +1,4 @@
-"""Base class for the four plugins that run the user's own program as a model, in an empty folder.
+"""Base class for the plugins that run the user's own program as a model, in an empty folder.
 
 The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
 nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.
@@ -76,18 +76,15 @@ class CliModel(ModelPlugin):
     def parse(self, ended: Ended) -> Completion:
         """Parse the answer from the program's output. Raises: ModelFailed."""
 
-    def clean(self, folder: str, env: Mapping[str, str]) -> None:
-        """Remove the program's records of the conversation outside of ``folder``. Never raises."""
-
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
         from holdfast.errors import ModelFailed
-        from holdfast_models.cli import finding, running, troubles
+        from holdfast_models.cli import running
 
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
-        program = finding.find(
-            self.program, self._name, finding.users_program(self._name, os.environ), self._root, os.environ
+        program = running.find(
+            self.program, self._name, running.users_program(self._name, os.environ), self._root, os.environ
         )
         # Letters and digits only, because programs name folders of their own after it.
         folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
@@ -105,17 +102,16 @@ class CliModel(ModelPlugin):
                 next_step=f"Run `{self.program}` in a terminal to see why.",
             ) from error
         finally:
-            self.clean(folder, env)
             shutil.rmtree(folder, ignore_errors=True)
         if ended.too_long or ended.late:
-            raise troubles.killed(self.program, timeout_s, ended)
+            raise running.killed(self.program, timeout_s, ended)
         return self.parse(ended)
 
     def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
-        """The error for the program's report, see :func:`holdfast_models.cli.troubles.failed`."""
-        from holdfast_models.cli import troubles
+        """The error for the program's report, see :func:`holdfast_models.cli.running.failed`."""
+        from holdfast_models.cli import running
 
-        return troubles.failed(self.program, self._name, said, status, code=code)
+        return running.failed(self.program, self._name, said, status, code=code)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:
@@ -131,14 +127,14 @@ class CliModel(ModelPlugin):
         """
         from holdfast.errors import ModelFailed
         from holdfast.fs import durable, userdir
-        from holdfast_models.cli import finding
+        from holdfast_models.cli import running
 
         own = userdir.path("models")
-        if not finding.inside(own, self._root):
+        if not running.inside(own, self._root):
             durable.make_private_dir(own)
             _remove_stale(own)
             return own
-        if finding.inside(tempfile.gettempdir(), self._root):
+        if running.inside(tempfile.gettempdir(), self._root):
             raise ModelFailed(
                 "The folder for temporary files is inside the project.",
                 next_step="Set TMPDIR to a folder outside of it.",
@@ -148,11 +144,11 @@ class CliModel(ModelPlugin):
     def _environment(self, folder: str) -> dict[str, str]:
         """The user's environment without a client's session and holdfast's own settings. Temporary files go into
         ``folder``, because some programs write the conversation into their error reports."""
-        from holdfast_models.cli import finding
+        from holdfast_models.cli import running
 
         left_out = (*_SESSION_OF, *self.session_variables)
         env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
-        env["PATH"] = finding.safe_path(os.environ.get("PATH", ""), self._root)
+        env["PATH"] = running.safe_path(os.environ.get("PATH", ""), self._root)
         env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
         env[nested.MARK] = "1"
         return env
@@ -178,27 +174,6 @@ def rows(text: str) -> list[dict[str, object]]:
                 continue
             if isinstance(row, dict):
                 found.append(row)
-    return found
-
-
-def whole(text: str) -> dict[str, object] | None:
-    """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
-    import json
-
-    decoder = json.JSONDecoder()
-    found = None
-    at = 0
-    while at >= 0:
-        if text.startswith("{", at):
-            try:
-                value, end = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError):
-                end = at + 1
-            else:
-                found = value if isinstance(value, dict) else found
-            at = end
-        at = text.find("\n{", at)
-        at = at + 1 if at >= 0 else at
     return found
 
 

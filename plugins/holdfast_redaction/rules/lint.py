@@ -33,17 +33,13 @@ def complaints(regex: str) -> list[str]:
                 found.append("a repeat without a small limit is nested in another one")
             if high > _MANY and body.getwidth()[0] == 0:
                 found.append("it repeats a part that may be empty")
+            if high == sre.MAXREPEAT and any(inner is sre.BRANCH for inner, _, _ in _walk(body)):
+                found.append("it repeats alternatives without a limit")
         elif operator in (sre.ASSERT, sre.ASSERT_NOT):
             found.append("it uses look-around, which RE2 does not support")
         elif operator in (sre.GROUPREF, sre.GROUPREF_EXISTS):
             found.append("it uses a backreference, which RE2 does not support")
     return sorted(set(found))
-
-
-def is_bounded(regex: str) -> bool:
-    """Whether every repeat has a limit, so that the time is proportional to the text's length."""
-    tree = parser.parse(regex)
-    return not any(operator in _REPEATS and argument[1] == sre.MAXREPEAT for operator, argument, _ in _walk(tree))
 
 
 def shortest(regex: str) -> int:

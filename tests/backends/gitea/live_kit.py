@@ -1,4 +1,4 @@
-"""A store on a real server for the conformance suite: a repository a folder, made with the token that was given."""
+"""A real server, where the environment names one: a repository a folder, made with the token that was given."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import Any
 
 from tests.support.gitea.plain_client import Reply, call
 
-from holdfast_gitea.backend import GiteaBackend
-
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
 URL, TOKEN, REPO = (os.environ.get(f"HOLDFAST_GITEA_{name}", "") for name in ("URL", "TOKEN", "REPO"))
 ADDRESS = "gitea.json"
-FACTORY = "tests.backends.gitea.live_kit:open_store"
 
 
 def ask(method: str, path: str, body: object = None) -> Reply:
@@ -38,8 +35,3 @@ def address(root: Path) -> dict[str, Any]:
         path.write_text(json.dumps({"server": URL, "token": TOKEN, "repository": made.json["full_name"]}))
     found: dict[str, Any] = json.loads(path.read_text())
     return found
-
-
-def open_store(root: Path) -> GiteaBackend:
-    """The factory of the suite, for this process and for others that find the address in the folder."""
-    return GiteaBackend(root, **address(Path(root)))

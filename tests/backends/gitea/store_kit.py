@@ -1,4 +1,5 @@
-"""A store on a fake server server for the conformance suite: one server for a process, one repository a folder."""
+"""A store for the conformance suite, one repository a folder: on a real server where one is given (live_kit), otherwise
+on one fake server for a process."""
 
 from __future__ import annotations
 
@@ -10,8 +11,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tests.backends.gitea import live_kit
 from tests.support.gitea.fake_server import FakeServer
+from tests.support.gitea.plain_client import Reply, call
 
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 
 ADDRESS = "gitea.json"
@@ -29,6 +33,8 @@ def server() -> FakeServer:
 
 def address(root: Path) -> dict[str, Any]:
     """Where the store of that folder is; the repository is made when the folder has none yet."""
+    if live_kit.URL:
+        return live_kit.address(root)
     path = root / ADDRESS
     if not path.exists():
         name = f"agent/m{hashlib.sha256(os.fspath(root).encode()).hexdigest()[:12]}"
@@ -38,6 +44,38 @@ def address(root: Path) -> dict[str, Any]:
     return found
 
 
+def ask(method: str, path: str, body: object = None) -> Reply:
+    """A request to the server, as of a person. ``path`` begins after ``/api/v1``."""
+    if live_kit.URL:
+        return live_kit.ask(method, path, body)
+    return call(server().url, method, path, body, token=server().token)
+
+
+def archive(root: Path, *, on: bool) -> None:
+    """Make the repository read-only, or writable again."""
+    repository = address(root)["repository"]
+    if live_kit.URL:
+        assert live_kit.ask("PATCH", f"/repos/{repository}", {"archived": on}).status == 200
+    else:
+        server().archive(repository, on=on)
+
+
 def open_store(root: Path) -> GiteaBackend:
     """The factory of the suite, for this process and for others that find the address in the folder."""
-    return GiteaBackend(root, patience_s=1.0, **address(Path(root)))
+    return GiteaBackend(root, patience_s=20.0 if live_kit.URL else 1.0, **address(Path(root)))
+
+
+def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
+    """The document's text, None when there is none."""
+    document = store.read(name)
+    return document.text if document else None
+
+
+def issue_of(gitea: FakeServer, name: str, repo: str = "agent/memory") -> int:
+    """The issue with that title, without the store's prefix."""
+    return next(number for number, title in gitea.titles(repo).items() if title == f"holdfast:{name}")
+
+
+def record(kind: str, text: str, **fields: str) -> str:
+    """A comment with a record, as anybody may write one."""
+    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)

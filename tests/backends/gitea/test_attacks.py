@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of, record, text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.plain_client import Reply, call
 
@@ -24,19 +25,6 @@ DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 Machine = Callable[..., GiteaBackend]
 Ask = Callable[..., Reply]
-
-
-def issue_of(gitea: FakeServer, name: str) -> int:
-    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
-
-
-def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
-    document = store.read(name)
-    return document.text if document else None
-
-
-def record(kind: str, text: str, **fields: str) -> str:
-    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of, record, text_of
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import ConfigError
@@ -20,19 +21,6 @@ TEAM = "team/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 Machine = Callable[..., GiteaBackend]
-
-
-def issue_of(gitea: FakeServer, name: str, repo: str = REPO) -> int:
-    return next(number for number, title in gitea.titles(repo).items() if title == f"holdfast:{name}")
-
-
-def text_of(store: GiteaBackend, name: str) -> str | None:
-    document = store.read(name)
-    return document.text if document else None
-
-
-def record(kind: str, text: str, **fields: str) -> str:
-    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)
 
 
 def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast, Payload
@@ -78,10 +79,6 @@ def filled(gitea: FakeServer, opened: Open) -> GiteaBackend:
     store.append(DAY, make_block("a"), HEADER, "a")
     store.add_fact(make_fact(1), 5)
     return store
-
-
-def issue_of(gitea: FakeServer, title: str) -> int:
-    return next(number for number, found in gitea.titles(REPO).items() if found == f"holdfast:{title}")
 
 
 # --- a server that says no -------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of, text_of
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
@@ -34,16 +35,6 @@ def machine(machine: Callable[..., GiteaBackend]) -> Callable[[], GiteaBackend]:
 @pytest.fixture
 def store(machine: Callable[[], GiteaBackend]) -> GiteaBackend:
     return machine()
-
-
-def issue_of(gitea: FakeServer, name: str) -> int:
-    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
-
-
-def text_of(store: GiteaBackend, name: str) -> str:
-    document = store.read(name)
-    assert document is not None
-    return document.text
 
 
 def three_blocks(store: GiteaBackend) -> None:

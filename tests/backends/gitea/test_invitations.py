@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of, text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
@@ -48,17 +49,8 @@ def of(gitea: FakeServer, tmp_path: Path) -> Iterator[Of]:
         backend.close()
 
 
-def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
-    document = store.read(name)
-    return document.text if document else None
-
-
-def issue_of(gitea: FakeServer, title: str) -> int:
-    return next(number for number, found in gitea.titles(REPO).items() if found == title)
-
-
 def the_list(gitea: FakeServer) -> int:
-    return issue_of(gitea, "holdfast:authors")
+    return issue_of(gitea, "authors")
 
 
 def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_machine(gitea: FakeServer, of: Of) -> None:
@@ -194,7 +186,7 @@ def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_ru
     owner, ana = of("agent"), of("ana")
     invitations.invite(owner.log, "ana")
     ana.append(DAY, make_block("one", "- step"), HEADER, "one")
-    number = issue_of(gitea, f"holdfast:doc:{DAY}")
+    number = issue_of(gitea, f"doc:{DAY}")
     invitations.revoke(owner.log, "ana")
     assert any("--revoke" in check.next_step for check in inspect(of("agent").log))
     comment, body = gitea.comments(REPO, number)[0]
@@ -322,7 +314,7 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
     with owner.log.sharing():
         pass  # saves the index
     gitea.rename_user("ana", "anna")
-    number = issue_of(gitea, "holdfast:doc:MEMORY.md")
+    number = issue_of(gitea, "doc:MEMORY.md")
     base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
     body = marker.frame("x", "evil\n", id=replay.new_id(), kind="ver", base=base)
     gitea.make_comment(REPO, number, body, poster="ana")

@@ -1,4 +1,4 @@
-"""Every kind of write under every fault of a network, before a real server where one is given (test_live_store.py)."""
+"""Every kind of write under every fault of a network, before a real server where one is given (live_kit.py)."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of, text_of
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt
@@ -18,15 +19,6 @@ DAY = "memory/2026-03-01.md"
 LONG = "x" * (5 << 20)
 LONGER = "x" * (7 << 20)
 Machine = Callable[..., GiteaBackend]
-
-
-def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
-    document = store.read(name)
-    return document.text if document else None
-
-
-def issue_of(gitea: FakeServer, name: str) -> int:
-    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from tests.backends.gitea.store_kit import text_of
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Conflict
@@ -14,7 +15,7 @@ from holdfast.models import AddOutcome
 from holdfast.storage import ABSENT, Add
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.facttable import line_of
+from holdfast_gitea.facts import line_of
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.models import Comment
 
@@ -41,12 +42,6 @@ def at_once(*calls: Callable[[], object]) -> list[object]:
     for thread in threads:
         thread.join()
     return answers
-
-
-def text_of(store: GiteaBackend, name: str) -> str:
-    document = store.read(name)
-    assert document is not None
-    return document.text
 
 
 def count_up(store: GiteaBackend, times: int) -> int:

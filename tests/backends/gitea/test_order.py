@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.backends.gitea.store_kit import text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.fake_server.state import Comment
 
@@ -14,11 +15,6 @@ from holdfast_gitea.backend import GiteaBackend
 
 REPO = "agent/memory"
 Machine = Callable[..., GiteaBackend]
-
-
-def text_of(store: GiteaBackend) -> str | None:
-    document = store.read("MEMORY.md")
-    return document.text if document else None
 
 
 def stalled(gitea: FakeServer, store: GiteaBackend, meanwhile: Callable[[], object]) -> None:

@@ -18,6 +18,13 @@ def test_framed__any_text__comes_back_and_is_intact(text: str, note: str) -> Non
     assert "base" not in found.fields
 
 
+@given(text=st.one_of(strategies.documents(), st.text("`\n <>details/ab", max_size=60)))
+def test_framed__shown_above_and_folded__comes_back_and_is_intact(text: str) -> None:
+    found = marker.framed(marker.frame(marker.readable(text), text, id="r1", kind="blk", fold=1))
+    assert found is not None
+    assert (found.text, found.intact) == (text, True)
+
+
 @given(text=strategies.documents(), place=st.integers(0, 400), letter=st.sampled_from("x`\n- "))
 def test_framed__a_letter_put_anywhere__never_another_text_that_is_intact(text: str, place: int, letter: str) -> None:
     body = marker.frame("Note.", text, id="r1", kind="ver")

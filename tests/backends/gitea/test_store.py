@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import attrs
 import pytest
+from tests.backends.gitea.store_kit import text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
@@ -42,10 +44,8 @@ def store(machine: Machine) -> GiteaBackend:
     return machine()
 
 
-def text_of(store: GiteaBackend, name: str) -> str:
-    document = store.read(name)
-    assert document is not None
-    return document.text
+def numbers_of(store: GiteaBackend) -> dict[str, int]:
+    return {issue.title: issue.number for issue in store.log.repo.issues()[0]}
 
 
 def numbers(gitea: FakeServer, title: str) -> list[int]:
@@ -75,10 +75,10 @@ def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_s
     assert cost(lambda: store.write("MEMORY.md", "two\n")) == "GET"
     assert cost(lambda: store.append(DAY, make_block("two"), HEADER, "two")) == "GET POST GET"
     assert cost(lambda: store.append(DAY, make_block("two"), HEADER, "two")) == "GET"
-    assert cost(lambda: store.add_fact(make_fact(2), 10)) == "GET POST GET"
+    assert cost(lambda: store.add_fact(make_fact(2), 10)) == "GET POST GET PATCH"
     assert cost(lambda: store.add_fact(make_fact(2), 10)) == "GET"
-    assert cost(lambda: update_fact(store, "fact_00000001", confidence=0.2)) == "GET POST GET"
-    assert cost(lambda: delete_fact(store, "fact_00000001")) == "GET GET POST GET"
+    assert cost(lambda: update_fact(store, "fact_00000001", confidence=0.2)) == "GET POST GET PATCH"
+    assert cost(lambda: delete_fact(store, "fact_00000001")) == "GET GET POST GET PATCH"
     assert cost(lambda: list(store.facts())) == "GET"
     assert cost(store.names) == "GET"
     assert cost(lambda: store.read("new.md")) == "GET"
@@ -86,6 +86,24 @@ def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_s
     assert cost(lambda: store.delete("new.md")) == "GET PATCH POST GET"
     later = machine(name="machine0")  # another process on the same machine asks once which issues are new
     assert cost(lambda: later.append(DAY, make_block("three"), HEADER, "three")) == "GET GET POST GET"
+
+
+def test_store__read_by_people__facts_are_a_table_and_documents_are_rendered(store: GiteaBackend) -> None:
+    said = "Ask @ana about #12 | <img src=x>"
+    store.add_fact(attrs.evolve(make_fact(1), content=said), 10)
+    store.write("MEMORY.md", f"+++\nversion = 1\n+++\n\n# Memory\n\n- {said}\n")
+    store.append(DAY, f"{make_block('one')}- {said}\n", HEADER, "one")
+    shown = {issue.title: issue.body for issue in store.log.repo.issues()[0]}
+    note = store.log.repo.comments(numbers_of(store)[f"holdfast:doc:{DAY}"]).values[0].body
+    above, _, stored = note.partition("<details>")
+    facts, memory = shown["holdfast:facts"], shown["holdfast:doc:MEMORY.md"]
+    assert facts.startswith("| fact | category |")
+    assert memory.startswith("# Memory\n")
+    assert said in stored
+    for text in (facts, memory, above):
+        assert all(active not in text for active in ("@ana", "#12", "<img")), text
+        assert "about #\u206012" in text
+    assert text_of(store, DAY).endswith(f"- {said}\n")
 
 
 # --- issues that are full -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 
 import pytest
+from tests.backends.gitea.store_kit import issue_of, text_of
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt
@@ -19,15 +20,6 @@ REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 Machine = Callable[..., GiteaBackend]
-
-
-def issue_of(gitea: FakeServer, name: str) -> int:
-    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
-
-
-def text_of(store: GiteaBackend, name: str) -> str | None:
-    document = store.read(name)
-    return document.text if document else None
 
 
 @pytest.mark.parametrize("title", ["Some thoughts", "holdfast:doc:OTHER.md", "Re: holdfast:doc:MEMORY.md"])

@@ -130,17 +130,6 @@ def test_review__accepted__is_written_with_diary_and_can_be_undone(proposed, pro
     assert memory(project) == before
 
 
-def test_review__edited__waits_as_edited_and_passes_the_gate(proposed, project, tmp_path):
-    text = tmp_path / "edited.md"
-    text.write_text("# Memory\n\n- The API lives in services/api\n- Ana owns the queue\n")
-    shown = proposed("dream", "review", "edit", "--from", str(text), "--json").json
-    assert shown["added"] == ["Ana owns the queue"]
-    text.write_text("Just prose.\n")
-    assert proposed("dream", "review", "edit", "--from", str(text)).code == 1
-    proposed("dream", "review", "accept")
-    assert memory(project) == "# Memory\n\n- The API lives in services/api\n- Ana owns the queue\n"
-
-
 # reports
 
 

@@ -13,7 +13,7 @@ from holdfast_cli import table
 
 #: What each command with a dry run needs to run at all, and its flags that take a value, with one.
 NEEDED = {
-    "dream": [("",), ("review",), ("review", "accept"), ("review", "reject"), ("review", "edit", "--from", "new.md")],
+    "dream": [("",), ("review",), ("review", "accept"), ("review", "reject")],
     "import": [("--history",)],
     "purge": [("--subject", "Acme"), ("--session", "stock-sync"), ("--before", "2026-11-19"), ("--all",)],
     "retention": [("run",)],
@@ -53,7 +53,6 @@ def test_dry_run__with_any_other_flags__changes_nothing_stored(run, project):
     build(project, weeks=1)
     settings = Path.home() / ".config" / "holdfast" / "config.toml"
     settings.write_text("[retention]\ndaily = 1\njournal = 1\n[dream]\nlookback_days = 3650\n")
-    (project / "new.md").write_text("# Core memory\n\n- One line\n")
     home = Path.home()
     before = stored(project, home)
     codes = set()

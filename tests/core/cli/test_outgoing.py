@@ -32,7 +32,7 @@ ASKED: dict[str, list[list[str]]] = {
     "workflow": [["start", "build"], ["start", "build", "--json"], ["status"], ["status", "--json"]],
     "facts": [[], ["--json"], ["export"], ["export", "--json"], ["log"], ["log", "--json"], ["show", "{fact}"]],
     "remember": [["Deploy with {secret}"], ["Deploy with {secret}", "--json"]],
-    "validate": [[], ["--json"], ["--fix"]],
+    "validate": [[], ["--json"]],
     "status": [[], ["--json"]],
     "spool": [[], ["--json"], ["send", "--json"]],
     "sessions": [[], ["--json"]],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -31,7 +30,7 @@ def start(*words, cwd, **options):
 
 
 def test_process__reader_goes_away__ends_quietly(project):
-    command = [*COMMAND, "completion", "fish"]
+    command = [*COMMAND, "--help", "all"]
     read, write = os.pipe()
     os.close(read)
     try:
@@ -84,21 +83,3 @@ def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, 
     writer.start()
     assert stdin.read_if_any() == "first and last"
     writer.join()
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        (["fl"], {"flush"}),
-        (["--root", "x", "stat"], {"status"}),
-        (["flush", "--f"], {"--fact", "--follow-up"}),
-        (["xyzzy", "--f"], set()),
-    ],
-)
-def test_completion__in_bash__offers_what_fits(project, typed, offered):
-    script = start("completion", "bash", cwd=project).stdout
-    words = " ".join(f"'{word}'" for word in ["holdfast", *typed])
-    script += f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _holdfast; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-uc", script], capture_output=True, text=True, timeout=60, check=True)
-    assert set(done.stdout.split()) == offered

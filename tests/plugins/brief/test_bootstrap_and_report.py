@@ -584,9 +584,12 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
 
 def test_load__one_fact_is_damaged_and_no_flush_proves_it__is_named(opened, project):
     opened().facts.remember("The port is 8080")
+    opened().facts.remember("The host is frankfurt")
     path = project / ".holdfast" / "facts.jsonl"
-    path.write_bytes(path.read_bytes().replace(b"8080", b"8081"))
+    path.write_bytes(b"junk of a pull\n" + path.read_bytes().replace(b"8080", b"8081"))
     brief = opened().load()
+    assert "frankfurt" in brief.text
+    assert "8081" not in brief.text
     assert [one.name for one in brief.damaged] == ["facts.jsonl"]
     assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
 

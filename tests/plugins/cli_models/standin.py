@@ -1,7 +1,7 @@
 """A stand-in for each program: an executable that answers in the program's own format, as its file ``mode`` says.
 
-The formats are those of recorded runs of Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Gemini CLI
-0.61.0; the text is made up. What it was given is in ``seen.json``.
+The formats are those of recorded runs of Claude Code 2.1.330, Codex CLI 0.169.0 and opencode 1.18.33;
+the text is made up. What it was given is in ``seen.json``.
 """
 
 from __future__ import annotations
@@ -46,12 +46,6 @@ FAILURES: dict[str, dict[str, tuple[str, int | None, int]]] = {
         "over quota": ("rate limited", 429, 1),
         "unknown model": ("model not found", 404, 1),
         "busy": ("boom", 500, 1),
-    },
-    "gemini": {
-        "logged out": ("When using Gemini API, you must specify the GEMINI_API_KEY environment variable.", None, 41),
-        "over quota": ("You exceeded your current quota", None, 1),
-        "unknown model": ("models/nope is not found for API version", None, 1),
-        "busy": ("The model returned an empty response with no text or thoughts.", None, 1),
     },
 }
 
@@ -133,16 +127,6 @@ def opencode(text: str, status: int | None = None, *, failed: bool = False) -> s
     return "\n".join(map(json.dumps, rows))
 
 
-def gemini(text: str, status: int | None = None, *, failed: bool = False) -> str:
-    del status
-    if failed:
-        return "Warning: colours\n" + json.dumps(
-            {"session_id": "s", "error": {"type": "Error", "message": text, "code": 1}}, indent=2
-        )
-    models = {"gemini-pro": {"tokens": {"input": 321, "prompt": 321, "candidates": 12, "total": 333}}}
-    return json.dumps({"session_id": "s", "response": text, "stats": {"models": models}}, indent=2)
-
-
 def _main() -> None:
     path = Path(sys.argv[0])
     folder, program = path.parent, path.name
@@ -163,7 +147,7 @@ def _main() -> None:
     }
     with open(folder / "seen.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
-    say = {"claude": claude, "codex": codex, "opencode": opencode, "gemini": gemini}[program]
+    say = {"claude": claude, "codex": codex, "opencode": opencode}[program]
     if mode in TEXTS:
         print(say(TEXTS[mode]))
     elif mode == "exit 1":
@@ -182,7 +166,7 @@ def _main() -> None:
             sys.stdout.buffer.flush()
     else:
         said, status, code = FAILURES[program][mode]
-        print(say(said, status, failed=True), file=sys.stderr if program == "gemini" else sys.stdout)
+        print(say(said, status, failed=True))
         sys.exit(code)
 
 

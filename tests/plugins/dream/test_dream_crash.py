@@ -41,8 +41,8 @@ import os, shutil, signal, sys
 from holdfast import Holdfast, gate
 from holdfast_app.markdown import outline
 from holdfast_app.dream import dreamlog
-from holdfast_app.dream import checking, comparing, grounding, pipeline, write
-import holdfast_app.offline.dream, holdfast_app.curated.check, holdfast_app.dream.grounding.findings
+from holdfast_app.dream import checking, grounding, pipeline, write
+import holdfast_app.offline.dream, holdfast_app.curated.check
 from tests.support.dying import arm
 from tests.support.trusting import seen
 

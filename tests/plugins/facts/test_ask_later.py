@@ -179,10 +179,8 @@ def test_session__id_is_no_string__is_a_value_error(opened):
         opened().session(5)
 
 
-def test_update__superseding_and_refused_as_a_duplicate__is_not_logged_as_an_update(opened, config):
-    from holdfast_app.config import FactsConfig
-
-    memory = opened(facts=FactsConfig(supersede=True))
+def test_update__refused_as_a_duplicate__is_not_logged_as_an_update(opened):
+    memory = opened()
     first = memory.facts.create(content="One").fact
     memory.facts.create(content="Two")
     with pytest.raises(DuplicateFact):

@@ -27,6 +27,7 @@ from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text.plain import clean
 from holdfast.text.stored import CATEGORIES, duplicate_key
+from holdfast_app.authorship.strangers import orders
 from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts
@@ -198,6 +199,18 @@ def test_create__duplicate_in_strict_mode__raises(opened: Open) -> None:
     with pytest.raises(DuplicateFact):
         facts.create("A")
     assert facts.count() == 1
+
+
+def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened: Open) -> None:
+    facts = opened(max_facts=3, rank_union=True).facts
+    for n in range(3):
+        facts.create(f"strong {n}", "goal", 0.8)
+    result = facts.create("weak", "goal", 0.1)
+    assert result.outcome is AddOutcome.REFUSED
+    assert result.reason == "the store is full of facts that are at least as strong"
+    assert facts.create(" STRONG 2 ", "goal", 0.1).outcome is AddOutcome.DUPLICATE
+    assert len(facts.create("as strong", "goal", 0.8).evicted) == 1
+    assert facts.count() == 3
 
 
 def test_create__secret__stored_masked_and_key_taken_after_masking(opened: Open) -> None:
@@ -397,31 +410,6 @@ def test_create__store_full__weakest_leaves_newcomer_enters(
     assert (left.event, left.id, left.by, left.content) == ("evicted", made[1].id, result.fact.id, None)
 
 
-def test_reserved_corrections__weak_correction__outlives_stronger_facts(opened: Open) -> None:
-    facts = opened(max_facts=2, reserved_corrections=1).facts
-    facts.create("no, tabs", "correction", 0.1)
-    facts.create("a", "goal", 0.9)
-    facts.create("b", "goal", 0.5)
-    assert contents(facts) == ["no, tabs", "b"]
-    facts.create("no, spaces", "correction", 0.2)
-    assert contents(facts) == ["b", "no, spaces"]
-
-
-def test_supersede__evicted_and_updated__content_stays_in_the_trail(opened: Open) -> None:
-    facts = opened(max_facts=1, supersede=True).facts
-    facts.create("first", "goal", 0.5)
-    second = facts.create("second", "goal", 0.5).fact
-    assert second
-    facts.update(second.id, content="third")
-    facts.create("third")  # a duplicate: nothing leaves for it
-    facts.delete(second.id)
-    assert [(e.event, e.content) for e in facts.trail.entries()] == [
-        ("evicted", "first"),
-        ("updated", "second"),
-        ("deleted", None),
-    ]
-
-
 def test_trail__update_and_delete__told_without_content(facts: Facts, project: Path, clock: Any) -> None:
     fact = facts.create("private words", "goal", 0.5).fact
     assert fact
@@ -490,6 +478,7 @@ def test_export_then_import__any_facts__identity(many: list[Any]) -> None:
             for fact in many:
                 first.store.backend.add_fact(fact, 500)
             exported = [row for row in first.facts.export() if clean(f" {row['content']}") == f" {row['content']}"]
+            exported = [row for row in exported if not orders(str(row["content"]))]  # they are marked
             text = "\n".join(json.dumps(row) for row in exported)
             assert second.facts.import_(read_rows(text)).bad == ()
             assert [{**row, "source": ""} for row in second.facts.export()] == [
@@ -544,7 +533,7 @@ def test_import__rows_without_times__each_is_newer_than_the_one_before(project: 
     assert created == sorted(set(created))
 
 
-@pytest.mark.parametrize("text", ['[{"content": "a"', '{\n"facts": [}', '{"facts": 3}'])
+@pytest.mark.parametrize("text", ['[{"content": "a"', '{"facts": 3}'])
 def test_read_rows__broken_document__config_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|list"):
         list(read_rows(text))

@@ -49,6 +49,16 @@ def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_fol
         assert "by=Ana" not in memory.load().text
 
 
+def test_flush__two_people_share_an_account__git_tells_them_apart(
+    project_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(project_folder, '[identity]\nrecord = true\nmachine = "desk"\n')
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Ana Lee")
+    assert flushed(root, "The port is 8443").by == "Ana Lee@desk"
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
+    assert flushed(root, "The host is db1").by == "Bo@desk"
+
+
 def test_flush__block_is_lost__is_written_again_with_its_origin(project_folder: Path) -> None:
     root = project(project_folder, ON.format("Ana"))
     flushed(root, "The port is 8443")

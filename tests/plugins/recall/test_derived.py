@@ -11,7 +11,6 @@ import pytest
 from tests.support.forget import holding
 
 from holdfast import Holdfast
-from holdfast_app.config import RetentionConfig
 from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE
@@ -44,7 +43,7 @@ class History:
             self.clock.tick(minutes=1)
 
     def fact(self) -> None:
-        self.memory.facts.add(self.say(), category="context", confidence=0.9)
+        self.memory.facts.create(self.say(), category="context", confidence=0.9)
 
     def document(self) -> None:
         path = self.project / f"notes-{self.random.randint(1, 2)}.md"
@@ -74,11 +73,10 @@ class History:
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("turns", ["forever", "journal"])
 def test_index__deleted_after_any_history__the_same_hits_in_the_same_order(
-    opened, clock, payload, project: Path, seed: int, turns: str
+    opened, clock, payload, project: Path, seed: int
 ) -> None:
-    history = History(opened(retention=RetentionConfig(turns=turns)), project, clock, payload, seed)
+    history = History(opened(), project, clock, payload, seed)
     for _ in range(12):
         history.step()
     history.turns()

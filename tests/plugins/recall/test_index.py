@@ -1,4 +1,4 @@
-"""The index: derived, brought up to date by what is new, made again when it is damaged, and emptied by a purge."""
+"""The index: derived, brought up to date by what is new, made again when it is damaged, and without what was purged."""
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memo
     memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
     assert memory.search("Xanthippe")
     assert holding(project, "Xanthippe")
+    file = (project / FILE).stat().st_ino
     assert memory.purge(subject="Xanthippe").clean
+    assert (project / FILE).stat().st_ino == file  # by rows: no question waits until all of it is indexed again
     assert holding(project, "Xanthippe") == []
     assert hits(memory)[0][0] == "m7"
     assert not memory.search("Xanthippe")

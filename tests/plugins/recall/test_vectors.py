@@ -1,4 +1,4 @@
-"""Vectors from plugins: what they add to words, what is sent where, and what happens when they fail."""
+"""Vectors from an endpoint: what they add to words, what is sent where, and what happens when they fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.config.values import PluginConfig
-from holdfast_app.search import distil, index
+from holdfast_app.search import index
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 #: Words of the same meaning.
@@ -140,29 +140,3 @@ def test_embeddings__key_of_the_environment__sent_to_the_named_address(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     found(talked(), "which car?")
     assert set(server.keys) == {"Bearer sk-test"}
-
-
-# the table of word vectors
-
-
-@pytest.fixture
-def made(tmp_path: Path, server: Server) -> Path:
-    """A table distilled from the server by the command."""
-    words, out = tmp_path / "words", tmp_path / "table.vec"
-    words.write_text("the\na\n" + "\n".join(" ".join(MEANINGS).split()))
-    assert distil.main([str(words), str(out), "--model", "m", "--base-url", server.url, "--dims", "3"]) == 0
-    return out
-
-
-@pytest.mark.parametrize("data", [b"no table", b"cut", None])
-def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warning(
-    made: Path, opened, talked, data: bytes | None
-) -> None:
-    if data is None:
-        made.unlink()
-    else:
-        made.write_bytes(made.read_bytes()[:-5] if data == b"cut" else data)
-    memory = opened(plugins={"word_vectors": PluginConfig(enabled=True, settings={"path": str(made)})})
-    answer = memory.search("automobile")
-    assert [hit.place for hit in answer][:1] == ["m0"]
-    assert "word vectors" in answer.warning

@@ -10,7 +10,6 @@ import pytest
 from holdfast.errors import ConfigError
 from holdfast.plugin.discovery import PluginContext
 from holdfast_redaction import Redaction
-from holdfast_redaction.rules.loader import to_python
 
 RULES = r"""
 title = "ours"
@@ -19,7 +18,7 @@ stopwords = ["sample"]
 [[rules]]
 id = "Acme Token"
 description = "Acme"
-regex = '''(?:tok)(?i)_acme-([[:alnum:]]{8,})\z?'''
+regex = '''(?:tok)_acme-([a-z0-9]{8,})'''
 keywords = ["_ACME-"]
 entropy = 1.5
 secretGroup = 1
@@ -39,7 +38,7 @@ def redactor(project: Path, text: str) -> Redaction:
 
 
 def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(project: Path) -> None:
-    of = redactor(project, RULES.replace(r"\z?", ""))
+    of = redactor(project, RULES)
     assert re.fullmatch(
         r"got tok_acme-\[REDACTED:acme-token:[0-9a-f]{4}\] back", of.redact("got tok_acme-q1w2e3r4t5 back")
     )
@@ -47,28 +46,7 @@ def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(proje
         assert of.redact(clean) == clean
 
 
-@pytest.mark.parametrize(
-    ("go", "text"),
-    [
-        ("ab(?i)cd|EF", "abCD"),
-        ("ab(?i)cd|EF", "ef"),
-        ("(x(?i)y)z", "xYz"),
-        ("[[:alpha:]_]+[[:digit:]]", "a_b1"),
-        (r"a\z", "a"),
-        ("(?P<n>a)", "a"),
-        ("(?<n>a)", "a"),
-        (r"\Qa.b\E", "a.b"),
-        (r"\x{41}\pL", "Ab"),
-        (r"[\x{41}\]x]+", "A]x"),
-        ("[]a]+", "]a"),
-        ("(?i)(?-i:A)b", "AB"),
-    ],
-)
-def test_translation__of_re2_syntax__matches_the_same(go: str, text: str) -> None:
-    assert re.fullmatch(to_python(go), text)
-
-
-@pytest.mark.parametrize("regex", ["(", "(a+)+$", "(a|a)*b", "(?:a?){30}a{30}", "a{3,1}", r"(\w|\d)+!x"])
+@pytest.mark.parametrize("regex", ["(", "(a+)+$", "(ab|a)*b", "(?:a?){30}a{30}", "a{3,1}", "(?:x)(?i)a"])
 def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(
     project: Path, regex: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,15 +54,4 @@ def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(
 
     monkeypatch.setitem(sys.modules, "re2", None)  # as if it were not installed: RE2 itself cannot run away
     with pytest.raises(ConfigError, match=r"'bad-rule' in gitleaks\.toml"):
-        redactor(project, f"[[rules]]\nid = 'bad-rule'\nregex = '''{regex}'''\n")
-
-
-@pytest.mark.parametrize("regex", [r"a+b+c?\w+!x", r"(\w+\s?)+!x", r".*.*.*=x"])
-def test_loader__an_expression_of_quadratic_time__is_refused(
-    project: Path, regex: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "re2", None)
-    with pytest.raises(ConfigError, match=r"gitleaks\.toml"):
         redactor(project, f"[[rules]]\nid = 'bad-rule'\nregex = '''{regex}'''\n")

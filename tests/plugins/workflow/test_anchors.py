@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,8 @@ from holdfast_app.workflow.sections import complete
 from holdfast_app.workflow.three import ANCHORS, TITLES
 
 
-class Context:
-    def __init__(self, settings: Mapping[str, object]) -> None:
-        self.settings = settings
-
-
-def judge(text: str, surface: str = "patterns", **settings: object) -> list[tuple[str, int | None, str]]:
-    found = Anchors(context=Context(settings)).on_validate(ValidationRequest(surface, f"{surface}.md", text))
+def judge(text: str, surface: str = "patterns") -> list[tuple[str, int | None, str]]:
+    found = Anchors().on_validate(ValidationRequest(surface, f"{surface}.md", text))
     return [(f.rule.removeprefix("anchors/"), f.line, str(f.severity)) for f in found]
 
 

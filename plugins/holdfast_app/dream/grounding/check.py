@@ -8,16 +8,25 @@ a number, date, address, path, identifier, name, quotation or "not". Nothing els
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import frozen
 
+from holdfast.models import Finding
 from holdfast_app.dream.grounding.literals import Literal, has_negation, is_in, literals, plain
 from holdfast_app.dream.grounding.sources import Near, Sources, read, statement
+
+if TYPE_CHECKING:
+    from holdfast.validation import ValidationRequest
 
 #: Maximum length of a line in words of its own, in characters.
 MAX_CHARS: Final = 2_000
 _SUPPORTS: Final = 3
+_SAID: Final = {
+    "misattributed": "no single source has {} and the rest",
+    "negation": "the nearest source lines have no {}",
+    "length": "is too long to be traced: {}",
+}
 
 
 class Support(NamedTuple):
@@ -105,3 +114,32 @@ def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple
         rarest = min(exact, key=lambda one: len(having[one]))
         return (Invention("misattributed", rarest.text),), documents
     return tuple(Invention(*one) for one in missing), documents
+
+
+def findings(request: ValidationRequest, *, strict: bool) -> tuple[Finding, ...]:
+    """Findings in line order, one per ungrounded line. ``strict`` accepts quotations only, whatever a judge said."""
+    found = []
+    for line in ground(request.text.splitlines(), request.sources):
+        if line.inventions:
+            kind, token = line.inventions[0]
+            message = _SAID.get(kind, "{} is in no source").format(f"`{token[:80]}`")
+            more = [t for _, t in line.inventions[1:4]]
+            message += f", nor {', '.join(f'`{t[:80]}`' for t in more)}" if more and kind not in _SAID else ""
+            found.append(_finding(request, line, kind, message))
+        elif not line.is_quoted and strict:
+            found.append(_finding(request, line, "unsupported", "is not quoted from a source"))
+        elif not line.is_quoted and line.text not in request.entailed:
+            message = "cannot be proved by its sources: its words are not theirs"
+            found.append(_finding(request, line, "unproven", message))
+    return tuple(found)
+
+
+def _finding(request: ValidationRequest, line: Grounded, kind: str, message: str) -> Finding:
+    near = f"; nearest: {line.supports[0].document} line {line.supports[0].line}" if line.supports else ""
+    return Finding(
+        rule=f"grounding/{kind}",
+        message=message + near,
+        line=line.number,
+        fix="Leave the line out, or write the words of the source.",
+        name=request.name,
+    )

@@ -1,20 +1,23 @@
 """The extraction backlog: queues turns for extraction after a flush or an ended turn, and works through the queue.
 
 The turns wait in the durable queue (:mod:`holdfast_app.facts.extraction.queue`), so no lock is held during a model
-call.
+call. A session's journal has the account of its messages: one record of kind ``extracted`` for each piece and plugin,
+so that a purge, a scrub and retention treat it as they treat the messages. It is written after the facts are
+stored and before the piece leaves the queue. So a crash loses nothing, and a piece with a record is not asked again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import notes
-from holdfast.fs import paths, private
+from holdfast.fs import durable, paths, private, safeopen
+from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
 from holdfast.text import recall
@@ -22,9 +25,8 @@ from holdfast.text.lazy import log
 from holdfast_app import background
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.facts.extraction import extract, extracted
+from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction.extract import ExtractResult
-from holdfast_app.facts.extraction.extracted import Extracted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,6 +36,40 @@ if TYPE_CHECKING:
     from holdfast_app.facts.extraction.queue import Queue, Waiting
 
 logger = log("holdfast.facts")
+
+_LINE: Final = b'{"kind":"extracted",'  # how its line begins, since the kind is the first key
+
+
+class Extracted(NamedTuple):
+    """One extracted piece, with message ids ``covers``, extracted for ``plugin`` with its redacted summary
+    ``summary``; also an abandoned piece."""
+
+    plugin: str
+    covers: tuple[str, ...]
+    summary: str = ""
+
+
+def _account(journal: Journal) -> Iterator[Extracted]:
+    """A session's record of extracted pieces, oldest first. Unreadable lines are skipped. Raises: Unavailable."""
+    try:
+        with safeopen.reader(journal.path) as file:
+            for line in file:
+                found = decode(line.rstrip(b"\n")) if line.startswith(_LINE) else None
+                if found is not None and isinstance(found.get("covers"), list):
+                    yield Extracted(
+                        str(found.get("plugin", "")),
+                        tuple(map(str, found["covers"])),
+                        str(found.get("summary", "")),
+                    )
+    except (FileNotFoundError, IsADirectoryError):
+        return
+    except OSError as error:
+        raise durable.unavailable(error, journal.path, "read") from error
+
+
+def _extracted(account: Collection[Extracted], plugin: str) -> set[str]:
+    """Ids of the messages that ``plugin`` has extracted, or will not."""
+    return {message_id for one in account if one.plugin == plugin for message_id in one.covers}
 
 
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
@@ -61,7 +97,7 @@ def enqueue(
     """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
     are queued already. Returns the new items' ids. Raises: Unavailable.
 
-    The session's journal keeps the account, see :mod:`holdfast_app.facts.extraction.extracted`.
+    The session's journal keeps the account.
     """
     if not said or not plugins:
         return []
@@ -70,7 +106,7 @@ def enqueue(
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
-        account = extracted.read(journal)
+        account = list(_account(journal))
         for missing, names in _missing(said, plugins, waiting, account):
             for piece in extract.pieces(recall.without_recalled(turns_of(missing))):
                 covers = [m.id for turn in piece for m in turn.messages]
@@ -94,7 +130,7 @@ def _missing(
     """The messages that plugins have not extracted, grouped by the same set of plugins."""
     found: dict[tuple[str, ...], list[str]] = {}
     for plugin in plugins:
-        known = extracted.of(account, plugin).union(*(item.covers for item in waiting if plugin in item.plugins))
+        known = _extracted(account, plugin).union(*(item.covers for item in waiting if plugin in item.plugins))
         found.setdefault(tuple(m.id for m in said if m.id not in known), []).append(plugin)
     by_id = {m.id: m for m in said}
     return [([by_id[i] for i in ids], names) for ids, names in found.items() if ids]
@@ -113,8 +149,9 @@ def _note(services: Services, item: Waiting, plugins: Collection[str], said: Map
     journal = Journal(services.state, item.source)
     if not item.covers or not plugins or not journal.exists():
         return
-    rows = [Extracted(name, item.covers, said.get(name, "")) for name in plugins]
-    journal.append(*map(extracted.record, rows))
+    told = {name: {"summary": said[name]} if said.get(name) else {} for name in plugins}
+    covers = list(item.covers)
+    journal.append(*({"kind": "extracted", "plugin": name, "covers": covers, **more} for name, more in told.items()))
 
 
 def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
@@ -181,8 +218,8 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
         return item.plugins or tuple(services.plugins.extractors())
-    account = extracted.read(Journal(services.state, item.source))
-    return tuple(name for name in item.plugins if not {*item.covers} <= extracted.of(account, name))
+    account = list(_account(Journal(services.state, item.source)))
+    return tuple(name for name in item.plugins if not {*item.covers} <= _extracted(account, name))
 
 
 def _flush_of(queue: Queue, item: Waiting) -> str:
@@ -211,7 +248,7 @@ def tell_pieces(services: Services, source: str, said: Sequence[Message], flush:
     ids = {m.id for m in said}
     extract.queue_of(services).flushed(source, ids, flush)
     by_plugin: dict[str, list[str]] = {}
-    for one in extracted.read(Journal(services.state, source)):
+    for one in _account(Journal(services.state, source)):
         if one.summary and {*one.covers} <= ids:
             by_plugin.setdefault(one.plugin, []).append(one.summary)
     for plugin, parts in by_plugin.items():

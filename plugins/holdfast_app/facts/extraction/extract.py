@@ -1,4 +1,4 @@
-"""From conversation to facts: call the extractors, check their candidates, queue the failed turns.
+"""From conversation to facts: call the extractors, describe their failures, check their candidates.
 
 Recalled memory is removed first, so that it is not learned again as new. Turns are redacted
 before any extractor, and so any model, sees them.
@@ -7,30 +7,30 @@ before any extractor, and so any model, sees them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
+from holdfast.flush.interfaces import Gathered
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
+from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON
-from holdfast_app.facts.extraction import extractors
 from holdfast_app.facts.rejected import REASON as REJECTED
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.flush.interfaces import Gathered
-    from holdfast.models import Fact
+    from holdfast.errors import HookFailed
+    from holdfast.models import Fact, Payload
     from holdfast_app.authorship.witness import Witness
     from holdfast_app.base import Services
-    from holdfast_app.facts.extraction.extractors import Trouble
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
     from holdfast_app.facts.rejected import Rejected
     from holdfast_app.facts.store import writer
@@ -43,6 +43,11 @@ BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
 _WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
+#: HTTP status (None without a response) -> the next step besides waiting.
+_PASSING: Final[Mapping[int | None, str]] = {
+    None: "Check `base_url` and the network.",
+    429: "The quota is used up for now.",
+}
 
 
 @frozen(kw_only=True)
@@ -85,12 +90,49 @@ class ExtractResult:
         return ExtractResult(**{**sums, "profile": self.profile or other.profile})
 
 
+class Trouble(NamedTuple):
+    """Why an extractor failed, as a sentence, and the next step. A failure that ``passes`` may be gone next time."""
+
+    plugin: str
+    sentence: str
+    step: str
+    passes: bool
+
+    def text(self, *more: str) -> str:
+        """The sentence, the next step and ``more`` sentences."""
+        return " ".join(filter(None, (self.sentence, self.step, *more)))
+
+
+def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
+    """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
+    only = [name for name, quick in services.plugins.extractors().items() if quick]
+    return _call(services, recall.without_recalled(turns), only, before=before)[0] if only else Gathered()
+
+
+def _call(
+    services: Services,
+    said: Sequence[Turn],
+    only: Collection[str] = (),
+    known: Sequence[Fact] = (),
+    before: Payload | None = None,
+) -> tuple[Gathered, list[Trouble]]:
+    """Call the extractors, or only the plugins in ``only``, with the stored facts ``known``. Returns results, and
+    failures. An extractor can retire only facts that it was shown."""
+    if not said:
+        return Gathered(), []
+    results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
+    shown = {fact.id for fact in known}
+    results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
+    troubles = [_trouble(failure, services.root) for failure in failures]
+    return Gathered(results=results, failed={one.plugin: one.text() for one in troubles}), troubles
+
+
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
     """Call the extractors, or only the plugins in ``only``. Models see stored facts on the same subjects. Returns
     results, and failures."""
     quick = services.plugins.extractors()
     known = _known(services, said) if said and any(not quick[name] for name in only or quick) else ()
-    return extractors.ask(services, said, only, known)
+    return _call(services, said, only, known)
 
 
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
@@ -105,6 +147,27 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
         return ()
+
+
+def _trouble(failure: HookFailed, root: str) -> Trouble:
+    """A failure, described for a person. Shows only the masked ``reason``, never the cause itself, because
+    a plugin's error may quote the conversation."""
+    from holdfast.errors import AnswerUnusable, ModelFailed
+
+    cause = failure.__cause__
+    if not isinstance(cause, HoldfastError):
+        passes = isinstance(cause, TimeoutError | ConnectionError)
+        step = "" if passes else failure.next_step
+        return Trouble(failure.plugin, paths.rewrite(failure.message, root), step, passes)
+    sentence = f"{failure.plugin}: {failure.reason}"
+    step = failure.next_step
+    if isinstance(cause, ModelFailed) and cause.retryable:
+        step, passes = _PASSING.get(cause.status, ""), True
+    elif isinstance(cause, AnswerUnusable):
+        step, passes = f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
+    else:
+        passes = False
+    return Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
 
 
 def failures_of(troubles: Sequence[Trouble], *, waits: bool) -> dict[str, str]:

@@ -1,8 +1,7 @@
 """Facts removed from the store or overwritten, and why: ``state/facts.log.jsonl``, one line per event.
 
-Lines hold no content, so that of deleted facts is lost. ``[facts] supersede`` keeps the content of evicted or
-overwritten facts (it passed the gate when it was stored), never of deleted ones. A fact that a newer value
-replaced keeps its content here.
+A fact that a newer value replaced keeps its content here (it passed the gate when it was stored). The content of
+evicted, overwritten and deleted facts is lost.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _FILE = "facts.log.jsonl"
 
 @frozen(kw_only=True)
 class Departure:
-    """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
-    replacing fact's id, ``source`` a replaced fact's source."""
+    """``event`` is evicted, deleted, updated or replaced. ``by`` is the replacing fact's id, ``source`` the replaced
+    one's source."""
 
     at: datetime
     event: str
@@ -40,40 +39,28 @@ class Departure:
 
 
 class FactTrail:
-    """One project's trail. Appended without a disk sync, except for facts that the store is about to forget."""
+    """One project's trail. Appended without a disk sync, except for replaced facts, which the store forgets next."""
 
     def __init__(self, state: str) -> None:
         self._state = state
         self._path = os.path.join(state, _FILE)
 
-    def evicted(
-        self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = (), ahead: bool = False
-    ) -> None:
-        """Facts were evicted because the store was full. ``kept`` are those whose content stays here.
+    def evicted(self, ids: Sequence[str], by: str, at: datetime) -> None:
+        """Facts were evicted because the store was full."""
+        self._write([Departure(at=at, event="evicted", id=one, why="the store was full", by=by) for one in ids])
 
-        ``ahead``: they leave next, so the lines are written durably, and all of them or none.
-        """
-        known = {fact.id: fact for fact in kept}
-        events = [Departure(at=at, event="evicted", id=one, why="the store was full", by=by) for one in ids]
-        self._write([_of(known[one.id], one, keep=True) if one.id in known else one for one in events], durably=ahead)
-
-    def changed(self, old: Fact, fields: Iterable[str], at: datetime, *, keep: bool) -> None:
+    def changed(self, old: Fact, fields: Iterable[str], at: datetime) -> None:
         """These fields of ``old`` were overwritten."""
-        why = f"{' and '.join(fields) or 'nothing'} changed by hand"
-        self._write([_of(old, Departure(at=at, event="updated", id=old.id, why=why), keep=keep)], durably=keep)
-
-    def unchanged(self, old: Fact, at: datetime) -> None:
-        """The change recorded last did not happen."""
-        self._write([_of(old, Departure(at=at, event="kept", id=old.id, why="the update failed"))])
+        self._write([_of(old, at, "updated", f"{' and '.join(fields)} changed by hand")])
 
     def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
         """A newer statement makes ``old`` obsolete. Written durably, because the store forgets it next."""
-        event = Departure(at=at, event="replaced", id=old.id, why=why, by=by, source=old.source)
-        self._write([_of(old, event, keep=True)], durably=True)
+        event = evolve(_of(old, at, "replaced", why), by=by, content=old.content, source=old.source)
+        self._write([event], durably=True)
 
     def deleted(self, fact: Fact, at: datetime) -> None:
         """The fact was deleted on request."""
-        self._write([_of(fact, Departure(at=at, event="deleted", id=fact.id, why="deleted by hand"))])
+        self._write([_of(fact, at, "deleted", "deleted by hand")])
 
     def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
@@ -111,7 +98,6 @@ def _is_given(attribute: Attribute[Any], value: object) -> bool:
     return value not in ("", None)
 
 
-def _of(fact: Fact, event: Departure, *, keep: bool = False) -> Departure:
-    """``event`` with its fact's fields, and the content only to ``keep`` it."""
-    content = fact.content if keep else None
-    return evolve(event, category=str(fact.category), confidence=fact.confidence, content=content)
+def _of(fact: Fact, at: datetime, event: str, why: str) -> Departure:
+    """An event with its fact's fields, without the content."""
+    return Departure(at=at, event=event, id=fact.id, why=why, category=str(fact.category), confidence=fact.confidence)

@@ -16,6 +16,7 @@ from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app import progress
+from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
@@ -58,7 +59,6 @@ class ImportReport:
 
 class _Good(NamedTuple):
     number: int
-    id: str | None
     created_at: datetime | None
     value: Value
 
@@ -66,22 +66,26 @@ class _Good(NamedTuple):
 def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
     """Rows from a JSON array, a JSON object with a list ``facts``, or JSON lines.
 
-    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array or object as a whole cannot be read.
+    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array cannot be read.
     """
-    start = text.lstrip("\ufeff \t\r\n")
-    if start.startswith("[") or (start.startswith("{") and _is_one_document(start)):
-        try:
-            data = untrusted.from_json(start)
-        except ValueError as error:
+    text = text.lstrip("\ufeff")
+    try:
+        data = untrusted.from_json(text)
+    except ValueError as error:
+        if text.lstrip().startswith("["):
             raise ConfigError(
                 f"{name} is not valid JSON: {error}.", next_step="Use a JSON array, or one JSON object a line."
             ) from error
-        rows = data.get("facts", [data]) if isinstance(data, dict) else data
-        if not isinstance(rows, list):
-            raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
-        yield from (Row(number, value) for number, value in enumerate(rows, 1))
+        yield from _lines(text)
         return
-    for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
+    rows = data.get("facts", [data]) if isinstance(data, dict) else data
+    if not isinstance(rows, list):
+        raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
+    yield from (Row(number, value) for number, value in enumerate(rows, 1))
+
+
+def _lines(text: str) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield Row(number, untrusted.from_json(line))
@@ -89,18 +93,10 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
                 yield Row(number, None, "it is not JSON")
 
 
-def _is_one_document(text: str) -> bool:
-    """Whether an object continues past its first line, so the file is not JSON lines."""
-    try:
-        first = untrusted.from_json(text.split("\n", 1)[0])
-    except ValueError:
-        return text.split("\n", 1)[0].strip() in ("{", '{"facts": [', '{"facts":[')
-    return isinstance(first, dict) and "facts" in first and "content" not in first
-
-
-def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:
+def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), facts.rejected
+    known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     bad: list[BadRow] = []
     outcomes: Counter[AddOutcome] = Counter()
@@ -108,13 +104,18 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
     while batch := list(islice(numbered, _BATCH)):
         good: list[_Good] = []
         for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
-            if witness.is_hostile(row.value.content):
-                bad.append(BadRow(row.number, REASON))
-            elif rejected.has(row.value.content, row.created_at):
+            said = content = row.value.content
+            if not hostile.is_marked(said):
+                if witness.is_hostile(said):
+                    bad.append(BadRow(row.number, REASON))
+                    continue
+                if not is_archive and strangers.orders(said) and said not in known:  # a file's words are not the user's
+                    content = hostile.MARK.format(name="an import") + said
+            if rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
-                good.append(row)
-        results = facts.add_all([row.value for row in good], ids=[row.id for row in good])
+                good.append(row._replace(value=row.value._replace(content=content)))
+        results = facts.add_all([row.value for row in good])
         outcomes.update(result.outcome for result in results)
         evicted += sum(len(result.evicted) for result in results)
         refused = zip(good, results, strict=True)
@@ -141,9 +142,9 @@ def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
             raise BadValue("source", "is not a string")
         fact_id, at = _id(value.get("id")), _time(value.get("createdAt"))
         # Each row has its own time, by which a git merge keeps their order.
-        return _Good(row.number, fact_id, at, Value(
+        return _Good(row.number, at, Value(
             check_content(value["content"]), check_category(value["category"]), check_confidence(value["confidence"]),
-            (source or "").strip(), at or services.clock().astimezone(UTC),
+            (source or "").strip(), at or services.clock(), id=fact_id,
         ))  # fmt: skip
     except BadValue as error:
         bad.append(BadRow(row.number, error.message.rstrip(".")))
@@ -168,7 +169,8 @@ def _time(value: object) -> datetime | None:
 def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
     """The rows, with their content and source admitted by the gate."""
     try:
-        strings = services.gate.admit_all([t for row in rows for t in row.value[::3]], surface=SURFACE)
+        strings = [text for row in rows for text in (row.value.content, row.value.source)]
+        strings = services.gate.admit_all(strings, surface=SURFACE)
         return [
             row._replace(value=row.value._replace(content=check_content(content), source=source))
             for row, content, source in zip(rows, strings[::2], strings[1::2], strict=True)

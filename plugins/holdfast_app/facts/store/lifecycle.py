@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact, get_fact
 from holdfast.text.lazy import log
@@ -116,7 +116,7 @@ class Facts(FactWriter):
         """
         values = self._checked(content, category, confidence, source)
         self.rejected.lift(values[0])
-        return self._strictly(self.add(*values))
+        return self._strictly(self.add_all([Value(*values, self.services.clock())])[0])
 
     def remember(
         self,
@@ -181,7 +181,7 @@ class Facts(FactWriter):
         at: datetime | None = None,
         said: tuple[str, ...] | None = None,
     ) -> Value:
-        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.newer.Value`.
+        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.writer.Value`.
 
         Raises: BadValue, Refused, PluginError."""
         values = self._checked(content, category, confidence, source)
@@ -190,12 +190,6 @@ class Facts(FactWriter):
             raise Refused(REASON, next_step="")
         rejected.lift(values[0])
         return Value(*values, at or self.services.clock(), said)
-
-    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
-        """Store values. Newer ones replace older ones; see :func:`holdfast_app.facts.store.newer.store`."""
-        from holdfast_app.facts.store import newer
-
-        return newer.store(self, values, stored)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
@@ -238,13 +232,14 @@ class Facts(FactWriter):
                 return "context"
             raise
 
-    def import_(self, rows: Iterable[object]) -> ImportReport:
+    def import_(self, rows: Iterable[object], *, is_archive: bool = False) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
-        skipped and reported by number. The threshold does not apply.
+        skipped and reported by number. The threshold does not apply. A row that orders something is marked, except
+        those of an archive of holdfast.
         """
         from holdfast_app.facts.store.factfile import import_rows
 
-        return import_rows(self.services, self, rows)
+        return import_rows(self.services, self, rows, is_archive=is_archive)
 
     # changing and leaving
 
@@ -274,19 +269,14 @@ class Facts(FactWriter):
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         if content is not None:
             self._check_unique(fact_id, content)
-        if fields:  # first, so that a crash cannot lose the old text
-            keep = self.services.config.facts.supersede
-            self.trail.changed(old, fields, self.services.clock(), keep=keep)
+        if fields:
             self._reject(old, stays=content)
             self.rejected.lift(content or "")
-        try:
-            new = self.services.store.update_fact(
-                fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
-            )
-        except StorageError:
-            if fields:
-                self.trail.unchanged(old, self.services.clock())
-            raise
+        new = self.services.store.update_fact(
+            fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
+        )
+        if fields:
+            self.trail.changed(old, fields, self.services.clock())
         logger.info("fact %s was updated", fact_id)
         return new
 

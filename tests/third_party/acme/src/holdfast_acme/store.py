@@ -16,10 +16,10 @@ from typing import ClassVar, TypeVar
 
 import attrs
 
-from holdfast.api import StorageConfig, duplicate_key, hookimpl
-from holdfast.errors import Corrupt, Refused, Unsupported
+from holdfast.api import StorageConfig, hookimpl
+from holdfast.errors import Conflict, Corrupt, Refused, Unsupported
 from holdfast.fs import durable
-from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.models import AddResult, Fact
 from holdfast.storage import (
     ABSENT,
     Add,
@@ -27,21 +27,20 @@ from holdfast.storage import (
     Committed,
     Document,
     FactOrder,
+    FactTable,
     Remove,
     StorageBackend,
     Update,
+    appended,
     block_ids,
-    block_marker,
     changed_between,
+    check_block,
     check_name,
     check_text,
-    duplicate_of,
     id_taken,
     no_document,
-    no_fact,
     sha256,
     storable,
-    updated,
 )
 
 T = TypeVar("T")
@@ -55,41 +54,10 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
 @attrs.define
 class Content:
-    """What the file holds; facts in order of insertion."""
+    """What the file holds."""
 
     documents: dict[str, str] = attrs.field(factory=dict)
-    facts: dict[str, Fact] = attrs.field(factory=dict)
-
-    def twin(self, content: str) -> Fact | None:
-        """The fact that counts as the same text."""
-        key = duplicate_key(content)
-        return next((f for f in self.facts.values() if duplicate_key(f.content) == key), None)
-
-    def add(self, fact: Fact, limit: int) -> AddResult | None:
-        """None when another fact has its id."""
-        fact = storable(fact, limit)
-        twin = self.twin(fact.content)
-        if twin:
-            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-        if fact.id in self.facts:
-            return None
-        ranked = sorted(self.facts.values(), key=lambda f: (f.confidence, f.created_at))  # stable: then by age here
-        evicted = [f.id for f in ranked[: max(len(ranked) - limit + 1, 0)]]
-        for fact_id in evicted:
-            del self.facts[fact_id]
-        self.facts[fact.id] = fact
-        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
-
-    def update(self, change: Update) -> Fact:
-        """Raises: NotFound, DuplicateFact."""
-        if change.fact_id not in self.facts:
-            raise no_fact(change.fact_id)
-        new = updated(self.facts[change.fact_id], change)
-        twin = self.twin(new.content)
-        if twin and twin.id != new.id:
-            raise duplicate_of(twin.id, new.id)
-        self.facts[new.id] = new
-        return new
+    facts: FactTable = attrs.field(factory=FactTable)
 
 
 class AcmeStore(StorageBackend):
@@ -119,16 +87,12 @@ class AcmeStore(StorageBackend):
         return self._change(change)
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        _check(name, block)
-        if block_id not in block_ids(block):
-            raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+        check_block(check_name(name), block, header, block_id)
 
         def change(content: Content) -> str:
             before = content.documents.get(name, "")
             if block_id not in block_ids(before):
-                start = before or header
-                newline = "" if not start or start.endswith("\n") else "\n"
-                content.documents[name] = start + newline + block
+                content.documents[name] = before + appended(before, block, header)
             return _revision(content, name)
 
         return self._change(change)
@@ -148,12 +112,7 @@ class AcmeStore(StorageBackend):
     # facts
 
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
-        listed = list(self._load().facts.values())
-        if order is FactOrder.STRONGEST:
-            listed.reverse()
-        if order is not FactOrder.CREATED:
-            listed.sort(key=lambda f: -f.confidence)
-        return iter(listed[:limit])
+        return self._load().facts.listed(order, limit)
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         result = self.commit([Add(fact, limit)]).added[0]
@@ -167,11 +126,15 @@ class AcmeStore(StorageBackend):
         def change(content: Content) -> None:
             for one in changes:
                 if isinstance(one, Add):
-                    made.added.append(content.add(one.fact, one.limit))
+                    fact = storable(one.fact, one.limit)
+                    try:
+                        made.added.append(content.facts.add(fact, one.limit))
+                    except Conflict:
+                        made.added.append(None)  # another fact has its id
                 elif isinstance(one, Update):
-                    made.updated.append(content.update(one))
+                    made.updated.append(content.facts.update(one))
                 elif isinstance(one, Remove):
-                    made.removed.append(content.facts.pop(one.fact_id, None))
+                    made.removed.append(content.facts.take(one.fact_id) if one.fact_id in content.facts else None)
                 else:
                     raise Unsupported("One document is changed at a time.", next_step="Make each change.")
 
@@ -223,13 +186,13 @@ class AcmeStore(StorageBackend):
         try:
             table = json.loads(data)
             facts = [Fact(**{**f, "created_at": datetime.fromisoformat(f["created_at"])}) for f in table["facts"]]
-            return Content(documents=dict(table["documents"]), facts={f.id: f for f in facts})
+            return Content(documents=dict(table["documents"]), facts=FactTable(facts))
         except (ValueError, TypeError, KeyError) as error:
             raise Corrupt("acme.json is damaged.", next_step="Put a backup of it back.") from error
 
 
 def _dump(content: Content) -> bytes:
-    facts = [{**attrs.asdict(f), "created_at": f.created_at.isoformat()} for f in content.facts.values()]
+    facts = [{**attrs.asdict(f), "created_at": f.created_at.isoformat()} for f in content.facts]
     text = json.dumps({"documents": content.documents, "facts": facts}, indent=1, ensure_ascii=False)
     try:
         return text.encode()
