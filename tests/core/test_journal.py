@@ -35,22 +35,6 @@ def journal(tmp_path: Path) -> Journal:
     return Journal(str(tmp_path), "s")
 
 
-@pytest.mark.req("R072")
-def test_append__tail_torn_at_any_byte__is_left_out_and_cut_by_the_next_writer(tmp_path):
-    whole = Journal(str(tmp_path), "s")
-    whole.append(message("one"))
-    hint = hint_of(whole).read_bytes()  # as a crash leaves it: the append did not come to its end
-    [last] = whole.append(message("two é 🙂"))
-    data = Path(whole.path).read_bytes()
-    for cut in range(last.start, last.end):
-        Path(whole.path).write_bytes(data[:cut])
-        hint_of(whole).write_bytes(hint)
-        journal = Journal(str(tmp_path), "s")
-        assert texts(journal) == ["one"]
-        journal.append(message("three"))
-        assert texts(Journal(str(tmp_path), "s")) == ["one", "three"]
-
-
 @pytest.mark.parametrize("damage", ["flip", "lose newline", "insert"])
 @pytest.mark.parametrize("line", range(5))
 def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_was_flushed(

@@ -35,7 +35,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "a killed process's message is taken for durable": (_CONTEXT + "settle", "durable.sync(self.journal.path)", "pass"),
     "a message may come twice": ("holdfast.session.session Session.add", 'if record["id"] not in self._ids', "if True"),
-    "a drop takes what no flush covers": (_CONTEXT + "_drop", "if receipt is None or", "if False and"),
     "a flush covers what was said meanwhile": (_CONTEXT + "record_flush", "= upto", "= self.journal.size()"),
     "the marker has no plan": (_FLUSH + "record keep_plan", "pending=plan.pending()", "pending=None"),
     "the plan is not synced": (_JOURNAL + "safety _write", "flush=flush", "flush=False"),
