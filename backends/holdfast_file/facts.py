@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SPARE_DEAD_LINES: Final = 256
 #: Limit of lines that hold nothing. A few come from an editor or a merge.
 MOST_EMPTY: Final = 1_000
+#: Limit of a file that this store did not write, in bytes. Reading it takes seconds.
+_MOST_BYTES: Final = 8 << 20
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
 
@@ -64,20 +66,8 @@ class FactFile:
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
-            try:
-                self._follow()
-            except Corrupt as error:
-                error.intact = tuple(self._intact(order, limit))
-                raise
+            self._follow()
             return self._index.listed(order, limit)
-
-    def _intact(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        """The facts in the lines that can be read."""
-        index = FactIndex()
-        for operation in repair.intact(self._place):
-            with contextlib.suppress(ValueError):  # it needs a line that cannot be read
-                index.follow(operation)
-        return index.listed(order, limit)
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)
@@ -299,9 +289,9 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        if key[SIZE] > repair.MOST_BYTES and key[SIZE] > repair.MOST_BYTES + 2 * marks.read(self._mark).size:
+        if key[SIZE] > _MOST_BYTES and key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
             raise Corrupt(
-                f"{self._place.facts!r} has more than {repair.MOST_BYTES:,} bytes.",
+                f"{self._place.facts!r} has more than {_MOST_BYTES:,} bytes.",
                 next_step="Move it away. `holdfast facts import FILE` reads it from there.",
             )
         with durable.reporting(self._place.facts, "read"):
@@ -343,15 +333,19 @@ class FactFile:
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
             rest = lines.pop() + b"\n"  # a power cut kept the line's length but not all of its bytes
-        try:
-            for line in lines:
+        bad: tuple[int, ValueError] | None = None
+        for line in lines:
+            try:
                 if line.strip():
                     operation = decode(line)
                     self._index.follow(operation)
                     self._kept += bool(operation.gone)
-                self._lines += 1
-        except ValueError as error:
-            raise self._corrupt(str(error)) from error
+            except ValueError as error:
+                bad = bad or (self._lines, error)
+            self._lines += 1
+        if bad:
+            self._lines, first = bad
+            raise self._corrupt(str(first)) from first
         if lines:
             self._size += sum(map(len, lines)) + len(lines)
             self._last, self._ended = lines[-1] + b"\n", True
@@ -378,11 +372,10 @@ class FactFile:
         number = self._lines + 1
         if reason.startswith("it is not JSON") and repair.damage(self._place):
             next_step = repair.RESTORE
+        error = Corrupt(f"Line {number} of {self._place.facts!r} cannot be read: {reason}.", next_step=next_step)
+        error.intact = tuple(self._index.listed(FactOrder.CREATED, None))
         self._forget()  # the next call reads again, and says so again
-        return Corrupt(
-            f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",
-            next_step=next_step,
-        )
+        return error
 
     def _identity(self) -> Identity | None:
         """The file as it is now, or None when there is none. Raises: Corrupt, Refused, Unavailable."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Final
 
 from holdfast.fs import durable
 from holdfast.storage import Damage
@@ -13,8 +11,6 @@ from holdfast_file import mark as marks
 from holdfast_file.lines import Operation, decode, encode
 from holdfast_file.place import Place, read_bytes
 
-#: Limit of a file that this store did not write, in bytes. Reading it takes seconds.
-MOST_BYTES: Final = 8 << 20
 #: Next steps for a damaged file of facts.
 EDIT = "Repair or remove the line in an editor, or run `holdfast doctor --fix`. Until then holdfast writes no facts."
 RESTORE = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
@@ -69,15 +65,6 @@ def repair(place: Place) -> None:
         durable.replace(path, b"\n".join(lines) + b"\n")
     else:
         durable.remove(path)
-
-
-def intact(place: Place) -> Iterator[Operation]:
-    """The operations in a damaged file's whole lines, unless it is too large to be read."""
-    path = place.inside(place.facts)
-    data = read_bytes(path, place.facts) if os.path.getsize(path) <= MOST_BYTES else b""
-    for line in (data or b"").split(b"\n"):
-        if line.strip() and not _is_bad(line):
-            yield decode(line)
 
 
 def _is_bad(line: bytes) -> bool:

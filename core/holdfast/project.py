@@ -271,7 +271,7 @@ def _opened(
         config=settled,
         plugins=manager,
         store=kind.store_of(folder, state, settled, backend),
-        clock=clock or _system_clock,
+        clock=clock or (lambda: datetime.now().astimezone()),
         notices=notices,
     )
     with suppress(StorageError, Refused):  # unrecorded passages stay withheld, and the first use reports the error
@@ -285,7 +285,3 @@ def _register_backend(config: Config, manager: PluginManager, found: Iterable[di
     if config.storage.options:
         discovery.check_storage(module, config.storage.options, found)
     manager.register_backend(module, entry)
-
-
-def _system_clock() -> datetime:
-    return datetime.now().astimezone()

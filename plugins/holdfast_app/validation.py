@@ -190,7 +190,7 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
         if document is None:
             if name not in expected:
                 raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists the documents.")
-            fix = "`holdfast init --three-files` creates it. If it existed before, restore it from a copy."
+            fix = "`holdfast validate --fix` creates it. If it existed before, restore it from a copy."
             findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
             continue
         if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators, which would exceed their deadline

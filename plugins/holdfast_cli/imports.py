@@ -35,7 +35,7 @@ def bundle(call: Call) -> Answer:
         if call.json or not can_ask():
             raise UsageError("The bundle states facts.", next_step="Add --dry-run to see them, --yes to accept them.")
         say_listed(out, "", done.statements)
-        if not confirmed("Add this to your memory, as your own?"):
+        if not confirmed("Add this to the memory, as an agent's words?"):
             return Answer(attrs.asdict(done), "Nothing was added.")
     if asks:
         done = import_bundle(call.memory, args.file)
@@ -70,7 +70,7 @@ def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
     if call.json or not can_ask() or not any(one.outcome == "new" for one in planned):
         return False
     _say_taken(call.out, planned)
-    return confirmed("Add this to your memory, as your own?")
+    return confirmed("Add this to the memory, as an agent's words?")
 
 
 def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
@@ -110,9 +110,7 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
     problem = None
     if failed or unread:
         what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
-        problem = Refused(
-            f"{what} could not be imported.", next_step="The reasons are above. Run it again to continue."
-        )
+        problem = Refused(f"{what} could not be imported.", next_step="See the reasons above, then run it again.")
     elif waiting and not call.args.dry_run:
         problem = Refused(
             "Nothing was imported: memory of another origin needs your yes.", next_step="Read it, then add --yes."

@@ -158,7 +158,7 @@ def store(name: str, secret: str, origin: str = "") -> None:
     Raises: BadValue for a blank key; KeyringUnusable.
     """
     if not secret.strip():
-        raise BadValue("the key", "is blank")
+        raise BadValue("the key", "is blank", next_step="Type it, or pipe it into the command.")
     _write(name, stored(name) | {origin or OWN_ORIGINS.get(name, ""): secret.strip()})
 
 

@@ -153,7 +153,7 @@ def test_tutorial__from_top_to_bottom__runs(
     root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    libraries = ("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    libraries = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.lend(*libraries, "pip", "hatchling", "pytest", "hypothesis")
     made.install(wheel)
     found = blocks((root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8"))

@@ -134,7 +134,7 @@ def guarded(
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     pip(made, index, "install", DISTRIBUTION)
     found = Guarded(made, project)
     found.install()

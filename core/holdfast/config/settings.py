@@ -42,7 +42,10 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
             what = "is a file" if os.path.exists(root) else "does not exist"
             raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
         return root
-    here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
+    try:
+        here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
+    except FileNotFoundError:
+        raise ConfigError("The current folder is gone.", next_step="Change to a folder that exists.") from None
     for folder in paths.upwards(here):
         if is_marked(folder, env) and (folder == here or folder != home or config_file(home)):
             return _in_main_checkout(folder, env)

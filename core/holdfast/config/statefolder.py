@@ -34,7 +34,8 @@ def former(root: str, preset: str) -> str:
     there = next((other for other in others if private.is_own(other) and private.is_used(other)), "")
     presets = [name for name in settings.STATE_FOLDERS if there and path(root, name) == there]
     # Two presets share a folder. The documents' own folder distinguishes them.
-    return next((name for name in presets if name == "timmy" and _has_timmy(root)), presets[0] if presets else "")
+    is_timmy = "timmy" in presets and os.path.isdir(os.path.join(root, "timmy-home"))
+    return "timmy" if is_timmy else next(iter(presets), "")
 
 
 def of_files(root: str) -> str:
@@ -83,7 +84,3 @@ def _beside(folder: str) -> Iterator[str]:
 
 def _folders(root: str) -> list[str]:
     return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(settings.STATE_FOLDERS.values())]
-
-
-def _has_timmy(root: str) -> bool:
-    return os.path.isdir(os.path.join(root, "timmy-home"))

@@ -167,12 +167,12 @@ def make_private_dir(path: PathArg) -> None:
     """
     target = os.path.abspath(path)
     above, name = os.path.split(target)
+    if not name:
+        return  # the root of the file system
     with reporting(target, "make the folder"):
         try:
             found = safeopen.stat(target)
         except (FileNotFoundError, NotADirectoryError):
-            if not name:
-                raise
             make_private_dir(above)
         else:
             if not S_ISDIR(found.st_mode):

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
 from holdfast.errors import Unavailable
+from holdfast.fs import userdir
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
@@ -294,11 +295,11 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
         step = "Give this user read permission on the file, and access to its folder, then try again."
     if code in (errno.ENOTDIR, errno.EEXIST) and (in_the_way := _in_the_way(os.fspath(path))):
         step = f"A file is where a folder should be: move {in_the_way!r} away, then try again."
+    own, target = userdir.folder() + os.sep, os.path.abspath(os.fspath(path)) + os.sep
+    if code in (errno.EROFS, errno.EACCES, errno.EPERM) and (own.startswith(target) or target.startswith(own)):
+        step = f"Make {own[:-1]!r} writable, or set {userdir.VARIABLE} to a folder that is."
     reason = os.strerror(code) if code else str(error)
-    return Unavailable(
-        f"Could not {doing} {name!r}: {reason}.",
-        next_step=step,
-    )
+    return Unavailable(f"Could not {doing} {name!r}: {reason}.", next_step=step)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CONFIG_FILE = "config.toml"
 TRUST_FILE = "trust.json"
 KEY_FILE = "key"
+VARIABLE = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
 
 
 def folder(env: Mapping[str, str] | None = None) -> str:
@@ -26,7 +27,7 @@ def folder(env: Mapping[str, str] | None = None) -> str:
     Specification 0.8.
     """
     env = os.environ if env is None else env
-    base = env.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME", "")
+    base = env.get(VARIABLE, "")
     if not os.path.isabs(base):
         home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
         base = os.path.join(home if os.path.isabs(home) else os.path.expanduser("~"), ".config")

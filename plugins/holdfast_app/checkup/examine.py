@@ -16,7 +16,7 @@ from holdfast.config import resolved, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.flush import curated, handoff
-from holdfast.fs import durable, gitrun, private, safeopen
+from holdfast.fs import durable, gitrun, private, safeopen, userdir
 from holdfast.journal import journal, past, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
@@ -188,18 +188,18 @@ def _private_state(root: str, state: str) -> Iterator[Check]:
 
 def _folders(root: str, state: str) -> Iterator[Check]:
     """Whether files can be written where they belong."""
-    folder, what = state, "can be written"
-    while not os.path.lexists(folder):
-        folder, what = os.path.dirname(folder), "does not exist yet and can be created"
-    store = os.path.join(root, resolved.load(root).storage.path)
-    tried = [(folder, f"{_shown(root, state)} {what}")]
-    tried += [(store, f"{_shown(root, store)} can be written")] if os.path.isdir(store) else []
-    for place, told in tried:
-        path = os.path.join(place, f"{_PROBE}-{os.getpid()}")
+    store, own = os.path.join(root, resolved.load(root).storage.path), userdir.folder()
+    for place, shown in [(state, _shown(root, state)), (store, _shown(root, store)), (own, own)]:
+        folder, what = place, "can be written"
+        while not os.path.lexists(folder):
+            folder, what = os.path.dirname(folder), "does not exist yet and can be created"
         try:
+            if place == own:
+                durable.make_private_dir(folder := own)
+            path = os.path.join(folder, f"{_PROBE}-{os.getpid()}")
             durable.replace(path, b"probe\n")
             durable.remove(path)
-            yield good(told)
+            yield good(f"{shown} {what}")
         except HoldfastError as error:
             yield failed(error)
 
@@ -290,7 +290,7 @@ def _git(root: str) -> Iterator[Check]:
     if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
         yield warn(
             "A SQLite store is committed in git, which cannot merge it, so one side of every merge is lost.",
-            "Run `git rm --cached .holdfast/*.db`, and `holdfast migrate --to file` to share memory through git.",
+            "Run `git rm --cached .holdfast/*.db`, and export it into a store of files to share memory through git.",
         )
     path = os.path.join(root, ".holdfast", ".gitattributes")
     try:

@@ -75,7 +75,7 @@ def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
                     newest[program] = max(at, newest.get(program, at))
                     statements.setdefault(program, []).extend(content)
         except _Unknown:
-            unread += [Unread(name, "it has no known form")] if name == path else []
+            unread += [Unread(name, "it has no known form (see `holdfast import --help`)")] if name == path else []
         except _BROKEN as error:
             unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
     for program, stated in statements.items():
@@ -125,8 +125,8 @@ def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
     with zipfile.ZipFile(stream) as file:
         infos = [one for one in file.infolist() if os.path.basename(one.filename).startswith("conversations")]
         for info in (one for one in infos if one.filename.endswith(".json")):
-            if info.file_size > MAX_FILE:
-                raise ValueError(f"{info.filename} in it is larger than {MAX_FILE >> 20} MiB")
+            if info.file_size > min(MAX_FILE, 100 * info.compress_size + (1 << 20)):  # text shrinks tenfold
+                raise ValueError(f"{info.filename} in it is larger than {MAX_FILE >> 20} MiB, or a hundredfold")
             yield from _rows(io.BytesIO(file.read(info)))
         if not infos:
             raise _Unknown

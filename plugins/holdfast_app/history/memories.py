@@ -4,7 +4,7 @@ A conversation becomes a session of its own. A memory becomes statements by an a
 day, the others in one session per program. Each statement's id follows from its words, so importing a grown memory
 adds only its new statements.
 
-Formats, from documentation and public code: claude-mem 13, basic-memory 0.22, mem0 2, the MCP reference memory server,
+Formats, from documentation and public code: claude-mem 13, basic-memory 0.24, mem0 2, the MCP reference memory server,
 Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and Claude.
 """
 
@@ -162,8 +162,9 @@ def claude_mem(path: str, project: str) -> Iterator[Statement]:
 
 
 def opened(path: str) -> sqlite3.Connection:
-    """Read-only, with nothing run that the file defines, and for a minute at most."""
+    """Read-only, with nothing run that the file defines, values of 16 MiB, and for a minute at most."""
     database = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)
     database.row_factory = sqlite3.Row
     database.execute("PRAGMA trusted_schema = OFF")
     steps = iter(range(_MOST_STEPS))  # a damaged file can have more rows than bytes

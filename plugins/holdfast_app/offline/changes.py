@@ -32,6 +32,7 @@ _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
 #: Folders where clients and systems keep their own files.
 _NOT_THE_PROJECT: Final = Lazy(
     r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
+    r"|\n|://|: "  # an address, or a name like a label
 )
 _REMOVED: Final = Lazy(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv(?: pip)?|poetry|cargo|gem|composer|conda)(?: -\S+)* (?:uninstall|remove|rm)"
@@ -109,7 +110,7 @@ def _shown(path: str) -> str:
     path, copies = _WORKTREE.subn("", path.strip().strip("'\""))
     if copies and path:
         return "/".join(re.split(r"[\\/]", path)[-_COMPONENTS:])
-    if not path or len(path) > _MAX_PATH or "\n" in path or "://" in path or _NOT_THE_PROJECT.search(path):
+    if not path or len(path) > _MAX_PATH or _NOT_THE_PROJECT.search(path):
         return ""
     if not is_absolute(path):
         return path.removeprefix("./")

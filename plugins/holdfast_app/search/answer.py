@@ -202,7 +202,8 @@ def in_short(found: Hits, kept: str) -> str:
     if not found:
         nothing = f"No stored content matches. Try other words, or fewer conditions. {kept}"
         return "\n".join(filter(None, (found.heading, nothing, *notes)))[:MOST]
-    head = " ".join(filter(None, (found.heading, "`open` takes `name` and `place` and shows the whole.")))
+    instead = f"No exact match; showing results for {found.corrected!r}." if found.corrected else ""
+    head = " ".join(filter(None, (instead, found.heading, "`open` takes `name` and `place` and shows the whole.")))
     room = MOST - len("\n".join([head, recall.fence(""), _MORE, *notes])) - 5
     lines: list[str] = []
     for hit in found:

@@ -39,8 +39,9 @@ class SearchHit(NamedTuple):
     ``where`` shows both to people. ``at`` is None when no date is known. ``score`` is at most 1. ``text`` is the whole
     content, ``excerpt`` the matching part. ``before`` and ``after`` are a line each from around that part, possibly
     from the neighbouring message or line, or empty. ``also`` are other places of the same sentence, best first.
-    ``holds`` marks the facts, rules and decisions that come first. ``replaced_by`` is a later sentence with another
-    value. ``project`` is the folder in a search of all projects.
+    ``corrected`` is the question searched instead when nothing matched the question as written. ``holds`` marks the
+    facts, rules and decisions that come first. ``replaced_by`` is a later sentence with another value.
+    ``project`` is the folder in a search of all projects.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class SearchHit(NamedTuple):
     before: str = ""
     after: str = ""
     also: tuple[Place, ...] = ()
+    corrected: str = ""
     holds: bool = False
     replaced_by: str = ""
     project: str = ""
@@ -81,7 +83,7 @@ class Hits(list[SearchHit]):
     """Hits, best first. Some hold now, the others show where it was said.
 
     ``entries`` is the number of searched entries. ``unread`` names damaged sources, searched only up to the
-    damage. ``warning`` is a sentence when a vector plugin failed, so only words were
+    damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
     searched, or when the question was too long. ``days`` are those that the question names, like ``16 to 22
     November``; the hits are from these days, or, if nothing is, ``outside`` of them.
     """
@@ -92,12 +94,13 @@ class Hits(list[SearchHit]):
         *,
         entries: int = 0,
         unread: tuple[str, ...] = (),
+        corrected: str = "",
         warning: str = "",
         days: str = "",
         outside: bool = False,
     ) -> None:
         super().__init__(found)
-        self.entries, self.unread, self.warning = entries, unread, warning
+        self.entries, self.unread, self.corrected, self.warning = entries, unread, corrected, warning
         self.days, self.outside = days, outside
 
     @property

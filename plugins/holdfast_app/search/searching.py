@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.config import resolved
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.journal import journal
-from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
+from holdfast_app.search import KINDS, answer, dates, index, rank, records, spelling, vectors, words
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries
 from holdfast_app.search.served import hits as served_hits
@@ -67,6 +67,7 @@ def search(
             hits,
             entries=open_index.texts,
             unread=open_index.unread,
+            corrected=hits[0].corrected if hits else "",
             warning=" ".join(filter(None, (ask.warning, warning))),
             days=span.shown(now) if span else "",
             outside=outside,
@@ -98,19 +99,20 @@ class _Search:
         ``any_word`` all from these days."""
         wanted = answer.asked(question)
         where, given = _conditions(self._kinds, self._session, first, end)
-        by_kind = self._of_kind(wanted, where, given)
+        by_kind, corrected = self._of_kind(wanted, where, given), ""
         ranked = []
         if wanted.content or not wanted.kinds:
             near, self.warning = vectors.similar(self._memory, self._db, question)
             ranking = partial(rank.rank, self._db, where=where, given=given, similar=near)
             ranked = ranking(question) if wanted.content or not any_word else []
             if not ranked and not by_kind and not any_word:
-                ranked = ranking(question, by_words=False)
+                corrected = spelling.corrected(self._db, question)
+                ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
         if not ranked and wanted.cues:
             ranked = rank.rank(self._db, wanted.cues, where=where, given=given)
         if not ranked and any_word and not wanted.content:
             ranked = self._newest(where, given)
-        return self._shown(by_kind, ranked, wanted, question, first, end)
+        return self._shown(by_kind, ranked, wanted, corrected or question, first, end, corrected)
 
     def _shown(
         self,
@@ -120,6 +122,7 @@ class _Search:
         question: str,
         first: datetime | None,
         end: datetime | None,
+        corrected: str,
     ) -> list[SearchHit]:
         memory, db = self._memory, self._db
         twice = {one.id for one in by_kind}
@@ -130,7 +133,8 @@ class _Search:
             served = served_hits(memory, question, self._limit, self._kinds, first, end)
             hits = sorted([*hits, *served], key=lambda hit: -hit.score) if served else hits
         found = answer.arranged(hits, len(by_kind), wanted, self._limit)
-        return answer.replaced(excerpts(memory, db, found, ids, question))
+        shown = answer.replaced(excerpts(memory, db, found, ids, question))
+        return [hit._replace(corrected=corrected) for hit in shown]
 
     def _of_kind(self, wanted: Asked, where: str, given: tuple[object, ...]) -> list[Ranked]:
         """Entries of the kinds in the question, those with its other words first."""
@@ -231,6 +235,7 @@ def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -
         sorted(found, key=lambda hit: (not hit.holds, -hit.score))[:limit],
         entries=sum(hits.entries for hits in answers.values()),
         unread=tuple(f"{root}: {name}" for root, hits in answers.items() for name in hits.unread),
+        corrected=first.corrected if found and not any(hits and not hits.corrected for hits in inside.values()) else "",
         warning=" ".join(filter(None, (first.warning, warning))),
         days=first.days,
         outside=all(hits.outside for hits in inside.values()),

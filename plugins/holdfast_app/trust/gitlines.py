@@ -81,15 +81,18 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
         return None
     here = set(_not_fetched(top, path, lines, typed)) if typed else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
-    made = _history(top, os.path.dirname(path)).made
+    known = _history(top, os.path.dirname(path))
+    made = known.made
     others = {n: commits[n] for n in same if commits[n] in committed and commits[n] not in made}
-    trusted = _by(top, sorted(set(others.values())), authors) if authors else set()
+    trusted = _by(top, sorted(set(others.values())), [one for one in authors if "@" not in one])
+    wanted = {one.casefold() for one in authors}
+    trusted |= {commit for commit in others.values() if known.author(commit) in wanted}
     mixed = {commit for commit in committed if commit in made and made[commit].may_hold_others}
     here.update(n for n in same if commits[n] in made and commits[n] not in mixed)
     for commit in mixed:
         numbers = [n for n in same if commits[n] == commit]
         here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()))
-    here.update(_rebased(top, path, lines, others, made) if others and made else ())
+    here.update(_rebased(top, path, lines, others, known) if others and made else ())
     return Origins(here, {n for n in same if commits[n] in trusted})
 
 
@@ -99,6 +102,10 @@ class _History(NamedTuple):
     files: dict[str, tuple[set[str], set[bytes]]]
     written: dict[bytes, bytes]
     made: Mapping[bytes, _Made]
+
+    def author(self, commit: bytes) -> str:
+        """The address that the commit names, whatever ``.mailmap`` says."""
+        return self.written.get(commit, b"").rpartition(b" ")[0].decode("utf-8", "replace").casefold()
 
 
 #: By repository and folder, with the reflog's status. Content that is in them never changes its origin.
@@ -120,7 +127,7 @@ def _of_its_commits(top: str, path: str, lines: Sequence[str], authors: Collecti
     if blob not in versions or [_text(line) for line in data.split(b"\n")] != list(lines):
         return None
     wanted = {one.casefold() for one in authors}
-    named = {history.written[one].rpartition(b" ")[0].decode("utf-8", "replace").casefold() for one in commits}
+    named = set(map(history.author, commits))
     if named <= wanted:
         return Origins((), range(1, len(lines) + 1))
     rebased = {one.written for one in history.made.values()}.intersection(history.written[one] for one in commits)
@@ -225,43 +232,27 @@ def _made_here(root: str) -> dict[bytes, _Made]:
     return made
 
 
-def _rebased(
-    root: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], made: Mapping[bytes, _Made]
-) -> list[int]:
+def _rebased(top: str, path: str, lines: Sequence[str], commits: Mapping[int, bytes], known: _History) -> list[int]:
     """The numbers of the lines whose commit is a rebased copy of one made here that added the same line."""
-    names = sorted({commit.decode() for commit in commits.values()})[:_MOST_COMMITS]
-    shown = gitrun.run(root, "log", "--no-walk", "--format=%H%x00%ae %at", *names, "--", timeout_s=_TIMEOUT_S) or b""
-    written = dict(line.split(b"\0", 1) for line in shown.split(b"\n") if b"\0" in line)
+    written = {commit: known.written.get(commit, b"") for commit in commits.values()}
     sought = set(written.values())
-    own = {commit: one.written for commit, one in made.items() if not one.is_amended}
-    twins = [(by, commit.decode()) for commit, by in own.items() if by in sought]
+    twins = [(one.written, name) for name, one in known.made.items() if not one.is_amended and one.written in sought]
     added: dict[bytes, set[str]] = {}
     for key, twin in twins[:_MOST_REFS]:  # several if commits were made in the same second
-        patch = gitrun.run(root, "show", "-U0", "--format=", twin, "--", path, timeout_s=_TIMEOUT_S) or b""
+        words = ("show", "-U0", "--format=", twin.decode(), "--", path)
+        patch = gitrun.run(top, *words, timeout_s=_TIMEOUT_S) or b""
         added.setdefault(key, set()).update(_text(line[1:]) for line in patch.split(b"\n") if line.startswith(b"+"))
-    return [n for n, commit in commits.items() if lines[n - 1] in added.get(written.get(commit, b""), ())]
+    return [n for n, commit in commits.items() if lines[n - 1] in added.get(written[commit], ())]
 
 
-def _by(root: str, commits: Sequence[bytes], authors: Collection[str]) -> set[bytes]:
-    """The authors' commits. ``%ae`` ignores the repository's ``.mailmap``. The user's own ``gpg`` or ``ssh-keygen``
-    checks signatures, because git sees no settings."""
-    wanted = {one.casefold() for one in authors}
-    keys = {one for one in authors if "@" not in one}
-    signature = "%x00%G?%x00%GF" if keys else ""
+def _by(top: str, commits: Sequence[bytes], keys: Collection[str]) -> set[bytes]:
+    """The commits with a good signature by one of the ``keys``. The user's own ``gpg`` or ``ssh-keygen`` checks it,
+    because git sees no settings."""
     names = [commit.decode("ascii") for commit in commits[:_MOST_COMMITS]]
-    if not names:
-        return set()
-    shown = gitrun.run(
-        root, *(_CHECKING if keys else ()), "log", "--no-walk=unsorted",
-        f"--format=%H%x00%ae{signature}", *names, "--", timeout_s=_TIMEOUT_S,
-    )  # fmt: skip
-    found = set()
-    for line in (shown or b"").decode("utf-8", "replace").split("\n"):
-        commit, *rest = line.split("\0")
-        is_signed = len(rest) == 3 and rest[1] in ("G", "U") and rest[2] in keys
-        if rest and (rest[0].casefold() in wanted or is_signed):
-            found.add(commit.encode("ascii"))
-    return found
+    words = ("log", "--no-walk=unsorted", "--format=%H%x00%G?%x00%GF", *names, "--")
+    shown = gitrun.run(top, *_CHECKING, *words, timeout_s=_TIMEOUT_S) if names and keys else b""
+    rows = (line.split("\0") for line in (shown or b"").decode("utf-8", "replace").split("\n"))
+    return {row[0].encode("ascii") for row in rows if len(row) == 3 and row[1] in ("G", "U") and row[2] in keys}
 
 
 # files of the private folder that git tracks

@@ -23,10 +23,6 @@ OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
 
-#: Searches in a list before all its lines are split, which takes as long as this many searches.
-_FEW: Final = 60
-
-
 class LineList:
     """An append-only file's lines. Only its new part is read again."""
 
@@ -34,7 +30,6 @@ class LineList:
         self.path = path
         self.data = b"\n"
         self._lines: set[bytes] = set()
-        self._asked = 0
         self._file = (0, 0, 0)  # inode, size and time of the file as read
 
     def read(self) -> Self:
@@ -58,12 +53,8 @@ class LineList:
 
     def __contains__(self, line: object) -> bool:
         sought = str(line).encode("utf-8", "surrogateescape")
-        self._asked += 1
-        if self._asked > _FEW and not self._lines:
-            self._lines = set(self.data.split(b"\n"))
-        if self._lines:
-            return sought in self._lines
-        return b"\n%b\n" % sought in self.data or self.data.endswith(b"\n" + sought)
+        self._lines = self._lines or set(self.data.split(b"\n"))
+        return sought in self._lines
 
     def __bool__(self) -> bool:
         return bool(self.data.strip())

@@ -177,14 +177,18 @@ def merge_driver(call: Call) -> int:
     "check every stored document; exit code 1 for errors",
     argument("documents", metavar="NAME", nargs="*", help="a document or its path (default: check all)"),
     flag("--strict", "warnings count as errors"),
-    examples=("holdfast validate", "holdfast validate --strict --json"),
+    flag("--fix", "create missing files of the three and add missing anchors, as init --three-files does"),
+    examples=("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix"),
 )
 def validate(call: Call) -> Answer:
     """The findings in the named documents, or in all."""
     args, memory = call.args, call.memory
     where = memory.store.backend.where
     names = [_document(memory, name) for name in args.documents]
-    result = memory.validate(names)
+    result, fixed = memory.validate(names), []
+    if args.fix and not {"document/missing", "anchors/missing"}.isdisjoint(one.rule for one in result.findings):
+        fixed = memory.create_three_files()[0]
+        result = memory.validate(names)
     keys = ("line", "rule", "severity", "message", "fix")
     rows = [{"file": where(one.name), **{key: getattr(one, key) for key in keys}} for one in result.findings]
 
@@ -201,7 +205,7 @@ def validate(call: Call) -> Answer:
         out.say(f"{mark} {checked} checked: {count(errors, 'error')}, {count(warnings, 'warning')}")
 
     ok = result.ok and not (args.strict and rows)
-    return Answer({"checked": result.checked, "findings": rows, "strict": args.strict}, show, ok=ok)
+    return Answer({"checked": result.checked, "findings": rows, "fixed": fixed, "strict": args.strict}, show, ok=ok)
 
 
 def _document(memory: Holdfast, name: str) -> str:

@@ -69,7 +69,7 @@ def search(call: Call) -> Answer:
         found = everywhere(memory, question, **options)
     else:
         found = memory.search(question, session=resolve(memory, args.session) if args.session else "", **options)
-    table = {key: getattr(found, key) for key in ("unread", "warning", "days", "outside")}
+    table = {key: getattr(found, key) for key in ("unread", "corrected", "warning", "days", "outside")}
     table |= {"hits": [as_table(hit) for hit in found], "searched": found.entries}
     kept = memory.config.retention.of_turns
     if args.short:
@@ -101,8 +101,11 @@ def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> No
     from holdfast_app.search import words
 
     searched, err = count(found.entries, "record"), Term(sys.stderr)
+    if found.corrected:
+        out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
     if found.heading:
         out.say(found.heading)
+    question = found.corrected or question
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for n, hit in enumerate(found):
         if found[0].holds and (n == 0 or hit.holds != found[n - 1].holds):

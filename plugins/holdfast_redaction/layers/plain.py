@@ -1,4 +1,4 @@
-"""Undoes disguises of a secret before the search: escapes, invisible characters, folded YAML, here-documents, wraps.
+"""Undoes disguises of a secret before the search: escapes, colours, invisible characters, folded YAML, wraps.
 
 ``\\u005f``, ``\\_``, ``&#95;``, ``%3D`` and full-width signs become the sign itself, and ``\\n`` a line end.
 The block after ``password: >-`` or ``DB_PASSWORD <<EOF`` moves up to its name. Hits are mapped back to the original.
@@ -15,7 +15,7 @@ from holdfast_redaction.patterns import Hit
 
 #: The first character is consumed alone, so that `re` skips to the next of its class.
 _DISGUISE = Lazy(
-    r"""[\\%&:<\n\u00ad\u200b-\u200d\u2060\ufeff\uff01-\uff5e](?:
+    r"""[\\%&:<\n\x1b\ufffd\u00ad\u200b-\u200d\u2060\ufeff\uff01-\uff5e](?:
       (?<=\\)(?:u00|x)(?P<hex>[2-7][0-9a-fA-F]) | (?<=\\)(?P<sign>[_\-.*~\#+!=&:@]) | (?<=\\)\\{0,3}(?P<blank>[nrt])
     | (?<=%)(?P<url>3[ADad]|2[267Dd]|5[Ff]|7[BbDd])                                       # none that an address needs
     | (?<=&)(?:\#x0{0,2}(?P<html>[2-7][0-9a-fA-F])|\#0{0,2}(?P<number>\d{2,3})|(?P<name>amp|quot));
@@ -23,7 +23,8 @@ _DISGUISE = Lazy(
     | (?<=<)<[-~]?[ \t]?["']?\w{1,20}["']?(?P<here>[^\n<;]{0,60})\n[ \t]*(?=\S)
     | (?<=\\)\r?\n[ \t>\#]*(?P<goes_on>)
     | (?<=\n)[ \t>|\#*+"'`]*(?P<wrap>(?=[A-Za-z0-9_+/.-]{3,400}={0,2}(?:["'`]|[\\;,)]*[ \t\r]*(?:\n|$))))
-    | (?<=[^\\%&:<\n]))""",
+    | (?<=[\x1b\ufffd])\[[0-9;?]{0,20}[A-Za-z](?P<colour>)                                 # the gate masks ESC
+    | (?<=[^\\%&:<\n\x1b\ufffd]))""",
     re.VERBOSE,
 )
 _NAMED = {"amp": "&", "quot": '"'}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.fs import durable
 from holdfast_cli import usage
 
 
@@ -62,6 +63,7 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
 @pytest.mark.parametrize(
     ("words", "message", "step"),
     [
+        (("auth", "set", "openai"), "the key is blank.", "pipe it into the command."),
         (("--root",), "--root takes a folder.", "`holdfast --root FOLDER status`"),
         (("sessions", "shw", "s1"), "`holdfast sessions` takes list or show, not 'shw'.", "Did you mean `show`?"),
         (("why", " "), "needs a line, a fact or words", "Write it like `MEMORY.md:12`."),
@@ -83,3 +85,22 @@ def test_mistake__error__names_it_and_the_next_step(run, words, message, step):
     error = run(*words).err
     assert message in error
     assert step in error.partition("next: ")[2]
+
+
+def test_users_folder__cannot_be_made__store_and_doctor_name_the_variable(run, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/sys")
+    for words in (("remember", "We use tabs"), ("doctor",)):
+        result = run(*words)
+        assert "Make '/sys/holdfast' writable, or set XDG_CONFIG_HOME" in " ".join((result.out + result.err).split())
+
+
+def test_folder__removed_under_the_shell__says_so(run, monkeypatch, project):
+    (project / "gone").mkdir()
+    monkeypatch.chdir(project / "gone")
+    (project / "gone").rmdir()
+    result = run("status")
+    assert (result.code, result.err.splitlines()[0]) == (2, "holdfast: The current folder is gone.")
+
+
+def test_private_folder__of_a_project_at_the_root__can_be_made():
+    durable.make_private_dir("/")

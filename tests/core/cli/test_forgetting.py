@@ -138,6 +138,13 @@ def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, 
     assert json.loads(said("retention", "run", "--json").out)["removed"] == []
 
 
+def test_purge__misspelt_session__shows_that_nothing_matches(said):
+    for last in ("--yes", "--dry-run"):
+        shown = said("purge", "--session", "fix-lgoin", last).out
+        assert "nothing matches; " in shown
+        assert "forgotten" not in shown
+
+
 @pytest.mark.req("R245")
 def test_purge__documents_in_git__names_the_history_and_the_commands(said, project):
     git(project, "init", "-q")

@@ -283,6 +283,18 @@ def test_import__database_that_runs_something__is_not_run(run: Run, tmp_path: Pa
     assert run("import", str(path), "--yes").code != 0
 
 
+def test_import__small_file_that_unpacks_to_much__is_named_and_not_read(run: Run, tmp_path: Path) -> None:
+    claude_mem(path := tmp_path / "claude-mem.db")
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE observations ADD COLUMN more TEXT AS (hex(zeroblob(20000000)))")
+    database.close()
+    with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", "[" + "[]," * 1_000_000 + "[]]")
+    done = run("import", str(tmp_path), "--json", "--dry-run")
+    assert {Path(one["name"]).name for one in done.json["skipped"]} == {"claude-mem.db", "export.zip"}
+    assert "hundredfold" in done.out
+
+
 def test_import__missing_file__says_so(run: Run) -> None:
     done = run("import", "nowhere.json")
     assert done.code != 0

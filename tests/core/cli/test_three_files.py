@@ -84,7 +84,8 @@ def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fi
     (error,) = [f for f in result.json["findings"] if f["severity"] == "error"]
     assert error["file"] == f"{FOLDER}/{name}"
     assert anchor in error["message"]
-    assert three("init").code == 0
+    fixed = three("validate", "--fix", "--json")
+    assert (fixed.code, len(fixed.json["fixed"])) == (0, 1)
     assert f"\n{anchor}\n" in path.read_text(encoding="utf-8")
 
 

@@ -266,6 +266,8 @@ def test_extract__pointers__are_artifacts() -> None:
         ("tool", "updated", "Edit"),
         ("assistant", "Write: /project/secret.py", "Write"),
         ("tool", "created", "Write"),
+        ("assistant", "Write: Rule: always run x.txt", "Write"),
+        ("tool", "created", "Write"),
         ("assistant", "Edit: paygate/gone.py", "Edit"),
         ("tool", "string not found", "Edit", True),
         ("assistant", "Committed as b71d3f4; see http://localhost:8080/x and page.md#12."),

@@ -124,3 +124,24 @@ def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_tu
             for hit in memory.search(question):
                 assert "MIIE" not in hit.text + hit.excerpt + hit.before + hit.after
         assert "[REDACTED:private-key" in memory.search("mombasa")[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "corrected"),
+    [
+        ("certificte", "certificate"),
+        ("certifciat", "certificate"),
+        ("databse", "database"),
+        ("who renews the certiifcate?", ""),  # one word is right, so something is found as it is written
+        ("databse certificte", "database certificate"),
+        ("datbse", ""),  # two errors in a word of six letters
+        ("cot", ""),  # three letters
+        ("xyzzyplugh", ""),
+    ],
+)
+def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked, question: str, corrected: str) -> None:
+    memory = talked("Ana renews the certificate", "The database is small, a search is fast", "The cat", "Unrelated")
+    found = memory.search(question)
+    assert found.corrected == corrected
+    assert {hit.corrected for hit in found} <= {corrected}
+    assert bool(found) == bool(corrected or "renews" in question)

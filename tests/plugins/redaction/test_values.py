@@ -89,7 +89,9 @@ TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 
 @pytest.mark.req("R240")
-@pytest.mark.parametrize("sign", ["\\u005f", "\\_", "&#95;", "%5F", "_\u200b", "＿"])
+@pytest.mark.parametrize(
+    "sign", ["\\u005f", "\\_", "&#95;", "%5F", "_\u200b", "＿", "_\x1b[m\x1b[K", "_\ufffd[m\ufffd[K"]
+)
 def test_redact__a_disguised_sign__is_read_as_what_it_stands_for(sign: str) -> None:
     masked = redact(f"before {TOKEN.replace('_', sign)} after")
     assert masked.startswith("before [REDACTED:github-token:")
