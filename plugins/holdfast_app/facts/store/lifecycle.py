@@ -116,7 +116,7 @@ class Facts(FactWriter):
         """
         values = self._checked(content, category, confidence, source)
         self.rejected.lift(values[0])
-        return self._strictly(self.add(*values))
+        return self._strictly(self.add_all([Value(*values, self.services.clock())])[0])
 
     def remember(
         self,
