@@ -9,7 +9,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
@@ -220,7 +220,7 @@ def test_entries__rewritten_or_erased_by_another_process_meanwhile__is_no_damage
 _WORDS = st.text("abé\n\0 🙂", max_size=8)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(st.data())
 def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_acknowledged(tmp_path, data):
     """Lines of garbage that carry the right checksum are out of reach; everything else is noticed."""

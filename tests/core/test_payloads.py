@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.support import processes
@@ -204,11 +204,9 @@ TestStatedMachine = pytest.mark.req("R127", "R166", "R167")(StatedMachine.TestCa
 TestStatedMachine.settings = settings(
     max_examples=60,
     stateful_step_count=10,
-    deadline=None,
     derandomize=True,
     report_multiple_bugs=False,
     phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
 )
 
 
