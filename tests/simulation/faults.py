@@ -54,7 +54,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a torn block stays": (_DOCUMENTS + "_recover", "durable.truncate(path, pending.offset, private=False)", "pass"),
     "an old block is taken for durable": (_DOCUMENTS + "append", "durable.sync(path, private=False)", "pass"),
     "a fact's torn line stays": (_FACTS + "_settle", "durable.truncate(self._path, self._size, private=False)", "pass"),
-    "an old fact is taken for durable": (_FACTS + "_settle", "durable.sync(self._path, private=False)", "pass"),
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ class History:
             self._plan()
             lived_in = self.chance.random() < 0.7
         if lived_in:
-            self.world.disk.restore(_lived_in())
+            self.world.disk.restore(lived_in_disk())
         cost = {"add": 12, "fact": 12, "forget": 12, "override": 8, "reopen": 1}
         changes = (5 if self.world.disk.is_used else 45) + sum(cost.get(op.kind, 60) for ops in self.ops for op in ops)
         way = way or self.chance.choice(("cut", "cut", "cut", "kill", "kill", "fault", "fault", "lie"))
@@ -353,8 +353,8 @@ class History:
         more: list[Op] = []
         for op in list(self._all()):
             if repeats and op.was in (BEGUN, REFUSED) and op.kind not in ("lack", "forget", "override"):
-                others = [o for o in self._all() if o.session == op.session and o is not op and o.was in (BEGUN, DONE)]
-                op.again = any(o.kind in (*FLUSHES, "add") for o in others)
+                others = [o for o in self._all() if o.session == op.session and o is not op and o.was != WAITING]
+                op.again = any(o.kind == "add" or (o.kind in FLUSHES and o.was != REFUSED) for o in others)
                 more.append(op)
         sessions = sorted({op.session for op in self._all()})
         for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
@@ -396,7 +396,7 @@ def _opened(world: World) -> Holdfast:
 
 
 @cache
-def _lived_in() -> Node:
+def lived_in_disk() -> Node:
     """The disk of a project in which a session was flushed."""
     world = World(Random("lived in"))
     with world.installed(), _opened(world) as memory:
