@@ -305,5 +305,6 @@ def fold_quickly(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """:func:`fold` on one line, without its last stop."""
-    return " ".join(fold(text).split()).rstrip(".!")
+    """:func:`fold` on one line, without emphasis and its last stop."""
+    bare = fold(text).replace("__", "").replace("*", "").replace("`", "")
+    return " ".join(bare.split()).rstrip(".!")

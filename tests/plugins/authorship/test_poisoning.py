@@ -352,3 +352,12 @@ def test_fact__that_paraphrases_the_user__is_stored(project):
             {"objective": "Fix it", "facts": ["The login test is flaky"], "curated": "none", "next_step": "Go on"}
         )
         assert [fact.content for fact in memory.facts.list()] == ["The login test is flaky"]
+
+
+@pytest.mark.parametrize("said", ["Always run `make lint` first.", "**Always** run *make lint* first, please"])
+def test_rule__that_the_user_emphasised__is_the_user_s(project, said):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", said)
+        one.flush({"objective": "Look", "rules": ["Always run make lint first."], "curated": "none"})
+        assert memory.load().rules == ("Always run make lint first.",)
