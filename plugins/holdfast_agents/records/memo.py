@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -121,8 +122,9 @@ def is_of(client: str, path: str, root: str) -> bool:
     """
     if client not in _RECORDED:
         return False
-    real, own = os.path.realpath(path), os.path.realpath(own_folder(client))
-    return real.startswith(os.path.join(own, _RECORDED[client][0], "")) and _is_in(real, root)
+    real, own = os.path.realpath(path), os.path.join(os.path.realpath(own_folder(client)), _RECORDED[client][0], "")
+    in_name = real.removeprefix(own).split(os.sep)[0] == re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
+    return real.startswith(own) and (_is_in(real, root) or (in_name and not _folders(real)))
 
 
 def _changed(path: str) -> float:

@@ -28,7 +28,6 @@ class Problem(NamedTuple):
     next_step: str = ""
 
 
-#: File -> its part, and a description.
 Files = Mapping[str, tuple[Part, str]]
 
 

@@ -1,7 +1,7 @@
 """The clients that holdfast can be installed in. One without hooks, or with hooks in Claude Code's form, is a row.
 
-Source: the hooks were observed. Copilot CLI sends Claude Code's keys for events with Claude Code's names. The files of
-Cursor, Windsurf, VS Code and Zed are from documentation.
+Source: the hooks were observed; Copilot CLI sends Claude Code's keys if asked by its names. The others' files are from
+documentation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from holdfast_agents.setup.client import AGREED, FLUSHES, GUARDED, Client, Neede
 from holdfast_agents.setup.parts import Part, Values, Whole
 
 _EVENTS: Final = "SessionStart UserPromptSubmit PostToolUse Stop SessionEnd"
-#: Any other answer than 10 and 2 is a failure.
 _GATE: Final = (
     f'{program.TIMED}"$@" {{program}} hook {{who}} PreCompact --allow 10; case $? in 10) exit 0 ;; 2) ;; '
     f'*) echo "{program.FAILED}" >&2 ;; esac; exit 2'
