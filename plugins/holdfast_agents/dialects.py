@@ -110,6 +110,7 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         failed=name == "PostToolUseFailure",
         path=text(payload, "file_path"),
         unsummarised=payload.get("compact_summary") == "",
+        answers=payload.get("answers") is True,
     )
     result = background_result(prompt) if kind == events.PROMPT else None
     if result is None:
@@ -131,7 +132,7 @@ def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
 def answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 2 with the reason on stderr. Otherwise JSON for the events that take it, or nothing."""
     if kind in (events.COMPACTING, events.CONFIG):
-        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
+        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer(stdout=reply.context)
     if kind == events.END:  # stderr of a failed hook is shown at the end, by `claude -p` too, and changes nothing else
         return Answer(stderr=f"{reply.notice}\n", code=1) if reply.notice else Answer()
     return spoken(kind, reply)
@@ -187,13 +188,14 @@ def plugin_event(payload: Mapping[str, object], client: str = "opencode") -> Eve
         messages=tuple(_list(given)),
         tokens=_number(payload.get("tokens")),
         window=_number(payload.get("window")),
+        answers=payload.get("answers") is True,
     )
 
 
 def plugin_answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 2 with the reason on stderr. Otherwise text for the model on stdout, for the user on stderr."""
     if kind == events.COMPACTING:
-        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
+        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer(stdout=reply.context)
     return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
 
 

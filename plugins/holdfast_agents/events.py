@@ -27,7 +27,7 @@ class Event(NamedTuple):
     of the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation
     may be recorded, the likeliest first. ``messages`` is a conversation in the payload itself. ``parts`` are messages
     with the ids that the transcript uses. ``tokens`` is the number of tokens in the context, ``window`` the model's
-    limit. ``unsummarised``: the client compacted without a summary of its own.
+    limit. ``unsummarised``: the client compacted without a summary of its own. ``answers``: it takes a summary from us.
     """
 
     client: str
@@ -52,6 +52,7 @@ class Event(NamedTuple):
     tokens: int = 0
     window: int = 0
     unsummarised: bool = False
+    answers: bool = False
 
 
 class Reply(NamedTuple):

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from attrs import evolve
+
 from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
@@ -26,10 +28,11 @@ from holdfast.flush import notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.models import CuratedDecision, Message, Payload
+from holdfast.models import CuratedDecision, Message, Payload, Receipt
 from holdfast.storage import block_marker
-from holdfast_agents import turns
+from holdfast_agents import restore, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
+from holdfast_agents.records import memo
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.heartbeat import log
 from holdfast_app.authorship.witness import Witness
@@ -73,18 +76,35 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     if overridden or (failure is None and not blind) or session.use_override():
         if not failure and not blind:
             durable.remove(turns.gap(memory.services.state, session.id))
-        return NO_REPLY
+        return _brief(memory, event, session, receipt)
     failure = failure or _unknown(followed, journalled=bool(session.messages), missed=missed)
     _mark(memory.services, session.id, failure)
     return _blocked(failure, event, session.id)
+
+
+def _brief(memory: Holdfast, event: Event, session: Session, receipt: Receipt | None) -> Reply:
+    """The brief in place of the client's summary, if the settings and the client want it. Otherwise, and when it cannot
+    be made, nothing. A sub-agent's brief would be its parent's."""
+    services = memory.services
+    reply, flush = NO_REPLY, receipt.flush_id if receipt else ""
+    wanted = event.answers and not event.agent and services.config.agents.compact == "holdfast"
+    try:
+        answered = restore.summary(memory, event) if wanted and flush else NO_REPLY
+        if (old := memo.read(services.state, session.id)).answered != (new := flush if answered.context else ""):
+            memo.write(services.state, evolve(old, answered=new))
+        reply = answered
+    except HoldfastError as error:
+        log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
+    return reply
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
     """Drop the context that the client dropped. Its own summary goes into the note. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
-    _drop(services, session, event)
-    summary = event.text or _last_summary(event)
+    is_ours = restore.is_answered(services, session)
+    _drop(services, session, event._replace(unsummarised=event.unsummarised and not is_ours))
+    summary = "" if is_ours else event.text or _last_summary(event)
     if summary:
         _keep(services, session, summary, event.client)
 

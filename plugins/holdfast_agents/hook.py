@@ -273,7 +273,7 @@ class _Call:
 
                     self.past = gated.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
-                again = event.agent or restore.has_just_started(memory, event)
+                again = event.agent or restore.has_brief(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
                 memory.services.later(flushed=False)
                 return reply
@@ -293,8 +293,8 @@ class _Call:
                     durable.replace(f"{turns.gap(self.state, event.session)}-brief", b"", flush=False)
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
-                replies = (gated.compacting(memory, one) for one in (event, *follow.running(event)))
-                return next((reply for reply in replies if reply.block), NO_REPLY)
+                replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]
+                return next((reply for reply in replies if reply.block), replies[0])
             if event.kind == events.STOP:
                 from holdfast_app import background
 

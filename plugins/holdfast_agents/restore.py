@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000
+#: Of the brief in place of a client's summary, which no hook's limit cuts.
+_SUMMARY_CHARS = 20_000
 #: Seconds for a server's first answers at a start, three at most. Later calls may take as long as the client waits.
 _PROBE_S = 4.0
 #: Characters reserved in the stored brief for the sentences before it.
@@ -74,19 +76,34 @@ def _started(memory: Holdfast, event: Event) -> Reply:
         with snapshot(), memory.spool.keeping_brief() as keep:
             reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
-            keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
+            keep(_fitted(memory, room, "", MAX_CHARS, in_bytes=True).removeprefix(room).strip())
             warnings = [f"holdfast: {one}" for one in backend.check().warnings]
             reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
     return reply
 
 
-def opening(memory: Holdfast, event: Event) -> Reply:
-    """The text for the start of ``event.session``, and the notice for the user; writes nothing. Raises: HoldfastError
-    when memory cannot be read."""
+def summary(memory: Holdfast, event: Event) -> Reply:
+    """The text that replaces the conversation when holdfast compacts it. Raises: HoldfastError."""
+    told = (
+        "holdfast has compacted this conversation without a model. Continue where it stopped. "
+        f"`holdfast sessions show {event.session} --dropped` prints the messages that are gone.\n\n"
+    )
+    return Reply(context=told + opening(memory, event, _SUMMARY_CHARS - len(told)).context)
+
+
+def is_answered(services: Services, session: Session) -> bool:
+    """Whether the last compaction's summary is holdfast's."""
+    last = session.last_receipt
+    return last is not None and bool(last.flush_id) and last.flush_id == memo.read(services.state, session.id).answered
+
+
+def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
+    """The text for the start of ``event.session``, of ``most`` characters, and the notice for the user; writes nothing.
+    Raises: HoldfastError when memory cannot be read."""
     unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
     session = _session_line(event, _has_past(memory, event))
     text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], session]))
-    whole = _fitted(memory, text, event.session, in_bytes=event.client == "codex")
+    whole = _fitted(memory, text, event.session, most, in_bytes=event.client == "codex")
     return Reply(context=whole, notice=unsafe)
 
 
@@ -125,27 +142,26 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(0, most)].rpartition("\n")[0] + "\n"
 
 
-def has_just_started(memory: Holdfast, event: Event) -> bool:
-    """Whether this start directly follows a start of the same session.
-
-    When Codex compacts while it resumes, it sends both `resume` and `compact` before the model is called, so the model
-    would get the same brief twice.
-    """
+def has_brief(memory: Holdfast, event: Event) -> bool:
+    """Whether the model has the brief at this start after a compaction: in place of the summary, or from a start just
+    before. When Codex compacts while it resumes, it sends both `resume` and `compact` before the model is called."""
     if event.source != "compact":
         return False
+    if is_answered(memory.services, Session(memory.services, event.session)):
+        return True
     last = next((beat for beat in heartbeat.beats(memory.services.state) if beat.client == event.client), None)
     return last is not None and (last.event, last.session) == (event.name, event.session)
 
 
-def _fitted(memory: Holdfast, head: str, session: str, *, in_bytes: bool) -> str:
-    """``head`` and as much of the brief as the client accepts."""
-    room = MAX_CHARS - len(head) - 2
+def _fitted(memory: Holdfast, head: str, session: str, most: int, *, in_bytes: bool) -> str:
+    """``head`` and as much of the brief as fits into ``most``."""
+    room = most - len(head) - 2
     while True:
         whole = f"{head}\n\n{memory.load(max_chars=max(1, room), session=session)}"
         size = len(whole.encode()) if in_bytes else len(whole)
-        if size <= MAX_CHARS or room <= 1:
+        if size <= most or room <= 1:
             return whole
-        room = room * MAX_CHARS // size - 16
+        room = room * most // size - 16
 
 
 def reconcile(memory: Holdfast, event: Event) -> None:

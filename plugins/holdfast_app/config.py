@@ -221,6 +221,18 @@ class ReportConfig:
 
 
 @frozen(kw_only=True)
+class AgentsConfig:
+    """``[agents]``: clients with holdfast's hooks."""
+
+    compact: str = setting(
+        "client",
+        "`holdfast`: its brief replaces the summary in [clients that take one](agents.md#compaction-by-holdfast).",
+        check=one_of("client", "holdfast"),
+        project=ANYTHING,
+    )
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
@@ -231,3 +243,4 @@ class Config(values.Config):
     retention: RetentionConfig = RetentionConfig()
     report: ReportConfig = ReportConfig()
     trust: TrustConfig = TrustConfig()
+    agents: AgentsConfig = AgentsConfig()

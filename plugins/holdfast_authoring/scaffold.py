@@ -178,10 +178,10 @@ def _new(call: Call) -> Answer:
 
 @plugin.action("check DISTRIBUTION", "settings")
 def _check(call: Call) -> Answer:
-    from holdfast_authoring.inspection import Outcome, inspect
+    from holdfast_authoring.inspection import Outcome, inspected
 
     name = call.names[0]
-    rows = inspect(name, settings_file=call.args.settings)
+    rows = inspected(name, settings_file=call.args.settings)
     failed = sum(row.outcome == Outcome.FAIL for row in rows)
 
     def show(out: Term) -> None:

@@ -12,8 +12,7 @@ from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
 from holdfast.errors import ConfigError
 from holdfast.models import Category
-from holdfast_app.curated.layers import layers
-from holdfast_app.curated.routing import Horizon, promotion_target, route
+from holdfast_app.curated.layers import Horizon, layers, promotion_target, route
 
 NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"
 DAY = date(2026, 11, 21)

@@ -88,7 +88,7 @@ def test_an_archive__damaged_in_any_way__is_imported_or_refused(made: Project) -
     def fuzz(data: bytes) -> None:
         with made.example():
             archive.write_bytes(data)
-            made.run("import", str(archive), "--replace", "--settings")
+            made.run("import", str(archive), "--replace")
 
     fuzz()
 

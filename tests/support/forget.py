@@ -126,8 +126,7 @@ for name in ("replace", "remove", "append", "truncate"):
 memory = Holdfast.open(root, config=Config(zone="UTC", plugins=off, storage=StorageConfig(backend=backend)))
 for name in ("commit", "write", "delete", "compact"):
     setattr(memory.store.backend, name, counted(getattr(memory.store.backend, name)))
-report = memory.purge(subject=subject)
-print(report.clean, report.resumed)
+memory.purge(subject=subject)
 """
 
 

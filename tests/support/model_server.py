@@ -27,6 +27,7 @@ class Reply:
     stop: str = ""
     blocks: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
+    raw: tuple[bytes, str] | None = None  # any other body, and its type
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
 
@@ -109,9 +110,9 @@ class _Handler(BaseHTTPRequestHandler):
             answer = _message(body, reply)
         else:
             answer, reply = {"error": {"type": "not_found_error", "message": "no such path"}}, Reply(status=404)
-        data = json.dumps(answer).encode()
+        data, kind = reply.raw or (json.dumps(answer).encode(), "application/json")
         self.send_response(reply.status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         for name, value in reply.headers.items():
             self.send_header(name, value)

@@ -142,6 +142,8 @@ def _plain(value: Any, kind: Any) -> Any:
     """``value`` as a ``kind`` without cattrs: strings, numbers, times, tuples and classes of them, as records are.
     Raises: KeyError, TypeError and ValueError for any other."""
     origin, kinds = get_origin(kind), get_args(kind)
+    if kind in (Any, object):
+        return value
     if kind in (str, bool, int, float):
         return _exactly(value, kind)
     if kind is datetime:
@@ -151,7 +153,7 @@ def _plain(value: Any, kind: Any) -> Any:
     if origin is tuple and isinstance(value, list | tuple):
         return tuple(_plain(one, kinds[0]) for one in value)
     if origin is dict and isinstance(value, dict):
-        return value
+        return {_plain(key, kinds[0]): _plain(one, kinds[1]) for key, one in value.items()}
     if attrs.has(kind) and isinstance(value, Mapping):
         types = _types(kind)
         return kind(**{key: _plain(one, types[key]) for key, one in value.items()})

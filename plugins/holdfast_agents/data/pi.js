@@ -78,8 +78,12 @@ export default function (pi) {
   pi.on("session_before_compact", async (event, ctx) => {
     let reason
     try {
-      const answer = await queued(() => tell(ctx, "compacting", { trigger: event.reason }))
-      if (answer.code === ALLOWED) return undefined
+      const answer = await queued(() => tell(ctx, "compacting", { trigger: event.reason, answers: true }))
+      if (answer.code === ALLOWED) {
+        const summary = answer.stdout.trim() // holdfast's, with `[agents] compact = "holdfast"`
+        const { firstKeptEntryId, tokensBefore } = event.preparation
+        return summary ? { compaction: { summary, firstKeptEntryId, tokensBefore } } : undefined
+      }
       reason = problem(answer)
     } catch (error) {
       reason = String(error?.message ?? error)

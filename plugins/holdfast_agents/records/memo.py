@@ -38,6 +38,7 @@ class Memo:
 
     ``journal`` is a digest of the journal's first line. No message journalled by a hook after ``matched_to`` has been
     found in the transcript yet. ``guards`` are the client's settings files that contained holdfast's hook at the start.
+    ``answered`` is the flush of the last compaction whose summary is holdfast's.
     """
 
     client: str = ""
@@ -49,6 +50,7 @@ class Memo:
     matched_to: int = 0
     agent: str = ""
     guards: tuple[str, ...] = field(default=(), converter=_strings)
+    answered: str = ""
 
 
 def path_of(state: str, session: str) -> str:

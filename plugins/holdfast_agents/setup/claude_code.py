@@ -28,6 +28,12 @@ NAME = "claude-code"
 PLUGIN = "holdfast"
 #: The plugin's manifest, relative to its folder.
 MANIFEST = ".claude-plugin/plugin.json"
+#: An administrator's settings, and what switches every user's hooks and modules off there; the first everywhere.
+MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
+_OFF = ("disableAllHooks", "allowManagedHooksOnly")
 #: Event -> seconds, or its hook's settings.
 EVENTS: dict[str, int | dict[str, Any]] = {
     "PreCompact": {
@@ -146,9 +152,11 @@ def _problems(where: Where) -> Iterator[Problem]:
         elif text not in bodies:
             yield Problem(f"{place.shown} differs from this version's script.", unguarded=place is script)
     names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(own_folder(NAME), "settings.json"))
-    for name in names:
-        if table(os.path.join(where.root, name)).get("disableAllHooks") is True:
-            yield Problem(f"`disableAllHooks` in {name} switches all hooks off.", next_step="Remove it there.")
+    for name in (*names, *MANAGED):
+        told = table(os.path.join(where.root, name))
+        for key in _OFF if name in MANAGED else _OFF[:1]:
+            if told.get(key) is True:
+                yield Problem(f"`{key}` in {name} switches the hooks and the module off.", next_step="Remove it there.")
 
 
 def _manifest(name: str) -> Values:
@@ -174,8 +182,9 @@ CLIENT = Client(
     shown="Claude Code",
     program="claude",
     seen="2.1.332",
-    around="`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
-    "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
+    around="`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks`, an administrator's "
+    "`allowManagedHooksOnly` and, in its window, a folder that is not trusted; with `DISABLE_COMPACT=1` in its "
+    "environment nothing is ever compacted",
     needed=_needed,
     problems=_problems,
 )

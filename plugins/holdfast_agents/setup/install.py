@@ -315,7 +315,6 @@ class _Login(NamedTuple):
 LOGINS: Final = {
     "claude-code": _Login("claude", "claude_cli", "Claude Code"),
     "codex": _Login("codex", "codex_cli", "Codex"),
-    "opencode": _Login("opencode", "opencode_cli", "opencode"),
 }
 _QUESTION: Final = """\
 {shown} can write down the results of your sessions: facts, decisions and failed approaches. It uses its own login.

@@ -65,7 +65,7 @@ _ORDERS: Final = Lazy(
     r"|pin|pipe|prefer|print|process|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register"
     r"|reject|release|remove|rename|repeat|replace|reply|report|reset|respond|restart|return|reveal|rewrite|run|save"
     r"|say|search|send|set|share|show|skip|store|summari[sz]e|switch|take|tell|transfer|translate|treat|update|upload"
-    r"|use|visit|write)\b"
+    r"|use|visit|write)\s+\S"
 )
 #: Further words of directions, labels, and what directions are about.
 _DIRECTS: Final = Lazy(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from holdfast_app.dream import confirmed, memorytext
-from holdfast_app.dream.memorytext import Item, Memory
 
 _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 
 
 def shortened(text: str, name: str, chars: int, state: str) -> str:
     """``text``, which is longer, in at most ``chars`` characters; unchanged when not even one item fits."""
-    parts = list(memorytext.parts(text, prose_is_item=True))
-    title = next((part for part in parts if isinstance(part, memorytext.Title)), "")
-    items = [part for part in parts if isinstance(part, Item)]
-    chars -= len(_NOTE) + len(name) + 10 + len(title)
+    memory = memorytext.read(text, prose_is_item=True)
+    items = memory.items
+    chars -= len(_NOTE) + len(name) + 10 + len(memory.title)
     stay: set[int] = set()
     headings = {""}
     for at in confirmed.ordered(confirmed.load(state), [item.text for item in items]):
@@ -26,4 +26,4 @@ def shortened(text: str, name: str, chars: int, state: str) -> str:
     if not stay:
         return text
     note = _NOTE.format(out=len(items) - len(stay), all=len(items), name=name)
-    return Memory(title=title, items=[items[at] for at in sorted(stay)]).render().rstrip("\n") + note
+    return evolve(memory, items=[items[at] for at in sorted(stay)]).render().rstrip("\n") + note

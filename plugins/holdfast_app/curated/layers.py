@@ -1,10 +1,13 @@
-"""The continuity doctrine's table: who owns each surface, who reads it first, and its purpose. Source: R089-R095."""
+"""The continuity doctrine's table: who owns each surface, who reads it first, and its purpose (R089-R095); and the
+surface for a fact (R105-R107, R151-R159, reading A46): if unsure, log first and promote later."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.config.layout import Surface
+from holdfast.models import Category
 
 if TYPE_CHECKING:
     from holdfast.config.layout import Layout
@@ -53,3 +56,27 @@ def layers(layout: Layout) -> tuple[Layer, ...]:
         Layer(surface, layout.pattern(surface), layout.root_names.get(owner, owner), audience, role)
         for surface, owner, audience, role in _ROLES
     )
+
+
+class Horizon(StrEnum):
+    """The question that a fact answers."""
+
+    TODAY = "what happened today"
+    STANDING = "what is still true next month unless explicitly changed"
+    UNSURE = "unsure"
+
+
+_USER = {Category.PREFERENCE, Category.BEHAVIOR, Category.GOAL, Category.CORRECTION}
+
+
+def promotion_target(category: str) -> Surface:
+    """USER.md for facts about the operator (preference, behavior, goal, correction), MEMORY.md for the rest (knowledge,
+    context). Raises: ValueError for an unknown category."""
+    return Surface.USER if Category(category) in _USER else Surface.MEMORY
+
+
+def route(horizon: Horizon, *, category: str = "knowledge", validated: bool = False) -> Surface:
+    """The surface for a fact: curated memory only for a standing *and* validated fact, otherwise the daily log.
+    Repetition is not validation. Raises: ValueError for an unknown horizon or category."""
+    target = promotion_target(category)
+    return target if Horizon(horizon) is Horizon.STANDING and validated else Surface.DAILY

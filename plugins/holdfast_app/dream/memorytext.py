@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 from attrs import field, frozen
@@ -61,65 +60,31 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
     Empty items ("none") are left out. All other lines go to ``prose``; with ``prose_is_item`` they become items, so
     nothing that a person wrote is lost.
     """
-    items: list[Item] = []
+    rows: list[tuple[list[str], str, int]] = []  # each item's lines, heading and number
     prose: list[str] = []
-    title = ""
-    for part in parts(text, prose_is_item=prose_is_item):
-        if isinstance(part, Item):
-            items.append(part)
-        elif isinstance(part, Title):
-            title = part
-        else:
-            prose.append(part)
-    return Memory(title=title, items=items, prose=tuple(prose))
-
-
-class Title(str):
-    """A memory's title, as :func:`parts` yields it."""
-
-    __slots__ = ()
-
-
-def parts(text: str, *, prose_is_item: bool = False) -> Iterator[Item | Title | str]:
-    """The title, items and lines of prose that :func:`read` collects, in order and one at a time, so that a document of
-    many short items can be read without holding all of them."""
-    last: Item | None = None  # a line without a mark continues it
-    wrapped: list[str] = []  # those lines
     title = heading = ""
-    begun = False
+    wraps = False  # whether a line without a mark continues the last item
     for line in Lines(text, code_is_text=True):
         said = _one_line(line.text)
         bold = _BOLD_HEADING.fullmatch(said) if line.kind == TEXT else None
-        if last is not None and line.kind == TEXT and not bold:
-            wrapped.append(said)
+        if wraps and line.kind == TEXT and not bold:
+            rows[-1][0].append(said)
             continue
-        if last is not None:
-            yield _joined(last, wrapped)
-            last, wrapped, begun = None, [], True
-        if line.level == 1 and said and not title and not begun:
+        wraps = False
+        if line.level == 1 and said and not title and not rows:
             title = f"# {said}"
-            yield Title(title)
         elif line.level or bold:
             heading = (bold[2] if bold else said).strip("*_ ").rstrip(":")
         elif line.kind == ITEM:
             said = without_boxes(said)
-            if not _NOTHING.fullmatch(said):
-                last = Item(text=said, heading=heading, line=line.number)
-        elif line.kind != TEXT:
-            continue
-        elif not prose_is_item:
-            yield said
-        elif not _NOTHING.fullmatch(said):
-            yield Item(text=said, heading=heading, line=line.number)
-            begun = True
-    if last is not None:
-        yield _joined(last, wrapped)
-
-
-def _joined(item: Item, wrapped: Sequence[str]) -> Item:
-    if not wrapped:
-        return item
-    return Item(text=" ".join((item.text, *wrapped)), heading=item.heading, line=item.line)
+            if wraps := not _NOTHING.fullmatch(said):
+                rows.append(([said], heading, line.number))
+        elif line.kind == TEXT and not prose_is_item:
+            prose.append(said)
+        elif line.kind == TEXT and not _NOTHING.fullmatch(said):
+            rows.append(([said], heading, line.number))
+    items = [Item(text=" ".join(lines), heading=under, line=number) for lines, under, number in rows]
+    return Memory(title=title, items=items, prose=tuple(prose))
 
 
 def _one_line(text: str) -> str:

@@ -55,7 +55,7 @@ def admitted(services: Services, text: str) -> str:
 
 
 def admitted_all(services: Services, strings: list[str]) -> list[str]:
-    """:func:`told` for many strings, with few calls to the validators."""
+    """:func:`admitted` for many strings, with few calls to the validators."""
     rewritten = list(map(paths.rewriter(services.root), strings))
     if all(rewritten):
         with contextlib.suppress(HoldfastError):

@@ -2,7 +2,7 @@
 leave a tombstone that reveals nothing about the content.
 
 Calling a purge again with the same arguments completes an interrupted one. No file ever names the purged content: the
-note of an unfinished purge and the tombstone identify it by a keyed digest only. A scrub holds secrets in memory only.
+tombstone identifies it by a keyed digest only. A scrub holds secrets in memory only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import UTC, date
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, define, evolve, field, frozen
+from attrs import asdict, evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
@@ -24,9 +24,8 @@ from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, gitrun, private
 from holdfast.journal import journal
 from holdfast.validation import ValidationRequest, mask
-from holdfast_app.data_loss import rewrite
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
-from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, alone, carry_out
+from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, Walk, alone, carry_out
 from holdfast_app.privacy.transforms import (
     Edit,
     Left,
@@ -52,12 +51,9 @@ _GIT_S = 10.0
 
 @frozen(kw_only=True)
 class PurgeReport(Report):
-    """A purge's outcome. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when other
-    interrupted purges began."""
+    """A purge's outcome."""
 
     kind: str
-    resumed: bool = False
-    unfinished: tuple[str, ...] = ()
 
 
 def purge(
@@ -74,21 +70,17 @@ def purge(
     docs/retention.md.
 
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
-    when the purge's note cannot be written, or another purge is running.
+    when the tombstone cannot be written, or another purge is running.
     """
     named = {"subject": subject, "session": session, "before": before, "all": everything or None}
     kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
     if dry_run:
         return _purged(services, kind, edit, forget, dry_run=True)
     with alone(services):
-        register = _Register(services)
-        # A keyed digest identifies a repeated purge and reveals nothing else.
-        identity = f"{kind}\n{value}".encode("utf-8", "replace")
-        digest = blake2s(identity, key=register.key, digest_size=16).hexdigest()
-        resumed = register.begin(digest, kind)
-        others = () if everything else register.others(digest)
-        report = evolve(_purged(services, kind, edit, forget), resumed=resumed, unfinished=others)
-        register.bury(digest, kind, report)
+        digest = _digest(services, kind, value)
+        report = _purged(services, kind, edit, forget)
+        searched = {"files_searched": report.files, "bytes_searched": report.size}
+        bury(services, kind, {"digest": digest, "changed": report.counts, **searched, "left": len(report.left)})
     return report
 
 
@@ -162,46 +154,14 @@ def bury(services: Services, kind: str, counts: Mapping[str, object]) -> None:
     logger.info("a tombstone was set for a purge or scrub by %s", kind)
 
 
-@define
-class _Register:
-    """The record of purges, without the purged content."""
-
-    _services: Services
-    key: bytes = field(init=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        path = self._services.private(TOMBSTONE_KEY)
-        self.key = (private.read(path) or b"")[:32]
-        if len(self.key) != 32:
-            self.key = os.urandom(32)
-            durable.replace(path, self.key)
-
-    def begin(self, digest: str, kind: str) -> bool:
-        """Record that this purge has begun. Returns whether it was already begun and interrupted."""
-        begun = self._read()
-        if digest in begun:
-            return True
-        self._write({**begun, digest: {"kind": kind, "at": stamp(self._services.clock().astimezone(UTC))}})
-        return False
-
-    def others(self, digest: str) -> tuple[str, ...]:
-        """Other interrupted purges: kind and start time."""
-        rows = (row for key, row in self._read().items() if key != digest)
-        return tuple(f"{row.get('kind')} of {row.get('at')}" for row in rows)
-
-    def bury(self, digest: str, kind: str, report: PurgeReport) -> None:
-        """Set the tombstone. A purge that left something stays unfinished."""
-        counts = {"changed": report.counts, "files_searched": report.files, "bytes_searched": report.size}
-        bury(self._services, kind, {"digest": digest, **counts, "left": len(report.left)})
-        if report.clean:
-            self._write({} if kind == "all" else {k: v for k, v in self._read().items() if k != digest})
-
-    def _read(self) -> dict[str, dict[str, Any]]:
-        table = private.table(self._services.private(UNFINISHED))
-        return {k: v for k, v in table.items() if isinstance(v, dict)}
-
-    def _write(self, table: Mapping[str, object]) -> None:
-        rewrite(self._services.private(UNFINISHED), json.dumps(table).encode() if table else None)
+def _digest(services: Services, kind: str, value: object) -> str:
+    """A keyed digest, which identifies a repeated purge and reveals nothing else."""
+    path = services.private(TOMBSTONE_KEY)
+    key = (private.read(path) or b"")[:32]
+    if len(key) != 32:
+        key = os.urandom(32)
+        durable.replace(path, key)
+    return blake2s(f"{kind}\n{value}".encode("utf-8", "replace"), key=key, digest_size=16).hexdigest()
 
 
 #: Maximum masking passes, the same as the gate's.

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: The purge's own files.
-TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
+TOMBSTONES, TOMBSTONE_KEY = "tombstones.jsonl", "tombstones.key"
 #: Files that hold nothing from memory. Plugins declare theirs, see docs/hooks.md.
 _WITHOUT_CONTENT: Final = frozenset(
-    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, FORGOTTEN, KEY_FILE}
+    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
 )
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")

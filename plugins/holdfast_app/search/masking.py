@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _HOOK: Final = "on_validate"
 #: Optional libraries with which our validators find more.
-_LIBRARIES: Final = ("re2", "phonenumbers", "stdnum")
+_LIBRARIES: Final = ("re2", "stdnum")
 
 
 def rules(memory: Holdfast) -> int:

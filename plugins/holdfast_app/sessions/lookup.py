@@ -71,16 +71,21 @@ def is_named(message_id: str, given: str) -> bool:
     return message_id.startswith(given) or short_id(message_id) == given
 
 
-def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+def messages(
+    memory: Holdfast, session: str, *, around: str | None = None, span: int = 0, dropped: bool = False
+) -> list[dict[str, Any]]:
     """A session's message records, in order, as stored. Mask them before showing them.
 
     With ``around``, only the message with that id or short id, or the only one whose id begins with it, and ``span``
-    messages before and after it. Raises: NotFound; Unavailable.
+    messages before and after it. With ``dropped``, only those that the last compaction dropped, if one dropped any.
+    Raises: NotFound; Unavailable.
     """
     journal = Journal(memory.services.state, session)
     if not journal.exists():
         raise _unknown(memory, session)
-    found = list({entry.record["id"]: entry.record for entry in journal.of_kinds("message")}.values())
+    first, to = _dropped(journal) if dropped else (0, journal.size())
+    entries = (entry for entry in journal.of_kinds("message") if first <= entry.start < to)
+    found = list({entry.record["id"]: entry.record for entry in entries}.values())
     if around is None:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
@@ -93,6 +98,17 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
             next_step=f"`holdfast sessions show {session}` lists them all.",
         )
     return found[max(at - span, 0) : at + span + 1]
+
+
+def _dropped(journal: Journal) -> tuple[int, int]:
+    """The offsets between which the last compaction dropped messages, or of all. An end drops nothing from a client."""
+    ends, before = [0], 0
+    for entry in journal.of_kinds("checkpoint"):
+        now = entry.record["kept_from"]
+        if now != before and not entry.record["ended"]:
+            ends.append(now)
+        before = now
+    return (ends[-2], ends[-1]) if ends[1:] else (0, journal.size())
 
 
 def _unknown(memory: Holdfast, session: str) -> NotFound:

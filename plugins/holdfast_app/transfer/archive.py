@@ -29,9 +29,8 @@ DOCUMENTS: Final = "documents.jsonl"
 FACTS: Final = "facts.jsonl"
 EVENTS: Final = "fact-log.jsonl"
 JOURNALS: Final = "journals/"
+#: Of archives made before; not read.
 PRIVATE: Final = "private.jsonl"
-#: Row kinds for the project's settings, a waiting comment, and a copy kept by a dream.
-SETTINGS, OUTBOX, BACKUP = "settings", "outbox", "backup"
 #: Limits against archives that unpack to more than any project holds: bytes of a line, of the manifest, of all members
 #: together, and the number of members.
 MAX_LINE: Final = 64 << 20

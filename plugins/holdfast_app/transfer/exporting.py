@@ -1,7 +1,7 @@
 """Writes everything into one archive, and adds an archive's content to a project. Text is masked, as in all output.
 
-Besides documents, facts and journals that is settings, waiting comments and copies that dreams kept. Keys
-and trust are not among them. Repeating an import after an interruption completes it.
+Settings, waiting comments, keys and trust belong to a machine and stay there. Repeating an import after an interruption
+completes it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, evolve, field, frozen
 
-from holdfast.config import settings
 from holdfast.config.layout import Surface
-from holdfast.config.serde import stamp, structure, unstructure
+from holdfast.config.serde import stamp
 from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
-from holdfast.fs import durable, paths, private, safeopen
+from holdfast.fs import durable, paths, private
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import ABSENT
-from holdfast.text import untrusted
 from holdfast.text.plain import clean
 from holdfast_app import progress
-from holdfast_app.dream import state_files
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
@@ -41,74 +38,18 @@ if TYPE_CHECKING:
     from holdfast_app.transfer.archive import Archive, Database
 
 
-SETTINGS_FILE = "holdfast.toml"
-
-
-def _private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
-    """Masked rows (``kind``, ``name`` and ``text``) from the archive's member. Raises: Corrupt, Unavailable."""
-    services = memory.services
-
-    def row(kind: str, name: str, text: str) -> dict[str, object]:
-        return {"kind": kind, "name": name, "text": services.gate.outgoing(text, surface=str(Surface.JOURNAL))}
-
-    path = settings.config_file(services.root)
-    if path is not None and os.path.basename(path) == SETTINGS_FILE:
-        yield row(archive.SETTINGS, SETTINGS_FILE, safeopen.read(path, private=False).decode("utf-8", "replace"))
-    for item in memory.outbox.items():
-        if not item.is_damaged:
-            yield row(archive.OUTBOX, item.id, json.dumps(unstructure(item), ensure_ascii=False))
-    for backup in state_files.backups(services.state):
-        yield row(archive.BACKUP, backup.id, json.dumps(unstructure(backup), ensure_ascii=False))
-
-
-def _restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: bool) -> tuple[int, int, list[str]]:
-    """Add missing items. Returns the numbers of added and unchanged items, and sentences about items left alone.
-    Raises: Refused, Corrupt, Unavailable, PluginError."""
-    services = memory.services
-    added = unchanged = waiting = 0
-    left: list[str] = []
-    known = {one.id for one in state_files.backups(services.state)}
-    for row in rows:
-        kind, text = row["kind"], services.gate.outgoing(row["text"], surface=str(Surface.JOURNAL))
-        if kind == archive.SETTINGS:
-            told = _write_settings(services.root, text) if with_settings else "add --settings to write them"
-            added, left = added + (not told), left + ([f"the settings: {told}"] if told else [])
-        elif kind == archive.OUTBOX:
-            waiting += 1
-        elif kind == archive.BACKUP:
-            backup = structure(untrusted.from_json(text), state_files.Backup, what="A dream's copy", error=Corrupt)
-            if backup.id in known:
-                unchanged += 1
-            else:
-                state_files.back_up(services.state, backup, keep=services.config.dream.backups)
-                added += 1
-    if waiting:
-        left.append(f"waiting comments: {waiting}; they are published from the machine where they wait")
-    return added, unchanged, left
-
-
-def _write_settings(root: str, text: str) -> str:
-    """Write the project's settings. Returns why not, or an empty string."""
-    if settings.config_file(root) is not None:
-        return "this project has its own"
-    durable.replace(os.path.join(root, SETTINGS_FILE), text.encode("utf-8"))
-    return ""
-
-
 _HEX = frozenset("0123456789abcdef-")
 
 
 @define(kw_only=True)
 class Exported:
-    """An export's result. ``events`` counts lines of the facts' log; ``private`` the settings file, waiting comments,
-    and copies that dreams kept; ``masked`` the documents, facts, events and journals in which
-    something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
+    """An export's result. ``events`` counts lines of the facts' log; ``masked`` the documents, facts, events and
+    journals in which something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
 
     documents: int = 0
     facts: int = 0
     events: int = 0
     journals: int = 0
-    private: int = 0
     masked: int = 0
     withheld: list[str] = field(factory=list)
     size: int = 0
@@ -150,7 +91,6 @@ class _Export:
             if data:
                 self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
                 self._done.journals += 1
-        self._done.private = self._write(archive.PRIVATE, map(_line, _private_rows(self._memory)))
         self._manifest()
         return self._done
 
@@ -221,7 +161,7 @@ class _Export:
             "holdfast": __version__,
             "at": stamp(self._services.now()),
             "backend": self._services.store.backend.name,
-            "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "private", "masked")},
+            "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "masked")},
             "members": self._members,
         }
         self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
@@ -259,19 +199,18 @@ class Left:
 
 @define
 class Counts:
-    """Numbers of documents, facts, events of the facts' log, journals, and other private items."""
+    """Numbers of documents, facts, events of the facts' log, and journals."""
 
     documents: int = 0
     facts: int = 0
     events: int = 0
     journals: int = 0
-    private: int = 0
 
 
 @define
 class Imported:
     """An import's result. ``different`` names existing documents and facts that differ and were left alone;
-    ``replaced`` names replaced documents; ``left`` has sentences about settings and waiting comments."""
+    ``replaced`` names replaced documents."""
 
     added: Counts = field(factory=Counts)
     unchanged: Counts = field(factory=Counts)
@@ -279,19 +218,17 @@ class Imported:
     different: list[str] = field(factory=list)
     evicted: int = 0
     refused: list[Left] = field(factory=list)
-    left: list[str] = field(factory=list)
 
 
-def import_archive(memory: Holdfast, path: str, *, replace: bool = False, settings: bool = False) -> Imported:
+def import_archive(memory: Holdfast, path: str, *, replace: bool = False) -> Imported:
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
-    anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
-    settings to a project without a settings file. They still need the user's trust."""
+    anything is written; Unavailable; PluginError. Calling it again continues."""
     with opened(path) as given:
         given.check()
         services = memory.services
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            return _Import(memory, given, replace, settings).run()
+            return _Import(memory, given, replace).run()
 
 
 @define
@@ -299,7 +236,6 @@ class _Import:
     _memory: Holdfast
     _given: Archive | Database
     _replace: bool
-    _settings: bool
     _seen: int = 0
     _done: Imported = field(factory=Imported)
 
@@ -316,9 +252,6 @@ class _Import:
         for name in self._given.journals():
             self._journal(self._given.data(name))
             self._tell()
-        rows = self._given.rows(archive.PRIVATE)
-        done = _restore(self._memory, rows, with_settings=self._settings)
-        self._done.added.private, self._done.unchanged.private, self._done.left = done
         return self._done
 
     def _document(self, name: str, text: str) -> None:
@@ -367,7 +300,7 @@ class _Import:
                 else:
                     self._done.different.append(row["id"])
 
-        report = self._memory.facts.import_(new())
+        report = self._memory.facts.import_(new(), is_archive=True)
         self._done.added.facts = report.added
         self._done.unchanged.facts += report.duplicates
         self._done.evicted = report.evicted

@@ -16,9 +16,9 @@ from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, gitrun
 from holdfast.models import Category
 from holdfast.text.humanize import count, nearest
+from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
-from holdfast_app.curated.routing import Horizon
-from holdfast_app.curated.routing import route as surface_of
+from holdfast_app.curated.layers import route as surface_of
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
@@ -124,9 +124,6 @@ class _Stored(NamedTuple):
     documents: int
     most: int
 
-    def __str__(self) -> str:
-        return f"the {self.backend} store with {count(self.facts, 'fact')} and {count(self.documents, 'document')}"
-
 
 def _stored(root: str) -> _Stored | None:
     """None when the project was never used or the store is unavailable, neither of which prevents a change."""
@@ -146,16 +143,15 @@ def _stored(root: str) -> _Stored | None:
 
 def _surprises(before: _Stored, now: _Stored | None) -> Iterator[str]:
     """Warnings about a change that affects stored facts and documents."""
-    if now is None:
-        if before.facts or before.documents:
-            yield f"You leave {before}. The new store is not available to compare."
-        return
-    if now.backend != before.backend and (before.facts > now.facts or before.documents > now.documents):
+    facts, documents = (now.facts, now.documents) if now else (0, 0)
+    is_left = now is None or now.backend != before.backend
+    if is_left and (before.facts > facts or before.documents > documents):
+        held = f"{count(before.facts, 'fact')} and {count(before.documents, 'document')}"
         yield (
-            f"You leave {before}, for {now}. Nothing is lost: to take them along, `holdfast config storage.backend"
-            f" {before.backend}`, then `holdfast migrate --to {now.backend}`."
+            f"{held} stay in the {before.backend} store. To take them along, switch back, run `holdfast export"
+            " memory.zip`, switch again, and run `holdfast import memory.zip`."
         )
-    if now.facts > now.most:
+    if now is not None and now.facts > now.most:
         leaving = now.facts - now.most + 1
         yield f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added."
 

@@ -1,4 +1,4 @@
-"""``migrate``, ``export`` and ``import``: everything in another backend, or in one file. ``purge``, ``scrub`` and
+"""``migrate`` upgrades the store; ``export`` and ``import`` carry everything in one file. ``purge``, ``scrub`` and
 ``retention``: what must not stay."""
 
 from __future__ import annotations
@@ -28,41 +28,22 @@ if TYPE_CHECKING:
 
 @Command(
     "Manage",
-    "copy the store to another backend and verify it, without changing the source",
-    argument("--to", metavar="BACKEND", help="target backend, like sqlite"),
-    examples=("holdfast migrate --to sqlite", "holdfast migrate --to file --json"),
-    notes="The store in use is only read. Run the same command again to continue after an interruption."
-    "\nWithout --to, create or upgrade whatever the current store needs, like database tables.",
-    progress=True,
+    "create or upgrade whatever the current store needs, like database tables",
+    examples=("holdfast migrate", "holdfast migrate --json"),
+    notes="To move to another store, export the memory, set `storage.backend` and import it: docs/export.md.",
 )
 def migrate(call: Call) -> Answer:
-    """Copy the store, or bring the one in use up to date."""
-    from holdfast_app.transfer.migrate import migrate_project
-
-    memory, mark = call.memory, call.out.mark("ok")
-    name = memory.config.storage.backend
-    if call.args.to is None:
-        backend = memory.store.backend
-        before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
-        if before != after:
-            backend.repair()
-        state = "is ready" if not before else f"was upgraded from version {before} to {after}"
-        state = "is up to date" if before == after else state
-        return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
-    done = migrate_project(memory.services, call.args.to)
-    switch = f"holdfast config storage.backend {done.target}"
-
-    def show(out: Term) -> None:
-        what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')}"
-        verb = "were there already" if done.unchanged else "copied"
-        out.say(f"{mark} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
-        if done.skipped:
-            out.fill(f"skipped as duplicates of an earlier fact: {', '.join(done.skipped)}")
-        out.say(f"  sha256 {out.dim(done.sha256)}")
-        out.say(f"  The {done.source} store is untouched and still in use. To switch:")
-        out.say(f"    {switch}")
-
-    return Answer({**attrs.asdict(done), "next_step": switch}, show)
+    """Bring the store in use up to date."""
+    memory, name = call.memory, call.memory.config.storage.backend
+    backend = memory.store.backend
+    before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
+    if before != after:
+        backend.repair()
+    state = "is ready" if not before else f"was upgraded from version {before} to {after}"
+    state = "is up to date" if before == after else state
+    return Answer(
+        {"backend": name, "before": before, "after": after}, f"{call.out.mark('ok')} the {name} store {state}"
+    )
 
 
 @Command(
@@ -71,8 +52,7 @@ def migrate(call: Call) -> Answer:
     argument("file", metavar="FILE", help="the archive to write, a zip file like memory.zip; the facts for NAME.mem"),
     flag("--force", "replace FILE if it exists"),
     examples=("holdfast export memory.zip", "holdfast export memory.mem", "holdfast export memory.zip --force --json"),
-    notes="Documents, facts, the facts' log, journals, the settings file, waiting comments,"
-    "\nthe dreams' copies and archived messages. Secrets are masked, as in all output.",
+    notes="Documents, facts, the facts' log and journals. Secrets are masked, as in all output.",
     progress=True,
 )
 def export(call: Call) -> Answer:
@@ -111,7 +91,6 @@ def export(call: Call) -> Answer:
     flag("--dry-run", "only list what would be imported"),
     flag("--yes", "accept the memory in FILE without asking"),
     flag("--replace", "replace existing documents that differ"),
-    flag("--settings", "write the archive's settings where there are none"),
     examples=(
         "holdfast import memory.zip",
         "holdfast import --history --dry-run",
@@ -159,7 +138,7 @@ def _archive(call: Call) -> Answer:
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
     if file != args.file and not call.json:
         out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
-    done = import_archive(call.memory, file, replace=args.replace, settings=args.settings)
+    done = import_archive(call.memory, file, replace=args.replace)
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
 
@@ -174,8 +153,8 @@ def _say_imported(out: Term, done: Imported) -> None:
         out.fill(f"left alone, different here: {', '.join(done.different)}")
     if done.evicted:
         out.say(f"  {count(done.evicted, 'weaker fact')} removed, because the store is full")
-    for text in (*(f"left alone, {text}" for text in done.left), *(f"refused {r.name}: {r.why}" for r in done.refused)):
-        out.fill(text)
+    for one in done.refused:
+        out.fill(f"refused {one.name}: {one.why}")
 
 
 def _unread(call: Call) -> Answer | None:
@@ -260,8 +239,6 @@ def purge(call: Call) -> Answer:
 
 def _say_purge(out: Term, report: PurgeReport) -> None:
     _say_rest(out, report)
-    for other in report.unfinished:
-        out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
     total = count(sum(report.counts.values()), "item")
     if report.clean and not any(report.counts.values()):
         out.say(f"{out.mark('dot')} nothing matches; {_searched(report)}")

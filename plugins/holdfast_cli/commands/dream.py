@@ -207,14 +207,13 @@ def _review(call: Call) -> Answer:
 
 @Command(
     "Inspect",
-    "list the changes that the last dream, or a given night's, made to MEMORY.md",
-    argument("night", nargs="?", metavar="NIGHT", help="a date, or how many changes back: 1 is the last (default)"),
-    examples=("holdfast diff", "holdfast diff 2", "holdfast diff 2026-11-02 --json"),
-    notes="Nights that changed nothing do not count. `holdfast dream --log` lists every run, "
+    "list the changes that the last dream made to MEMORY.md",
+    examples=("holdfast diff", "holdfast diff --json"),
+    notes="A dream that changed nothing does not count. `holdfast dream --log` lists every run, "
     "and `holdfast dream --undo` undoes the last one.",
 )
 def diff(call: Call) -> Answer:
-    """One run's changes."""
+    """The last run's changes."""
     memory, out = call.memory, call.out
     runs = [one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE]
     changed = [one for one in runs if one.diff.strip()]
@@ -222,7 +221,7 @@ def diff(call: Call) -> Answer:
         why = "has changed anything yet" if runs else "has run yet"
         step = f"  {out.dim('next:')} holdfast dream --dry-run shows what one would change"
         return Answer({"run": None}, f"{out.mark('dot')} No dream {why}.\n{step}")
-    result = Project(memory).masked_run(_chosen(changed, call.args.night, memory))
+    result = Project(memory).masked_run(changed[-1])
     return Answer({"run": result}, lambda out: _show_diff(out, result, memory))
 
 
@@ -243,23 +242,3 @@ def _show_diff(out: Term, result: DreamResult, memory: Holdfast) -> None:
             show_gone(out, gone, mark, style)
     if result.diary:
         out.say(f"\n  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
-
-
-def _chosen(changed: Sequence[DreamResult], night: str | None, memory: Holdfast) -> DreamResult:
-    """The run that ``night`` names. Raises: UsageError."""
-    if night is None:
-        return changed[-1]
-    most = len(changed)
-    if night.isascii() and night.isdigit():
-        if 1 <= int(night) <= most:
-            return changed[-int(night)]
-        raise UsageError(
-            f"Only {count(most, 'dream')} changed anything.",
-            next_step=f"Use a number from 1 to {most}." if most > 1 else "See it with `holdfast diff`.",
-        )
-    days = {f"{one.at.astimezone(memory.config.tz):%Y-%m-%d}": one for one in changed}
-    if night in days:
-        return days[night]
-    raise UsageError(
-        f"No dream of {night!a} changed anything.", next_step=f"Name a night with changes, like {[*days][-1]}."
-    )

@@ -16,7 +16,7 @@ from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import show_error
 from holdfast_cli.terminal import Cell, Term, home_short
 
@@ -144,6 +144,7 @@ sessions = Command(
     "Manage",
     "list the sessions with a journal, or show one conversation",
     argument("--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"),
+    flag("--dropped", "with show: only the messages that the last compaction dropped"),
     examples=(
         "holdfast sessions",
         "holdfast sessions --json",
@@ -175,11 +176,11 @@ def _list(call: Call) -> Answer:
     return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]}, show)
 
 
-@sessions.action("show ID", "around")
+@sessions.action("show ID", "around", "dropped")
 def _messages(call: Call) -> Answer:
     memory = call.memory
     session = resolve(memory, call.names[0])
-    found = messages(memory, session, around=call.args.around, span=_AROUND)
+    found = messages(memory, session, around=call.args.around, span=_AROUND, dropped=call.args.dropped)
     masked = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
     rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, masked, strict=True)]
 
@@ -205,7 +206,7 @@ _FIRST = (
 )
 _DAILY = (
     ("holdfast explain", "what your agent reads at its next start, and why"),
-    ("holdfast timeline", "flushes, blocked compactions and dreams, day by day"),
+    ("holdfast web", "flushes, blocked compactions and dreams, day by day, in a browser"),
     ("holdfast why WORDS", "where a line of memory comes from"),
     ("holdfast flush", "make a session durable before context goes"),
     ("holdfast --help", "the commands"),

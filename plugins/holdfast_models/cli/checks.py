@@ -19,7 +19,7 @@ from holdfast_models.retry import USAGE_FILE
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex", "opencode_cli": "opencode"}
+PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex"}
 #: Maximum part of the record to read, from its end, in bytes.
 _MAX_BYTES = 4_000_000
 

@@ -11,13 +11,13 @@ import shutil
 import tempfile
 import time
 from abc import abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.plugin import nested
 from holdfast_models.base import ModelPlugin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import ClassVar
 
     from holdfast.errors import ModelFailed
@@ -35,18 +35,9 @@ _STALE_S = 86_400.0
 SYSTEM_FILE = "system.md"
 
 
-class Start(NamedTuple):
-    """How to start the program: arguments after its path, and variables to add to its environment."""
-
-    arguments: tuple[str, ...]
-    env: Mapping[str, str] = {}
-
-
 class CliModel(ModelPlugin):
-    """A program as a model. Raises: ConfigError for an unknown or unusable setting."""
+    """A program as a model, named by ``provider``. Raises: ConfigError for an unknown or unusable setting."""
 
-    #: The program's name on PATH; ``provider`` is the same.
-    program: ClassVar[str]
     #: Session variables of this client, in addition to the common ones.
     session_variables: ClassVar[tuple[str, ...]] = ()
     known_settings: ClassVar[tuple[str, ...]] = (
@@ -68,9 +59,8 @@ class CliModel(ModelPlugin):
     }
 
     @abstractmethod
-    def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        """How to start ``program`` in ``folder``, whose file :data:`SYSTEM_FILE` holds ``system``. May write into the
-        folder and run the program to ask for its settings. Raises: ModelFailed, OSError."""
+    def arguments(self, folder: str, env: Mapping[str, str]) -> Sequence[str]:
+        """The program's arguments, to run in ``folder``, whose file :data:`SYSTEM_FILE` has the instructions."""
 
     @abstractmethod
     def parse(self, ended: Ended) -> Completion:
@@ -84,7 +74,7 @@ class CliModel(ModelPlugin):
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
         program = running.find(
-            self.program, self._name, running.users_program(self._name, os.environ), self._root, os.environ
+            self.provider, self._name, running.users_program(self._name, os.environ), self._root, os.environ
         )
         # Letters and digits only, because programs name folders of their own after it.
         folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
@@ -93,25 +83,24 @@ class CliModel(ModelPlugin):
         try:
             with open(os.path.join(folder, SYSTEM_FILE), "w", encoding="utf-8") as file:
                 file.write(system)
-            start = self.start(program, folder, system, env)
-            argv = (program, *start.arguments)
-            ended = running.run(argv, user, folder=folder, env={**env, **start.env}, timeout_s=timeout_s)
+            argv = (program, *self.arguments(folder, env))
+            ended = running.run(argv, user, folder=folder, env=env, timeout_s=timeout_s)
         except OSError as error:
             raise ModelFailed(
-                f"`{self.program}` could not be started: {error.strerror}.",
-                next_step=f"Run `{self.program}` in a terminal to see why.",
+                f"`{self.provider}` could not be started: {error.strerror}.",
+                next_step=f"Run `{self.provider}` in a terminal to see why.",
             ) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if ended.too_long or ended.late:
-            raise running.killed(self.program, timeout_s, ended)
+            raise running.killed(self.provider, timeout_s, ended)
         return self.parse(ended)
 
     def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
         """The error for the program's report, see :func:`holdfast_models.cli.running.failed`."""
         from holdfast_models.cli import running
 
-        return running.failed(self.program, self._name, said, status, code=code)
+        return running.failed(self.provider, self._name, said, status, code=code)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:

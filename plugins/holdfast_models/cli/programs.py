@@ -1,4 +1,4 @@
-"""The programs that can be a model: ``claude -p``, ``codex exec`` and ``opencode run``."""
+"""The programs that can be a model: ``claude -p`` and ``codex exec``."""
 
 from __future__ import annotations
 
@@ -6,28 +6,19 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, rows, string
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, number, rows, string
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import ClassVar
 
     from holdfast_models.cli.running import Ended
     from holdfast_models.retry import Completion
 
 _CLAUDE = (
-    "-p",
-    "--output-format",
-    "json",
-    "--safe-mode",
-    "--tools",
-    "",
-    "--strict-mcp-config",
-    "--disable-slash-commands",
-    "--no-session-persistence",
-    "--system-prompt-file",
-    SYSTEM_FILE,
-)
+    "-p", "--output-format", "json", "--safe-mode", "--tools", "", "--strict-mcp-config", "--disable-slash-commands",
+    "--no-session-persistence", "--system-prompt-file", SYSTEM_FILE,
+)  # fmt: skip
 
 
 class ClaudeCli(CliModel):
@@ -38,7 +29,6 @@ class ClaudeCli(CliModel):
     """
 
     provider: ClassVar[str] = "claude"
-    program: ClassVar[str] = "claude"
     session_variables: ClassVar[tuple[str, ...]] = (
         "CLAUDE_CODE_SESSION_ID",
         "CLAUDE_CODE_ENTRYPOINT",
@@ -46,9 +36,9 @@ class ClaudeCli(CliModel):
         "CLAUDE_CODE_CHILD_SESSION",
     )
 
-    def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        del program, folder, system, env
-        return Start((*_CLAUDE, *self.model_arguments))
+    def arguments(self, folder: str, env: Mapping[str, str]) -> Sequence[str]:
+        del folder, env
+        return (*_CLAUDE, *self.model_arguments)
 
     def parse(self, ended: Ended) -> Completion:
         results = [row for row in rows(ended.stdout) if row.get("type") == "result"]
@@ -68,41 +58,16 @@ class ClaudeCli(CliModel):
 
 
 _CODEX = (
-    "exec",
-    "--json",
-    "--ephemeral",
-    "--skip-git-repo-check",
-    "--ignore-rules",
-    "--sandbox",
-    "read-only",
-    "--color",
+    "exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--sandbox", "read-only", "--color",
     "never",
-)
+)  # fmt: skip
 #: Features that give the model a tool, start something, or run hooks.
 _CODEX_FEATURES = (
-    "hooks",
-    "shell_tool",
-    "unified_exec",
-    "apps",
-    "plugins",
-    "remote_plugin",
-    "multi_agent",
-    "goals",
-    "view_image",
-    "image_generation",
-    "skill_search",
-    "tool_suggest",
-    "memories",
-    "browser_use",
-    "browser_use_external",
-    "computer_use",
-    "in_app_browser",
-    "sleep_tool",
-    "code_mode_host",
-    "shell_snapshot",
-    "skill_mcp_dependency_install",
-    "daemon_auto_start",
-)
+    "hooks", "shell_tool", "unified_exec", "apps", "plugins", "remote_plugin", "multi_agent", "goals", "view_image",
+    "image_generation", "skill_search", "tool_suggest", "memories", "browser_use", "browser_use_external",
+    "computer_use", "in_app_browser", "sleep_tool", "code_mode_host", "shell_snapshot",
+    "skill_mcp_dependency_install", "daemon_auto_start",
+)  # fmt: skip
 _CODEX_SETTINGS = (
     'web_search="disabled"',
     'approval_policy="never"',
@@ -124,20 +89,18 @@ class CodexCli(CliModel):
     """
 
     provider: ClassVar[str] = "codex"
-    program: ClassVar[str] = "codex"
     session_variables: ClassVar[tuple[str, ...]] = (
         "CODEX_THREAD_ID",
         "CODEX_SANDBOX",
         "CODEX_SANDBOX_NETWORK_DISABLED",
     )
 
-    def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        del program, system
+    def arguments(self, folder: str, env: Mapping[str, str]) -> Sequence[str]:
         settings = [*_CODEX_SETTINGS, f"model_instructions_file={json.dumps(os.path.join(folder, SYSTEM_FILE))}"]
         settings += [f"features.{name}=false" for name in _CODEX_FEATURES]
         settings += [f"mcp_servers.{_key(name)}.enabled=false" for name in _servers(env)]
         switches = [word for setting in settings for word in ("-c", setting)]
-        return Start((*_CODEX, *switches, *self.model_arguments, "-"))
+        return (*_CODEX, *switches, *self.model_arguments, "-")
 
     def parse(self, ended: Ended) -> Completion:
         found = rows(ended.stdout)
@@ -171,78 +134,3 @@ def _servers(env: Mapping[str, str]) -> list[str]:
 def _key(name: str) -> str:
     """``name`` as one key of a dotted path."""
     return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else json.dumps(name)
-
-
-_AGENT = "holdfast-model"
-_OPENCODE = ("run", "--format", "json", "--pure", "--agent", _AGENT, "--title", "holdfast")
-_OPENCODE_ENV = {
-    "OPENCODE_PURE": "1",  # no plugins
-    "OPENCODE_DB": ":memory:",
-    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
-    "OPENCODE_DISABLE_CLAUDE_CODE": "1",  # no CLAUDE.md, no skills of Claude Code
-    "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
-    "OPENCODE_DISABLE_AUTOUPDATE": "1",
-}
-#: Seconds for the list of MCP servers.
-_LIST_LIMIT_S = 20.0
-
-
-class OpencodeCli(CliModel):
-    """The plugin ``opencode_cli``. Run with opencode 1.18.33.
-
-    The user's settings count, because they name the provider. Settings that win over them make an agent without tools,
-    and switch off each MCP server by its name: ``opencode debug config`` lists them. The session is kept in memory.
-    """
-
-    provider: ClassVar[str] = "opencode"
-    program: ClassVar[str] = "opencode"
-    session_variables: ClassVar[tuple[str, ...]] = ("OPENCODE", "OPENCODE_PID", "OPENCODE_CLIENT", "OPENCODE_RUN_ID")
-
-    def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        settings = {
-            "agent": {
-                _AGENT: {"mode": "primary", "prompt": system, "tools": {"*": False}, "permission": {"*": "deny"}}
-            },
-            "mcp": {name: {"enabled": False} for name in self._servers(program, folder, env)},
-            "share": "disabled",
-            "autoupdate": False,
-            "snapshot": False,
-        }
-        return Start(
-            (*_OPENCODE, *self.model_arguments), {**_OPENCODE_ENV, "OPENCODE_CONFIG_CONTENT": json.dumps(settings)}
-        )
-
-    def parse(self, ended: Ended) -> Completion:
-        found = rows(ended.stdout)
-        errors = [row for row in found if row.get("type") == "error"]
-        steps = [row for row in found if row.get("type") == "step_finish"]
-        if ended.code or errors or not steps:
-            last = errors[-1] if errors else None
-            said = f"{string(last, 'error', 'name')} {string(last, 'error', 'data', 'message')}"
-            status = number(last, "error", "data", "statusCode") or None
-            raise self.failed(said if last else ended.said, status, code=ended.code)
-        return self.completion(
-            content="".join(string(row, "part", "text") for row in found if row.get("type") == "text"),
-            sent=sum(number(row, "part", "tokens", "input") for row in steps),
-            received=sum(number(row, "part", "tokens", "output") for row in steps),
-            stop=string(steps[-1], "part", "reason"),
-        )
-
-    def _servers(self, program: str, folder: str, env: Mapping[str, str]) -> list[str]:
-        """MCP servers that opencode would start, by name. Raises: ModelFailed when it does not list them."""
-        from holdfast.text import untrusted
-        from holdfast_models.cli import running
-
-        listed = running.run(
-            (program, "debug", "config"), "", folder=folder, env={**env, **_OPENCODE_ENV}, timeout_s=_LIST_LIMIT_S
-        )
-        if listed.late:
-            raise running.killed(self.program, _LIST_LIMIT_S, listed)
-        try:
-            settings = untrusted.from_json(listed.stdout[max(listed.stdout.find("\n{"), 0) :])
-        except ValueError:
-            settings = None
-        if listed.code or not isinstance(settings, dict):
-            raise self.failed(listed.stderr, code=listed.code)
-        servers = settings.get("mcp")
-        return list(servers) if isinstance(servers, dict) else []

@@ -1,8 +1,7 @@
 """Personal data: identifiers of one person or one machine. Names, roles and preferences are not included.
 
 Without any library it finds e-mail addresses, phone numbers, cards, IBANs, US, UK and Brazilian numbers, and public IP
-and MAC addresses. ``python-stdnum``, if installed, adds other countries' numbers, and ``phonenumbers`` national phone
-numbers.
+and MAC addresses. ``python-stdnum``, if installed, adds other countries' numbers.
 """
 
 from __future__ import annotations
@@ -169,23 +168,8 @@ def _is_phone(number: str, before: str) -> bool:
     if north_american:
         return True
     return bool(_PHONE_WORD.search(before)) and (
-        number[0] in "0(" or len(digits) >= 10 or bool(re.search(r"\d[ .()/-]+\d", number)) or _valid_somewhere(number)
+        number[0] in "0(" or len(digits) >= 10 or bool(re.search(r"\d[ .()/-]+\d", number))
     )
-
-
-def _valid_somewhere(number: str) -> bool:
-    """Whether ``phonenumbers``, if installed, recognises a larger country's number."""
-    try:
-        import phonenumbers
-    except ImportError:
-        return False
-    for region in ("US", "GB", "DE", "FR", "IN", "BR", "JP", "ES", "IT", "NL"):
-        try:
-            if phonenumbers.is_valid_number(phonenumbers.parse(number, region)):
-                return True
-        except phonenumbers.NumberParseException:
-            continue
-    return False
 
 
 def _ipv4(text: str, lower: str, hits: list[Hit]) -> None:

@@ -7,13 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import ClassVar
 
 import keyring
 import keyring.backends.fail
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked, PasswordDeleteError
 from tests.support import file_keyring
 from tests.support.trusting import trusted
 
@@ -22,38 +19,13 @@ from holdfast.fs import userdir
 from holdfast_keys import secrets
 
 
-class Kept(KeyringBackend):
-    """A keyring in memory."""
-
-    priority: ClassVar[float] = 1  # type: ignore[assignment]
-
-    def __init__(self):
-        super().__init__()
-        self.held: dict[tuple[str, str], str] = {}
-        self.locked = False
-
-    def get_password(self, service, username):
-        if self.locked:
-            raise KeyringLocked("locked: s3cret")
-        return self.held.get((service, username))
-
-    def set_password(self, service, username, password):
-        if self.locked:
-            raise KeyringLocked
-        self.held[service, username] = password
-
-    def delete_password(self, service, username):
-        if (service, username) not in self.held:
-            raise PasswordDeleteError
-        del self.held[service, username]
-
-
 @pytest.fixture(autouse=True)
-def kept(monkeypatch):
+def kept(monkeypatch, tmp_path):
     for names in secrets.USUAL_VARIABLES.values():
         for name in names:
             monkeypatch.delenv(name, raising=False)
-    before, ours = keyring.get_keyring(), Kept()
+    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
+    before, ours = keyring.get_keyring(), file_keyring.FileKeyring()
     keyring.set_keyring(ours)
     yield ours
     keyring.set_keyring(before)

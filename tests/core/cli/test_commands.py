@@ -26,7 +26,7 @@ CALLS = {
     "show": ["show"],
     "report": ["report"],
     "dream": ["dream", "--dry-run"],
-    "migrate": ["migrate", "--to", "sqlite"],
+    "migrate": ["migrate"],
     "export": ["export", "memory.zip", "--force"],
     "status": ["status"],
     "outbox": ["outbox"],

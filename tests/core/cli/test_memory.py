@@ -107,14 +107,18 @@ def model(run, project, server):
     return run
 
 
-@pytest.mark.req("R033", "R034")
+@pytest.mark.req("R033", "R034", "R039", "R062", "R063")
 def test_extract__demo_transcript_through_a_model__prompt_prints_the_facts(model, server):
-    facts = [{"content": "Tokens rotate every night", "category": "knowledge", "confidence": 0.9}]
+    facts = [
+        {"content": "Tokens rotate every night", "category": "knowledge", "confidence": 0.9},
+        {"content": "Perhaps likes small commits", "category": "preference", "confidence": 0.3},
+    ]
     profile = {"topOfMind": "The flaky login test."}
     server.answers("Here:\n```json\n" + json.dumps({"facts": facts, "profile": profile}) + "\n```")
     done = model("extract", "--transcript", str(DEMO), "--json")
     assert done.code == 0
-    assert done.json["candidates"][0]["outcome"] == "added"
+    assert [one["outcome"] for one in done.json["candidates"]][:2] == ["added", "below threshold"]
+    assert "wJalrXUtnFEM" not in json.dumps([one.body for one in server.requests]), "a secret was shown to the model"
     assert model("prompt").out == (
         "User Context:\n- Current Focus: The flaky login test.\n\n"
         "Facts:\n- [knowledge | 0.90] Tokens rotate every night\n"

@@ -16,6 +16,7 @@ import pytest
 from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.records import heartbeat
+from holdfast_agents.setup import claude_code
 from holdfast_agents.setup.client import AGREED
 from holdfast_agents.setup.clients import CLIENTS, where
 
@@ -81,6 +82,18 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
     }
     assert [word for word in wanted.get(client, ("git worktree",)) if word not in around] == []
     assert guarded("doctor").code == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "managed"), [("disableAllHooks", False), ("disableAllHooks", True), ("allowManagedHooksOnly", True)]
+)
+def test_checks__settings_switch_all_hooks_off__fails(
+    key: str, managed: bool, guarded: Command, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "managed.json" if managed else project / ".claude/settings.local.json"
+    monkeypatch.setattr(claude_code, "MANAGED", (str(tmp_path / "managed.json"),))
+    file.write_text(json.dumps({key: True}))
+    assert outcome(lines(guarded, "claude-code"), f"`{key}` in ") == "fail"
 
 
 @pytest.mark.req("R184")

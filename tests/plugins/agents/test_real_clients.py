@@ -61,9 +61,9 @@ class Model:
         rows = body.get("messages") or body.get("contents") or body["input"]
         said = [row for row in rows if row.get("role") == "user"]
         questions = set(re.findall(r"holdfast: about .*?\n(.*?\nEND)\n", _strings(body), re.DOTALL)) - self.questions
-        if (
-            re.search("summary|state_snapshot", json.dumps(said[-1]).lower()) and not questions
-        ):  # after it a hook's context may come
+        last = json.dumps(said[-1]).lower()
+        asked = "summary" in last or "state_snapshot" in last
+        if asked and "without a model" not in last and not questions:  # after it a hook's context may come
             self.summaries += 1
             text = "<summary>\n## Goal\nFix the login test\n</summary>"  # without the tags Claude Code asks again
         elif questions and body.get("tools"):
@@ -209,7 +209,7 @@ class Real(ABC):
         )  # fmt: skip
 
     def holdfast(self, *words: str) -> str:
-        return self.run("holdfast", *words).stdout
+        return self.run(str(Path(sys.executable).with_name("holdfast")), *words).stdout
 
     @abstractmethod
     def start(self) -> None:
@@ -250,10 +250,12 @@ class ClaudeCode(Real):
     def compact(self) -> None:
         self.say("/compact")
 
-    def talk(self, *lines: tuple[str, int], plugin: Path) -> None:
-        """One process for all lines, each with the tokens that its answer reports, and a plugin for this session."""
-        flags = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
-        words = ["claude", "-p", "--plugin-dir", str(plugin), *flags]
+    def talk(self, *lines: tuple[str, int], plugin: Path | None = None) -> str:
+        """The last result of one process for all lines, each with the tokens that its answer reports."""
+        flags = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        flags += ["--plugin-dir", str(plugin)] if plugin else []
+        words = ["claude", "-p", *flags, "--permission-mode", "bypassPermissions"]
+        result = ""
         with subprocess.Popen(
             words, cwd=self.project, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:
@@ -267,10 +269,22 @@ class ClaudeCode(Real):
                 process.stdin.flush()
                 for row in map(json.loads, process.stdout):
                     if row["type"] == "result":
+                        result, self._session = str(row.get("result")), ("--resume", row["session_id"])
                         break
             process.stdin.close()
             process.wait(30)
             watchdog.cancel()
+        return result
+
+    def talk_and_compact(self, trigger: str, plugin: Path | None = None) -> str:
+        """A conversation that is compacted once, or would be. Returns the answer to the compaction."""
+        self.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
+        self.holdfast("config", "session.ask_at", "0")
+        if trigger == "mid-turn":
+            self.model.commands = ["echo one"]
+        full = 1_000 if trigger == "manual" else 98_000
+        last = "/compact" if trigger == "manual" else "Where were we?"
+        return self.talk((PROMPT, full), (last, 1_000), plugin=plugin)
 
 
 class Codex(Real):
@@ -514,10 +528,14 @@ LAYERS = {
 }
 
 
+TRIGGERS = pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn"])
+
+
 @pytest.mark.req("R083", "R166", "R184")
+@TRIGGERS
 @pytest.mark.parametrize("fault", LAYERS)
 def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(
-    fault: str, project: Path, tmp_path: Path, model: Model
+    fault: str, trigger: str, project: Path, tmp_path: Path, model: Model
 ) -> None:
     client = real(ClaudeCode, project, tmp_path, model)
     client.start()
@@ -527,12 +545,14 @@ def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(
     (linked / "holdfast-memory").symlink_to(own / "holdfast-memory")
     paths = [path for path in client.environment["PATH"].split(os.pathsep) if Path(path) != own]
     client.environment["PATH"] = os.pathsep.join([str(linked), *paths])
-    client.say(PROMPT)
     spoil(project)
     change, layer = LAYERS[fault]
     change(project)
-    assert layer in client.say("/compact")
+    told = client.talk_and_compact(trigger)
+    assert layer in told or trigger != "manual"
     assert model.summaries == 0
+    assert PROMPT in model.asked[-1]
+    assert json.loads(client.holdfast("status", "--json"))["notices"] == []
 
 
 @pytest.mark.parametrize("answer", ["({skip: 'mine'})", "next(e)", "({messages: []})"])
@@ -554,7 +574,7 @@ def test_compaction__another_module_is_asked_later__cannot_compact_what_is_not_s
 
 @pytest.mark.req("R083", "R166", "R184")
 @pytest.mark.parametrize("is_intact", [True, False], ids=["intact", "broken"])
-@pytest.mark.parametrize("trigger", ["manual", "auto"])
+@TRIGGERS
 def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     trigger: str, is_intact: bool, project: Path, tmp_path: Path, model: Model
 ) -> None:
@@ -569,10 +589,7 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     client.holdfast("install", client.name)
     client.start()
     mend = (lambda: None) if is_intact else spoil(project)
-    full = 98_000 if trigger == "auto" else 1_000
-    client.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
-
-    client.talk((PROMPT, full), ("Next, please." if trigger == "auto" else "/compact", 1_000), plugin=plugin)
+    client.talk_and_compact(trigger, plugin)
 
     assert model.summaries == 0
     told = json.loads(client.holdfast("status", "--json"))
@@ -585,3 +602,51 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     assert "the clock is injected" in "".join(path.read_text() for path in project.glob(".holdfast/memory/*.md"))
     journals = (project / ".holdfast" / "state" / "sessions").glob("*.jsonl")
     assert "MODULE" not in "".join(path.read_text() for path in journals)
+
+
+@pytest.mark.parametrize("key", ["allowManagedHooksOnly", "disableAllHooks"])
+def test_compaction__an_administrator_switches_hooks_off__no_layer_holds(
+    key: str, project: Path, tmp_path: Path, model: Model
+) -> None:
+    """Shows that docs/agents.md has to name it. The file is in a copy of /etc that only this process sees."""
+    unshare = shutil.which("unshare")
+    if unshare is None or os.geteuid() != 0:
+        pytest.skip("needs root, to put a file into /etc for one process")
+    client = real(ClaudeCode, project, tmp_path, model)
+    client.start()
+    upper, work, bin_ = (tmp_path / name for name in ("upper", "work", "bin"))
+    (upper / "claude-code").mkdir(parents=True)
+    (upper / "claude-code/managed-settings.json").write_text(json.dumps({key: True}))
+    work.mkdir()
+    bin_.mkdir()
+    mount = f"mount -t overlay overlay -o lowerdir=/etc,upperdir={upper},workdir={work} /etc"
+    run = f'exec {unshare} -m sh -c \'{mount} && exec {shutil.which("claude")} "$@"\' x "$@"'
+    (bin_ / "claude").write_text(f"#!/bin/sh\n{run}\n")
+    (bin_ / "claude").chmod(0o755)
+    client.environment["PATH"] = f"{bin_}:{client.environment['PATH']}"
+    spoil(project)
+    client.talk_and_compact("manual")
+    assert model.summaries == 1
+
+
+@pytest.mark.req("R083", "R184")
+@pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn", "pi"])
+def test_compaction__by_holdfast__asks_no_model_and_gives_the_rows_back(
+    trigger: str, project: Path, tmp_path: Path, model: Model
+) -> None:
+    """The next request has the brief in place of a summary."""
+    client = real(Pi if trigger == "pi" else ClaudeCode, project, tmp_path, model)
+    client.start()
+    client.holdfast("config", "agents.compact", "holdfast")
+    if isinstance(client, ClaudeCode):
+        client.talk_and_compact(trigger)
+    else:
+        client.say(PROMPT)
+        client.compact()
+    told = json.loads(client.holdfast("status", "--json"))
+    assert (model.summaries, told["notices"]) == (0, [])
+    found = client.holdfast("sessions", "show", told["sessions"][0]["id"], "--dropped", "--json")
+    assert {"user", "assistant"} <= {row["role"] for row in json.loads(found)["messages"]}
+    client.say("Where were we?")
+    assert "run the suite ten times" in model.asked[-1]
+    assert model.asked[-1].count("has compacted this conversation without a model") == 1

@@ -294,7 +294,7 @@ def test_stranger_s_line__that_an_agent_writes_into_a_file_itself__waits_for_the
         one.add("user", "look at the guide")
         one.add("tool", f"Guide. {line}. Thanks.", tool="WebFetch")
         one.flush({"objective": "Look", "facts": [], "next_step": "Go on", "curated": {"memory": ["The port is 8443"]}})
-        memory.facts.add("The host is frankfurt", "context", 1.0)
+        memory.facts.create("The host is frankfurt", "context", 1.0)
     path, facts = project / ".holdfast" / "MEMORY.md", project / ".holdfast" / "facts.jsonl"
     path.write_text(f"{path.read_text()}\n- {own}\n\n{typed.format(line)}")
     row = {"id": "fact_12345678", "category": "context", "confidence": 1.0, "createdAt": "2026-11-20T10:00:00Z"}

@@ -1,7 +1,7 @@
 """A stand-in for each program: an executable that answers in the program's own format, as its file ``mode`` says.
 
-The formats are those of recorded runs of Claude Code 2.1.330, Codex CLI 0.169.0 and opencode 1.18.33;
-the text is made up. What it was given is in ``seen.json``.
+The formats are those of recorded runs of Claude Code 2.1.330 and Codex CLI 0.169.0; the text is made up. What it was
+given is in ``seen.json``.
 """
 
 from __future__ import annotations
@@ -40,12 +40,6 @@ FAILURES: dict[str, dict[str, tuple[str, int | None, int]]] = {
         "over quota": ("You\u2019ve hit your usage limit. Try again later.", None, 1),
         "unknown model": ("unexpected status 404 Not Found: model not found", None, 1),
         "busy": ("We\u2019re currently experiencing high demand, which may cause temporary errors.", None, 1),
-    },
-    "opencode": {
-        "logged out": ("bad key", 401, 1),
-        "over quota": ("rate limited", 429, 1),
-        "unknown model": ("model not found", 404, 1),
-        "busy": ("boom", 500, 1),
     },
 }
 
@@ -108,32 +102,10 @@ def codex(text: str, status: int | None = None, *, failed: bool = False) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
-def opencode(text: str, status: int | None = None, *, failed: bool = False) -> str:
-    if failed:
-        data = {"message": text, "statusCode": status, "isRetryable": False}
-        return json.dumps({"type": "error", "sessionID": "ses_1", "error": {"name": "APIError", "data": data}})
-    tokens = {"total": 333, "input": 321, "output": 12, "reasoning": 0, "cache": {"write": 0, "read": 0}}
-    half = len(text) // 2  # a text may come in several parts
-    rows: list[dict[str, Any]] = [
-        {"type": "step_start", "sessionID": "ses_1", "part": {"type": "step-start"}},
-        {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": text[:half]}},
-        {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": text[half:]}},
-        {
-            "type": "step_finish",
-            "sessionID": "ses_1",
-            "part": {"type": "step-finish", "reason": "stop", "tokens": tokens},
-        },
-    ]
-    return "\n".join(map(json.dumps, rows))
-
-
 def _main() -> None:
     path = Path(sys.argv[0])
     folder, program = path.parent, path.name
     mode = (folder / "mode").read_text()
-    if sys.argv[1:] == ["debug", "config"]:
-        print(json.dumps({"model": "fake/model", "mcp": {"notes": {"type": "local", "enabled": True}}}, indent=2))
-        return
     text = "" if mode == "exit 1" else sys.stdin.read()
     here = Path.cwd()
     row = {
@@ -147,7 +119,7 @@ def _main() -> None:
     }
     with open(folder / "seen.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
-    say = {"claude": claude, "codex": codex, "opencode": opencode}[program]
+    say = {"claude": claude, "codex": codex}[program]
     if mode in TEXTS:
         print(say(TEXTS[mode]))
     elif mode == "exit 1":

@@ -24,7 +24,7 @@ _FACTS = ".holdfast/facts.jsonl"
 
 def _remember(clone, words):
     with Holdfast.open(clone) as memory:
-        memory.facts.add(words, "knowledge", 0.8)
+        memory.facts.create(words, "knowledge", 0.8)
         session = memory.session(words.split()[1])
         session.add("user", words)
         session.flush()
@@ -142,8 +142,8 @@ def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_c
     one, two = _clones(tmp_path)
     for clone in (one, two):
         with Holdfast.open(clone) as memory:
-            memory.facts.add("The port is 8080", "knowledge", 0.8)
-            memory.facts.add(f"In {clone.name}", "knowledge", 0.8)
+            memory.facts.create("The port is 8080", "knowledge", 0.8)
+            memory.facts.create(f"In {clone.name}", "knowledge", 0.8)
     _commit(two)
     git(tmp_path, "clone", "-q", "two", "three")
     subprocess.run([sys.executable, "-m", "holdfast", "init", "--git"], cwd=tmp_path / "three", check=True)
@@ -151,7 +151,7 @@ def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_c
     with Holdfast.open(one) as memory:
         memory.facts.delete(next(fact.id for fact in memory.facts.list() if "8080" in fact.content))
     with Holdfast.open(tmp_path / "three") as memory:
-        memory.facts.add("In three", "knowledge", 0.8)
+        memory.facts.create("In three", "knowledge", 0.8)
     _exchange(one, tmp_path / "three")
     with Holdfast.open(one) as memory:
         assert {fact.content for fact in memory.facts.list()} == {"In one", "In two", "In three"}

@@ -48,12 +48,12 @@ def _exchange(one, two):
 def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path):
     one, two = _clones(tmp_path)
     with Holdfast.open(one) as memory:
-        gone = memory.facts.add("The port is 8080", "knowledge", 0.9).fact
+        gone = memory.facts.create("The port is 8080", "knowledge", 0.9).fact
     _exchange(one, two)
     for clone, words in ((one, "Deploys run on Friday"), (two, "The owner is Ana")):
         with Holdfast.open(clone) as memory:
-            memory.facts.add(words, "knowledge", 0.8)
-            memory.facts.add("Both say this", "knowledge", 0.7)
+            memory.facts.create(words, "knowledge", 0.8)
+            memory.facts.create("Both say this", "knowledge", 0.7)
             if clone == two and gone is not None:
                 memory.facts.delete(gone.id)
     _exchange(one, two)
@@ -70,7 +70,7 @@ def _doctor(clone, name):
 def _add(clone, *words):
     with Holdfast.open(clone) as memory:
         for one in words:
-            memory.facts.add(one, "knowledge", 0.8)
+            memory.facts.create(one, "knowledge", 0.8)
 
 
 @pytest.mark.parametrize("merged", [False, True], ids=["fast forward", "merge"])
@@ -89,7 +89,7 @@ def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_
         memory.facts.delete(first.id)
         memory.facts.delete(second.id)
         memory.facts.update(third.id, content="The owner is Ben")
-        memory.facts.add("Logs are in UTC", "knowledge", 0.8)
+        memory.facts.create("Logs are in UTC", "knowledge", 0.8)
         memory.store.backend.compact()
     _exchange(one, two)
     for clone in (one, two):
@@ -145,7 +145,7 @@ def _change_facts(clone, kind, number):
         known = list(memory.facts.list())
         some = known[number % len(known)].id if known else ""
         if kind < 3 or not some:
-            memory.facts.add(f"Fact {number}", "knowledge", 0.8)
+            memory.facts.create(f"Fact {number}", "knowledge", 0.8)
         elif kind == 3:
             memory.facts.update(some, content=f"Changed {number}")
         else:

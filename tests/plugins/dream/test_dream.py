@@ -212,13 +212,6 @@ def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(
     assert len(dreamer.asked) == 3
 
 
-@pytest.mark.req("R025")
-def test_dream__failed__is_not_taken_for_done(opened: Open, store: Store) -> None:
-    store.note("2026-11-21")
-    assert opened(Dreamer(memory="")).deep_dream().status is Status.FAILED
-    assert opened(Dreamer()).deep_dream().status is Status.DONE
-
-
 @pytest.mark.req("R017")
 def test_dream__if_due__runs_once_a_period(opened: Open, store: Store, dreamer: Dreamer, clock: Any) -> None:
     memory = opened(dreamer)

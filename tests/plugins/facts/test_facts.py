@@ -27,6 +27,7 @@ from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text.plain import clean
 from holdfast.text.stored import CATEGORIES, duplicate_key
+from holdfast_app.authorship.strangers import orders
 from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts
@@ -477,6 +478,7 @@ def test_export_then_import__any_facts__identity(many: list[Any]) -> None:
             for fact in many:
                 first.store.backend.add_fact(fact, 500)
             exported = [row for row in first.facts.export() if clean(f" {row['content']}") == f" {row['content']}"]
+            exported = [row for row in exported if not orders(str(row["content"]))]  # they are marked
             text = "\n".join(json.dumps(row) for row in exported)
             assert second.facts.import_(read_rows(text)).bad == ()
             assert [{**row, "source": ""} for row in second.facts.export()] == [

@@ -189,34 +189,6 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path, packed
     assert contents(other) == contents(tmp_path / "one")
 
 
-def test_export__settings_outbox_and_dream_copies__are_in_it_and_come_back(tmp_path):
-    from datetime import UTC, datetime
-
-    from holdfast_app.dream.state_files import Backup, back_up, backups
-    from holdfast_app.outbox.outbox import Item, Outbox
-
-    root, at = fill(project(tmp_path / "a")), datetime(2026, 10, 1, 12, tzinfo=UTC)
-    with Holdfast.open(root) as memory:
-        state = memory.services.state
-        back_up(state, Backup(id="d1", at=at, name="MEMORY.md", before=f"# Before {SECRET}", after="0"), keep=5)
-        Outbox(state).put([Item(id="item-1", plugin="p", flush="f", target="o/r#1", body="Words", at=at, due=at)])
-        done = export(memory, str(tmp_path / "x.zip"))
-    assert done.private == 3
-    assert SECRET.encode() not in zipfile.ZipFile(tmp_path / "x.zip").read("private.jsonl")
-    new = tmp_path / "b"
-    new.mkdir()
-    with Holdfast.open(new) as memory:
-        first = import_archive(memory, str(tmp_path / "x.zip"), settings=True)
-        again = import_archive(memory, str(tmp_path / "x.zip"), settings=True)
-        (back,) = backups(memory.services.state)
-        assert back.before is not None
-        assert back.before.startswith("# Before")
-        assert memory.outbox.items() == []
-    assert (first.added.private, again.added.private, again.unchanged.private) == (2, 0, 1)
-    assert any("waiting comments: 1" in one for one in first.left)
-    assert (new / "holdfast.toml").read_text() == (root / "holdfast.toml").read_text()
-
-
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name")
 @pytest.mark.parametrize("force", [False, True])
 def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_path, force):

@@ -272,6 +272,38 @@ def test_extract__fails__one_sentence_and_the_step_that_fits(
     assert result.failures == (told.format(provider, server.url),)
 
 
+PAGE = b"<!doctype html><title>Sign in</title><p>Welcome to the hotel.</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        pytest.param(PAGE, "text/html; charset=utf-8", id="a page"),
+        pytest.param(PAGE, "application/json", id="a page that says it is JSON"),
+        pytest.param(b"", "application/json", id="nothing"),
+        pytest.param(b"\xff\xfe{", "application/json", id="no text"),
+        pytest.param(json.dumps({"status": "ok"}).encode(), "application/json", id="another API"),
+        pytest.param(b"[]", "application/json", id="a list"),
+        pytest.param(b"null", "application/json", id="null"),
+        pytest.param(json.dumps({"choices": "x", "content": "x"}).encode(), "application/json", id="wrong types"),
+        pytest.param(json.dumps({"choices": [3], "content": [3]}).encode(), "application/json", id="numbers inside"),
+        pytest.param(json.dumps({"choices": [{}], "content": [{}]}).encode(), "application/json", id="nothing inside"),
+    ],
+)
+def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
+    memory: Any, server: ModelServer, provider: str, body: bytes, kind: str
+) -> None:
+    server.answers(Reply(raw=(body, kind)))
+    opened = memory(max_retries=3)
+    result = opened.extract(turn("I like tabs"))
+    assert contents(opened) == []
+    [failure] = result.failures
+    assert failure.startswith(
+        f"{provider}: The server at the {provider} endpoint does not speak its API. Check `base_url`;"
+    )
+    assert (len(server.requests), result.queued) == (1, 1)
+
+
 # --- waiting turns
 
 

@@ -45,7 +45,6 @@ def test_purge__subject_everywhere__no_byte_of_it_left_and_the_rest_is_there(ful
     assert stone["at"] == "2026-11-21T14:30:00Z"
     assert (stone["kind"], stone["changed"], stone["left"]) == ("subject", report.counts, 0)
     assert set(stone) == {"at", "kind", "digest", "changed", "files_searched", "bytes_searched", "left"}
-    assert not (state / "purge.pending.json").exists()
     assert (state / "tombstones.jsonl").stat().st_mode & 0o777 == 0o600
     assert holding(project, SUBJECT, *FORMS, *WORDS) == []
     assert set(report.counts) >= {"journals", "documents", "facts", "markers", "private files"}
@@ -88,7 +87,7 @@ def test_purge__dry_run__tells_the_same_places_and_writes_nothing(full, project)
     assert planned.counts == done.counts
     full.session("talk").add("user", f"and {FORMS[4]} again", message_id="m3")  # a transcript is read again
     again = full.purge(subject=SUBJECT)
-    assert (again.changed, again.clean, again.resumed) == ((), True, False)
+    assert (again.changed, again.clean) == ((), True)
 
 
 @pytest.mark.req("R245")
@@ -123,10 +122,8 @@ def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, pa
         shutil.rmtree(project)
         shutil.copytree(whole, project)
         assert run_killed(project, backend, step) == -9, "there are fewer steps now: choose others"
-        pending = (project / ".holdfast/state/purge.pending.json").read_text()
-        assert not any(word in pending for word in WORDS)
         report = opened(storage=storage(backend)).purge(subject=SUBJECT)
-        assert (report.clean, report.resumed) == (True, True), report.left
+        assert report.clean, report.left
         assert holding(project, SUBJECT, *FORMS) == []
 
 
@@ -147,10 +144,7 @@ def test_purge__place_that_cannot_be_written__told_as_left_and_completed_later(f
         report = full.purge(subject=SUBJECT)
     assert [left.name for left in report.left] == [".holdfast/state/status.json"]
     assert holding(project, SUBJECT) == [".holdfast/state/status.json"]
-    other = full.purge(subject="somebody else entirely")
-    assert other.unfinished == ("subject of 2026-11-21T14:30:00Z",)
-    report = full.purge(subject=SUBJECT)
-    assert (report.clean, report.resumed) == (True, True)
+    assert full.purge(subject=SUBJECT).clean
 
 
 # by session

@@ -43,7 +43,7 @@ class History:
             self.clock.tick(minutes=1)
 
     def fact(self) -> None:
-        self.memory.facts.add(self.say(), category="context", confidence=0.9)
+        self.memory.facts.create(self.say(), category="context", confidence=0.9)
 
     def document(self) -> None:
         path = self.project / f"notes-{self.random.randint(1, 2)}.md"

@@ -59,7 +59,6 @@ class ImportReport:
 
 class _Good(NamedTuple):
     number: int
-    id: str | None
     created_at: datetime | None
     value: Value
 
@@ -94,7 +93,7 @@ def _lines(text: str) -> Iterator[Row]:
                 yield Row(number, None, "it is not JSON")
 
 
-def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -> ImportReport:
+def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), facts.rejected
     known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
@@ -110,13 +109,13 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object]) -
                 if witness.is_hostile(said):
                     bad.append(BadRow(row.number, REASON))
                     continue
-                if strangers.orders(said) and said not in known:  # a file's words are not the user's
+                if not is_archive and strangers.orders(said) and said not in known:  # a file's words are not the user's
                     content = hostile.MARK.format(name="an import") + said
             if rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
                 good.append(row._replace(value=row.value._replace(content=content)))
-        results = facts.add_all([row.value for row in good], ids=[row.id for row in good])
+        results = facts.add_all([row.value for row in good])
         outcomes.update(result.outcome for result in results)
         evicted += sum(len(result.evicted) for result in results)
         refused = zip(good, results, strict=True)
@@ -143,9 +142,9 @@ def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
             raise BadValue("source", "is not a string")
         fact_id, at = _id(value.get("id")), _time(value.get("createdAt"))
         # Each row has its own time, by which a git merge keeps their order.
-        return _Good(row.number, fact_id, at, Value(
+        return _Good(row.number, at, Value(
             check_content(value["content"]), check_category(value["category"]), check_confidence(value["confidence"]),
-            (source or "").strip(), at or services.clock().astimezone(UTC),
+            (source or "").strip(), at or services.clock(), id=fact_id,
         ))  # fmt: skip
     except BadValue as error:
         bad.append(BadRow(row.number, error.message.rstrip(".")))
@@ -170,7 +169,8 @@ def _time(value: object) -> datetime | None:
 def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
     """The rows, with their content and source admitted by the gate."""
     try:
-        strings = services.gate.admit_all([t for row in rows for t in row.value[::3]], surface=SURFACE)
+        strings = [text for row in rows for text in (row.value.content, row.value.source)]
+        strings = services.gate.admit_all(strings, surface=SURFACE)
         return [
             row._replace(value=row.value._replace(content=check_content(content), source=source))
             for row, content, source in zip(rows, strings[::2], strings[1::2], strict=True)

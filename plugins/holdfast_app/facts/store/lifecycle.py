@@ -116,7 +116,7 @@ class Facts(FactWriter):
         """
         values = self._checked(content, category, confidence, source)
         self.rejected.lift(values[0])
-        return self._strictly(self.add(*values))
+        return self._strictly(self.add_all([Value(*values, self.services.clock())])[0])
 
     def remember(
         self,
@@ -232,13 +232,14 @@ class Facts(FactWriter):
                 return "context"
             raise
 
-    def import_(self, rows: Iterable[object]) -> ImportReport:
+    def import_(self, rows: Iterable[object], *, is_archive: bool = False) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
-        skipped and reported by number. The threshold does not apply.
+        skipped and reported by number. The threshold does not apply. A row that orders something is marked, except
+        those of an archive of holdfast.
         """
         from holdfast_app.facts.store.factfile import import_rows
 
-        return import_rows(self.services, self, rows)
+        return import_rows(self.services, self, rows, is_archive=is_archive)
 
     # changing and leaving
 

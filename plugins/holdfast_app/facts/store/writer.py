@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
@@ -39,8 +38,9 @@ _OUTRANKED: Final = 0.3
 class Value(NamedTuple):
     """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
 
-    A present statement is newer than everything stored, whatever the clocks say. A statement stored later than it
-    was said has ``said``, its session's flushes in their order. They decide. The clock decides for other facts."""
+    ``id`` is the one to store it under, unless it is taken. A present statement is newer than everything stored,
+    whatever the clocks say. A statement stored later than it was said has ``said``, its session's flushes in their
+    order. They decide. The clock decides for other facts."""
 
     content: str
     category: str
@@ -48,6 +48,7 @@ class Value(NamedTuple):
     source: str
     at: datetime
     said: tuple[str, ...] | None = None
+    id: str | None = None
 
     def is_before(self, fact: Fact) -> bool:
         """Whether ``fact``, on the same subject, was stated later."""
@@ -82,28 +83,13 @@ class FactWriter:
         if stays is not None:
             self.rejected.add(keys, self.services.clock())
 
-    def add(
-        self,
-        content: str,
-        category: str,
-        confidence: float,
-        source: str = "",
-        *,
-        fact_id: str | None = None,
-    ) -> AddResult:
-        """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
-        value = Value(content, category, confidence, source, self.services.clock().astimezone(UTC))
-        return self.add_all([value], ids=[fact_id])[0]
-
-    def add_all(
-        self, values: Sequence[Value], *, ids: Sequence[str | None] = (), older: Sequence[Sequence[Fact]] = ()
-    ) -> list[AddResult]:
+    def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
-        where ``ids`` has none or they are taken. ``older`` has the facts that each value replaces."""
+        where there is none or it is taken. ``older`` has the facts that each value replaces."""
         facts = [
-            Fact(id=fact_id or self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
-                 created_at=one.at, source=one.source)
-            for one, fact_id in zip_longest(values, ids[: len(values)])
+            Fact(id=one.id or self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
+                 created_at=one.at.astimezone(UTC), source=one.source)
+            for one in values
         ]  # fmt: skip
         pairs = list(zip(facts, older, strict=True)) if any(older) else []
         choosing = self.services.config.facts.rank_union

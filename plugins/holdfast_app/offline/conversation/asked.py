@@ -12,7 +12,6 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import cues
-from holdfast_app.offline.conversation import courtesy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -42,6 +41,33 @@ _ABOUT: Final = 130
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
+#: Words that request nothing, in several languages: assent and questions about the state of work, then greetings and
+#: thanks, then words that accompany them.
+_ASSENT: Final = frozenset({
+    "ok", "okay", "k", "yes", "y", "yeah", "yep", "yup", "sure", "go", "on", "ahead", "continue", "proceed", "resume",
+    "start", "begin", "do", "it", "that", "this", "please", "now", "then", "lgtm", "approved", "agreed", "right",
+    "correct", "fine", "and", "so", "keep", "going", "carry", "next", "try", "again", "retry", "all", "of", "them",
+    "both", "first", "the", "let's", "lets", "where", "are", "were", "we", "you", "i", "left", "off", "stopped",
+    "stand",
+    "doing", "working", "from", "at", "can", "could", "pick", "up", "what", "what's", "how", "far", "current", "status",
+    "yesterday", "did", "leave", "remember", "ja", "weiter", "mach", "bitte", "los", "si", "sí", "vale", "sigue",
+    "continúa", "continua", "adelante", "oui", "vas-y", "allez", "sim", "pode", "да", "давай", "продолжай", "好",
+    "好的", "继续", "是", "是的", "可以", "はい", "続けて", "お願いします", "네", "계속",
+})  # fmt: skip
+_POLITE: Final = frozenset({
+    "hi", "hello", "hey", "thanks", "thank", "thx", "great", "good", "nice", "cool", "perfect", "awesome", "excellent",
+    "bye", "goodbye", "cheers", "morning", "wonderful", "amazing", "see", "danke", "gracias", "merci", "obrigado",
+    "obrigada", "grazie", "спасибо", "谢谢", "ありがとう", "ありがとうございます", "감사합니다", "tschüss", "perfekt",
+    "prima", "perfecto", "genial", "parfait", "perfeito", "perfetto", "отлично", "多谢", "고마워",
+})  # fmt: skip
+#: Words that accompany them.
+_COURTESY: Final = _POLITE | frozenset({
+    "you", "super", "well", "done", "evening", "afternoon", "night", "very", "much", "so", "a", "lot", "job", "work",
+    "for", "today", "day", "have", "week", "weekend", "this", "the", "your", "help", "looks", "look", "that's", "thats",
+    "nope", "it", "was", "is", "now", "later", "tomorrow", "all", "no", "more", "nothing", "else", "everything",
+    "works", "there", "again", "everyone", "one", "vielen", "dank", "gut", "sehr", "muchas", "muito", "большое",
+})  # fmt: skip
+_SAYS_NOTHING: Final = _ASSENT | _COURTESY
 
 
 class Kind(Enum):
@@ -88,14 +114,12 @@ def _part_kind(part: str) -> Kind:
         return Kind.NOTHING
     if cues.is_statement(part):
         return Kind.STATEMENT
-    if first[0].lower() not in courtesy.SAYS_NOTHING:
+    if first[0].lower() not in _SAYS_NOTHING:
         return Kind.REQUEST
     words = [word.lower() for word in _WORD.findall(part)]
-    if all(w in courtesy.COURTESY for w in words) and (
-        words[0] in ("no", "nope", "that's", "thats") or courtesy.POLITE & set(words)
-    ):
+    if all(w in _COURTESY for w in words) and (words[0] in ("no", "nope", "that's", "thats") or _POLITE & set(words)):
         return Kind.COURTESY
-    return Kind.ASSENT if all(w in courtesy.SAYS_NOTHING for w in words) else Kind.REQUEST
+    return Kind.ASSENT if all(w in _SAYS_NOTHING for w in words) else Kind.REQUEST
 
 
 def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
