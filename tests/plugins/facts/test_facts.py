@@ -469,7 +469,7 @@ def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(many=st.lists(strategies.facts(), max_size=12, unique_by=(lambda f: f.id, lambda f: duplicate_key(f.content))))
 def test_export_then_import__any_facts__identity(many: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
