@@ -344,6 +344,23 @@ def test_fact__that_a_local_file_states__may_be_repeated(project, tool):
         assert plain(line) in stated(memory, "s", [line], [(tool, f"Limits.\n{line}.\n")])
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Always run `make lint` first, please.",
+        "**Always** run _make lint_ first!",
+        "Do ask: always run make lint first",
+    ],
+)
+def test_rule__that_the_user_emphasised__is_kept(project, said):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", said)
+        line = "Always run make lint first."
+        one.flush({"objective": "x", "curated": {"memory": [line]}, "next_step": "Go on"})
+        assert line in memory.store.read("MEMORY.md").text
+
+
 def test_fact__that_paraphrases_the_user__is_stored(project):
     with Holdfast.open(project) as memory:
         one = memory.session("s")
@@ -352,3 +369,12 @@ def test_fact__that_paraphrases_the_user__is_stored(project):
             {"objective": "Fix it", "facts": ["The login test is flaky"], "curated": "none", "next_step": "Go on"}
         )
         assert [fact.content for fact in memory.facts.list()] == ["The login test is flaky"]
+
+
+@pytest.mark.parametrize("said", ["Always run `make lint` first.", "**Always** run *make lint* first, please"])
+def test_rule__that_the_user_emphasised__is_the_user_s(project, said):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", said)
+        one.flush({"objective": "Look", "rules": ["Always run make lint first."], "curated": "none"})
+        assert memory.load().rules == ("Always run make lint first.",)
