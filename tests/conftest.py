@@ -13,10 +13,15 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+#: Nothing may depend on how busy the machine is. A fixture's folder is shared by the examples of a test.
+_CALM = hypothesis.settings(
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
+)
 #: ``--hypothesis-profile thorough``: as many examples as a change to a backend is worth, see CONTRIBUTING.md.
-hypothesis.settings.register_profile("thorough", max_examples=2_000, deadline=None)
+hypothesis.settings.register_profile("thorough", _CALM, max_examples=2_000)
 #: Without that option: half of Hypothesis's own number.
-hypothesis.settings.register_profile("few", hypothesis.settings(), max_examples=50)
+hypothesis.settings.register_profile("few", _CALM, max_examples=50)
 hypothesis.settings.load_profile("few")
 
 #: What the fixture itself sets and undoes.

@@ -111,7 +111,8 @@ class FactFile:
                 finally:
                     self._waiting = None
                 if self._lines > 3 * len(self._index) + SPARE_DEAD_LINES:
-                    self._shrink()
+                    with contextlib.suppress(Unavailable):  # the change itself is stored
+                        self._rewrite()
 
     def lost(self) -> int:
         """How many facts were acknowledged and are missing."""
@@ -180,17 +181,6 @@ class FactFile:
         self._last, self._ended = lines[-1], True
         self._look()
         self._note()
-
-    def _shrink(self) -> None:
-        """Rewrite the file. A failure does not affect the change made before it."""
-        try:
-            self._rewrite()
-        except Unavailable as error:
-            import logging  # here, because a session's hooks import this module
-
-            logging.getLogger(__name__).warning(
-                "the facts file could not be made smaller, the change itself is stored: %s", error
-            )
 
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
@@ -322,8 +312,7 @@ class FactFile:
         return file.read(len(self._last)) == self._last
 
     def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
-        """Apply the whole lines of the file ``key``. A torn line at the end, which was never acknowledged, is not read.
-        The next writer cuts it off."""
+        """Apply the whole lines of the file ``key``. A torn line at the end is not read; the next writer cuts it."""
         if data.count(b"\n") > data.count(b"{") + MOST_EMPTY:  # before a list of them takes seconds and memory
             raise Corrupt(
                 f"{self._place.facts!r} has more than {MOST_EMPTY:,} lines without a fact.",

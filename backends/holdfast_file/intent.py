@@ -41,8 +41,7 @@ class Intent(NamedTuple):
 
 
 def note(path: str, intent: Intent) -> None:
-    """Write the intent. The file must be empty or missing, see :func:`clear`. It is as durable as the file's name.
-    Raises: Unavailable."""
+    """Write the intent. The file must be empty or missing, see :func:`clear`. Raises: Unavailable."""
     head = {"document": intent.name, "offset": intent.offset, "sha256": sha256_of(intent.data)}
     durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
 

@@ -38,8 +38,7 @@ def read(path: str) -> Mark:
 
 
 def note(path: str, mark: Mark) -> None:
-    """Write the mark, not durably. A failure does not affect the change made before it, because the mark then shows
-    less."""
+    """Write the mark, not durably. After a failure it shows less."""
     durable.write_sealed(path, _LINE % mark)
 
 

@@ -95,8 +95,7 @@ def may_be_shared(found: os.stat_result) -> bool:
 
 
 def is_shared(path: str) -> bool:
-    """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
-    the other name."""
+    """Whether the file has another name or another owner. Then it is replaced by a new one."""
     with durable.reporting(path, "check"):
         return safeopen.is_shared(path)
 

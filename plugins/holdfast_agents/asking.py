@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
@@ -35,6 +36,8 @@ _GROWN = {events.PROMPT: 0.05, events.TOOL: 0.15, events.STOP: 0.05}
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 #: Suffix of Claude Code's model names with the large window.
 _LARGE_SUFFIX = "[1m]"
+#: Share of the window at which Gemini CLI compacts, unless its settings name a smaller one.
+_GEMINI_AT, _THRESHOLD = 0.5, ("model", "compressionThreshold")
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 _WAIT_S = 1.0
@@ -102,6 +105,37 @@ def _question(event: Event, root: str, state: str) -> str:
         f" then {goal}:\n"
         f"{_program(event.client)} flush --session {quote(event.session)} --payload - <<'END'\n{_LINES}END"
     )
+
+
+def is_far(path: str, folder: str) -> bool:
+    """Whether Gemini CLI compacts only later than now, at a share of the window that its settings name."""
+    from holdfast_agents import clientfiles
+
+    files = (os.path.join(place, ".gemini/settings.json") for place in (folder, os.path.expanduser("~")))
+    own = (clientfiles.at(clientfiles.table(file), _THRESHOLD) for file in files)
+    at = min(_GEMINI_AT, *(share for share in own if isinstance(share, float | int)), 1)
+    row = newest(path, b'"tokens":{')
+    used = clientfiles.at(row, ("tokens", "total"))
+    return isinstance(used, int) and str(row.get("model"))[:7] == "gemini-" and used < 0.8 * at * _LARGE_WINDOW
+
+
+def answer_of_copilot(path: str) -> str:
+    """The answer to the last prompt in Copilot CLI's record, which is written with a delay."""
+    for _ in range(50):
+        row = newest(path, b'"type":"assistant.message"', b'"type":"user.message"')
+        data = row.get("data")
+        if row.get("type") == "assistant.message" and isinstance(data, dict) and data.get("content"):
+            return str(data["content"])
+        time.sleep(0.02)
+    return ""
+
+
+def newest(path: str, *marks: bytes) -> dict[str, object]:
+    """The last row with one of ``marks`` near the end of a transcript. Empty when there is none."""
+    try:
+        return next(_newest(path, marks), {})
+    except (OSError, ValueError):
+        return {}
 
 
 def mark(state: str, session: str) -> str:
@@ -219,7 +253,7 @@ def _of_codex(row: dict[str, object]) -> tuple[int, int, str] | None:
     return (used, window, "") if isinstance(used, int) and isinstance(window, int) and window > 0 else None
 
 
-def _newest(path: str) -> Iterator[dict[str, object]]:
+def _newest(path: str, marks: tuple[bytes, ...] = _MARKS) -> Iterator[dict[str, object]]:
     """A transcript's last rows that may report usage or a compaction, the newest first."""
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(fd, "rb") as file:
@@ -230,7 +264,7 @@ def _newest(path: str) -> Iterator[dict[str, object]]:
         file.seek(begin)
         lines = file.read(TAIL_BYTES).split(b"\n")
     for line in reversed(lines[1:] if begin else lines):
-        if any(mark in line for mark in _MARKS):
+        if any(mark in line for mark in marks):
             try:
                 row = untrusted.from_json(line)
             except ValueError:

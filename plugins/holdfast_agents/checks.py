@@ -21,11 +21,11 @@ from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
-from holdfast_agents.clientfiles import claude_folder, hooks_of, is_ours, read_or_empty, table
+from holdfast_agents.clientfiles import hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.setup import claude_code, jsontext, placing, program
 from holdfast_agents.setup.claude_code import SCRIPT, module
-from holdfast_agents.setup.client import Client, Problem, Where, not_found
+from holdfast_agents.setup.client import AGREED, Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_agents.setup.parts import Hooks, ours
 from holdfast_app.sessions import pastgate
@@ -55,10 +55,12 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         if there or plugins or name in beats:
             none = False
             yield from _installed(client, there, plugins)
-            yield from _started_here(client, there, plugins)
-            yield _running(client, beats.get(name), _since(client, there), root, now)
+            if client.holds != AGREED:
+                yield from _started_here(client, there, plugins)
+                yield _running(client, beats.get(name), _since(client, there), root, now)
             elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
-            yield _good(name, f"not covered by the hooks: {elsewhere}{client.around}")
+            gaps = "; ".join(filter(None, (elsewhere, client.around)))
+            yield _good(name, f"{client.label}; not covered: {gaps}" if gaps else client.label)
             if name == claude_code.NAME:
                 yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):
@@ -71,7 +73,7 @@ def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where])
     for one in there:
         yield from _settings(client, one)
     for one in plugins:
-        yield _good(client.name, f"installed as a plugin ({_guard_file(client, one)})")
+        yield _good(client.name, f"installed as a plugin ({client.needed(one).places[0].shown})")
     if not there and not plugins:
         yield _warn(
             client.name,
@@ -115,11 +117,6 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     )
 
 
-def _guard_file(client: Client, one: Where) -> str:
-    """The displayed name of the file that guards compaction."""
-    return client.needed(one).places[0].shown
-
-
 def _settings(client: Client, one: Where) -> Iterator[Check]:
     problems = list(_problems(client, one))
     again = f"Run `holdfast install {client.name}{' --scope user' if one.scope == 'user' else ''}` again."
@@ -129,7 +126,7 @@ def _settings(client: Client, one: Where) -> Iterator[Check]:
     if not problems:
         whose = "this project's" if one.in_project else "the user's own"
         trusted = " and trusted" if client.name == "codex" else ""
-        yield _good(client.name, f"installed{trusted} in {whose} settings ({_guard_file(client, one)})")
+        yield _good(client.name, f"installed{trusted} in {whose} settings ({client.needed(one).places[0].shown})")
 
 
 def _running(client: Client, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
@@ -204,12 +201,12 @@ def _hook_problems(client: Client, where: Where, settings: object, shown: str) -
     parts = [cast("Hooks", place.part) for place in places]
     for event in parts[0].groups:
         groups = [group for _, group in ours(settings, client.name, event)]
-        gate = event == "PreCompact"
+        gate = event in ("PreCompact", "PreCompress")
         if not groups:
             yield Problem(f"{shown} lacks the hook for {event}.", unguarded=gate)
         elif not any(groups in ([part.groups[event]], [_resaved(part.groups[event])]) for part in parts):
             yield Problem(f"{shown} has a different hook for {event} from the one installed.", unguarded=gate)
-    for _, group in ours(settings, client.name, "UserPromptSubmit"):
+    for _, group in ours(settings, client.name, [*parts[0].groups][1]):
         own = [hook for hook in hooks_of(group) if isinstance(hook, dict) and is_ours(hook, client.name)]
         for command in (str(hook.get("command")) for hook in own):
             first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
@@ -243,7 +240,7 @@ class Module(NamedTuple):
 
 def _compacting(root: str) -> list[Module]:
     """The plugins, each once, sorted by name."""
-    home, project = claude_folder(), os.path.join(root, ".claude")
+    home, project = own_folder("claude-code"), os.path.join(root, ".claude")
     names = ("settings.json", "settings.local.json")
     settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
     switches: dict[str, object] = {}

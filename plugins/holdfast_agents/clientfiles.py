@@ -14,24 +14,29 @@ from holdfast_agents.events import NO_REPLY, Event, Reply
 _MAX_BYTES: Final = 16 << 20
 
 
-def folder(variable: str, *default: str) -> str:
-    """A client's own folder, from its environment variable or the default below the home folder."""
-    return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
+#: Client -> its folder in a project, and its own: a variable, the default below the home folder, and the rest.
+FOLDERS: Final = {
+    "claude-code": (".claude", "CLAUDE_CONFIG_DIR", ".claude", ""),
+    "codex": (".codex", "CODEX_HOME", ".codex", ""),
+    "opencode": (".opencode", "XDG_CONFIG_HOME", ".config", "opencode"),
+    "kilo": (".kilo", "XDG_CONFIG_HOME", ".config", "kilo"),
+    "pi": (".pi", "PI_CODING_AGENT_DIR", ".pi/agent", ""),
+    "deepagents": (".deepagents", "", ".deepagents", ""),
+    "qwen": (".qwen", "", ".qwen", ""),
+    "gemini": (".gemini", "", ".gemini", ""),
+    "copilot": (".github", "COPILOT_HOME", ".copilot", ""),
+    "cursor": (".cursor", "", ".cursor", ""),
+    "windsurf": (".windsurf", "", ".codeium", "windsurf"),
+    "vscode": (".vscode", "XDG_CONFIG_HOME", ".config", "Code/User"),
+    "zed": (".zed", "XDG_CONFIG_HOME", ".config", "zed"),
+}
 
 
-def claude_folder() -> str:
-    """Claude Code's own folder."""
-    return folder("CLAUDE_CONFIG_DIR", ".claude")
-
-
-def codex_folder() -> str:
-    """Codex's own folder."""
-    return folder("CODEX_HOME", ".codex")
-
-
-def pi_folder() -> str:
-    """pi's own folder."""
-    return folder("PI_CODING_AGENT_DIR", ".pi", "agent")
+def own_folder(client: str) -> str:
+    """The client's own folder."""
+    _, variable, default, rest = FOLDERS[client]
+    start = os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default)
+    return os.path.abspath(os.path.join(start, rest))
 
 
 def read(path: str) -> bytes:
@@ -112,7 +117,7 @@ def _refused(event: Event, why: str) -> Reply:
 
 def _files(cwd: str) -> tuple[str, ...]:
     project = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
-    return (*(os.path.join(project, name) for name in _PROJECT), os.path.join(claude_folder(), _USER))
+    return (*(os.path.join(project, name) for name in _PROJECT), os.path.join(own_folder("claude-code"), _USER))
 
 
 def _settings(path: str) -> dict[str, object] | None:

@@ -29,6 +29,9 @@ stderr the reason or a notice for a toast.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Dialect, Event, Reply, text
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result
@@ -146,12 +149,6 @@ def spoken(kind: str, reply: Reply) -> Answer:
     return Answer(stdout=events.json_text(output)) if output else Answer()
 
 
-def codex_event(payload: Mapping[str, object]) -> Event:
-    """The event in Codex's payload, which has no change of settings."""
-    event = parse(payload, "codex")
-    return event._replace(kind=events.OTHER) if event.kind == events.CONFIG else event
-
-
 def codex_answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 0 with ``{"continue": false, "stopReason": ...}`` and nothing else."""
     if kind != events.COMPACTING:
@@ -202,6 +199,73 @@ def plugin_answer(kind: str, reply: Reply) -> Answer:
     return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
 
 
+class Shape(NamedTuple):
+    """A client with command hooks in Claude Code's form. ``blocks``: exit 2 refuses a compaction. Otherwise the client
+    waits, then compacts. ``names`` maps its events to Claude Code's. ``flat``: the answer is only the text for the
+    model. ``second``: as in its time limits."""
+
+    blocks: bool = False
+    names: Mapping[str, str] = {}
+    flat: bool = False
+    second: int = 1
+
+
+_GEMINI = {
+    "BeforeAgent": "UserPromptSubmit",
+    "AfterTool": "PostToolUse",
+    "AfterAgent": "Stop",
+    "PreCompress": "PreCompact",
+}
+SHAPES = {
+    "deepagents": Shape(blocks=True),
+    "qwen": Shape(),
+    "gemini": Shape(names=_GEMINI, second=1000),
+    "copilot": Shape(flat=True),
+}
+#: Words for a client that can be stopped, and the truth elsewhere.
+_SOFTER = (
+    ("holdfast keeps the context:", "holdfast has not saved this context, and this client compacts anyway:"),
+    ("Until then compaction is blocked.", "Until then a compaction is not saved first."),
+)
+
+
+def shaped_event(payload: Mapping[str, object], client: str) -> Event:
+    """The event in the payload of a client in :data:`SHAPES`. A sub-agent's compaction saves its parent."""
+    name, prompt = text(payload, "hook_event_name"), text(payload, "prompt")
+    if prompt.startswith("<hook_context>"):  # Gemini CLI puts the brief before the prompt
+        prompt = prompt.partition("</hook_context>")[2].lstrip()
+    own = {
+        "hook_event_name": SHAPES[client].names.get(name, name),
+        "prompt": prompt if name in ("UserPromptSubmit", "BeforeAgent") else "",
+        "last_assistant_message": text(payload, "last_assistant_message", "prompt_response"),
+        "tool_response": payload.get("tool_response", payload.get("tool_result")),
+    }
+    event, path = parse({**payload, **own}, client), text(payload, "transcript_path")
+    if event.agent and event.kind in (events.COMPACTING, events.COMPACTED):
+        event = event._replace(agent="", session=events.session_of(client, event.native))
+    if name == "PreCompress" and event.source == "auto":  # sent at every model call
+        from holdfast_agents.asking import is_far
+
+        event = event._replace(kind=events.OTHER) if is_far(path, event.cwd) else event
+    if event.kind == events.STOP and client == "copilot":
+        from holdfast_agents.asking import answer_of_copilot
+
+        event = event._replace(text=answer_of_copilot(path))
+    return event._replace(transcripts=())
+
+
+def shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
+    """The answer in Claude Code's form, as far as the client heeds it."""
+    shape = SHAPES[client]
+    for hard, soft in () if shape.blocks else _SOFTER:
+        reply = Reply(*(part.replace(hard, soft).partition(" `holdfast override")[0] for part in reply))
+    if kind == events.COMPACTING and not shape.blocks:
+        return Answer(stdout=events.json_text({"systemMessage": reply.block})) if reply.block else Answer()
+    if shape.flat and kind in _NAMES:
+        return Answer(stdout=events.json_text({"additionalContext": reply.context})) if reply.context else Answer()
+    return answer(kind, reply)
+
+
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
@@ -215,6 +279,9 @@ def dialect(client: str) -> Dialect:
     if client == "claude-code":
         return Dialect(client, LIMITS_S, GATED, parse, answer)
     if client == "codex":
-        return Dialect(client, {**LIMITS_S, events.END: 2.6}, GATED, codex_event, codex_answer)
+        return Dialect(client, {**LIMITS_S, events.END: 2.6}, GATED, partial(parse, client=client), codex_answer)
+    if client in SHAPES:
+        gated = (*GATED, b'"PreCompress"')
+        return Dialect(client, LIMITS_S, gated, partial(shaped_event, client=client), partial(shaped_answer, client))
     limits_s, gated = {**LIMITS_S, events.END: 20.0}, (*GATED, b'"compacting"')
-    return Dialect(client, limits_s, gated, lambda payload: plugin_event(payload, client), plugin_answer)
+    return Dialect(client, limits_s, gated, partial(plugin_event, client=client), plugin_answer)

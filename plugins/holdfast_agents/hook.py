@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADING = "Guard a client"
 SUMMARY = "answer one client event (run by the installed hooks)"
 
-CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi")
+CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi", "deepagents", "qwen", "gemini", "copilot")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
 #: Claude Code names the project in it.
@@ -42,6 +42,8 @@ _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
 _STORES_SHARE = 0.8
 #: Events that the hook in the user's settings leaves to the same one in the project's.
 _REPEATED = frozenset({events.START, events.PROMPT, events.TOOL, events.STOP, events.COMPACTED, events.END})
+#: Clients without a start after a compaction. The brief comes with the next prompt.
+_LATE = frozenset({"gemini", "copilot"})
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
 
@@ -243,10 +245,14 @@ class _Call:
 
             background.after_turn(root)
             return Reply(block=asking.question(event, root, self.state), notice=self._held_back(event))
-        return Reply(context=asking.question(event, root, self.state), notice=self._held_back(event))
+        asked = asking.question(event, root, self.state)
+        if self.dialect.client in _LATE and os.path.exists(f"{turns.gap(self.state, event.session)}-brief"):
+            asked = "\n\n".join(filter(None, (self._with_store(event, root).context, asked)))
+        return Reply(context=asked, notice=self._held_back(event))
 
     def _with_store(self, event: Event, root: str) -> Reply:
         from holdfast import Holdfast
+        from holdfast.fs import durable, private
         from holdfast.storage import deadline
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
@@ -271,10 +277,20 @@ class _Call:
                 reply = NO_REPLY if again else restore.start(memory, event)
                 memory.services.later(flushed=False)
                 return reply
+            if event.kind == events.PROMPT:
+                from holdfast_agents import restore, turns
+
+                durable.remove(f"{turns.gap(self.state, event.session)}-brief")
+                return restore.opening(memory, event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
+                from holdfast_agents import turns
                 from holdfast_agents.records import follow
+
+                if self.dialect.client in _LATE:
+                    private.make(self.state, "agents")
+                    durable.replace(f"{turns.gap(self.state, event.session)}-brief", b"", flush=False)
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]

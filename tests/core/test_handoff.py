@@ -48,7 +48,7 @@ TEXTS = (ANY | st.sampled_from(["+++", '"""', "\n+++\n", "\\", "[[work]]"])).map
 
 
 @pytest.mark.req("R135", "R136", "R137", "R138")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(values=st.lists(TEXTS, min_size=4, max_size=4))
 def test_handoff__any_four_values__are_loaded_as_they_were_stated(values):
     stated = dict(zip(NAMES, values, strict=True))

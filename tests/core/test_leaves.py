@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.rows import FORMS, kept, messages, strings, values
 
@@ -34,7 +34,6 @@ def lost(rows: list[Any], journal: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["messages", "responses"])
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form: str, data: Any) -> None:
     rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
@@ -55,7 +54,6 @@ def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows: list[dict[
 
 
 @pytest.mark.parametrize("form", sorted(READERS))
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_take__any_row_of_a_client__keeps_each_string(form: str, data: Any) -> None:
     rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
@@ -66,11 +64,7 @@ def test_take__any_row_of_a_client__keeps_each_string(form: str, data: Any) -> N
     assert lost(rows, text_of(reading.kept)) == []
 
 
-@settings(
-    max_examples=15,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-)
+@settings(max_examples=15)
 @given(rows=st.lists(messages(), min_size=1, max_size=3))
 def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(
     rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory

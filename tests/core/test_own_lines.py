@@ -36,7 +36,7 @@ PAYLOADS = st.builds(
     state_mutations=st.just([]),
     handoff=st.none(),
 )
-SLOW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
 class Reads:

@@ -163,38 +163,3 @@ def test_write__folder_swapped_for_a_link_again_and_again__nothing_gets_out(tmp_
     assert written
     assert refused
     assert {p.name: p.read_text() for p in outside.rglob("*") if p.name != "sub"} == {"victim": "kept"}
-
-
-@pytest.mark.req("R142")
-def test_append__killed_between_making_the_file_and_flushing_its_name__the_next_flushes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An empty file is one that a killed process made: its name may not be durable."""
-    synced: list[str] = []
-    real = safeopen.Folder.sync
-    monkeypatch.setattr(safeopen.Folder, "sync", lambda self: (synced.append(self.path), real(self)))
-    (tmp_path / "file").touch(mode=0o600)
-    durable.append(tmp_path / "file", b"x")
-    assert synced == [str(tmp_path)]
-    durable.append(tmp_path / "file", b"y")
-    assert synced == [str(tmp_path)]
-
-
-def test_make_private_dir__made_by_a_killed_process__its_name_is_flushed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[str] = []
-    real = safeopen.Folder.sync
-
-    def killed(self: safeopen.Folder) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(safeopen.Folder, "sync", killed)
-        with pytest.raises(KeyboardInterrupt):
-            durable.make_private_dir(tmp_path / "folder")
-    monkeypatch.setattr(safeopen.Folder, "sync", lambda self: (synced.append(self.path), real(self)))
-    for _ in range(2):
-        durable.make_private_dir(tmp_path / "folder")
-    assert synced == [str(tmp_path)]
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o700

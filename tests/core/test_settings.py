@@ -6,7 +6,7 @@ import json
 from datetime import UTC
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.config.serde import structure, unstructure
@@ -38,7 +38,6 @@ PAYLOAD = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RECEIPT | PAYLOAD)
 def test_read__what_was_written__is_the_same_value(value: object) -> None:
     assert structure(json.loads(json.dumps(unstructure(value))), type(value), what="It") == value

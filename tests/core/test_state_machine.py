@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -230,9 +230,7 @@ TestSessionMachine = pytest.mark.req("R087", "R088", "R096", "R127", "R166", "R1
 TestSessionMachine.settings = settings(
     max_examples=20,
     stateful_step_count=20,
-    deadline=None,
     derandomize=True,
     report_multiple_bugs=False,
     phases=[Phase.explicit, Phase.generate],  # shrinking runs for minutes; the steps printed are enough
-    suppress_health_check=[HealthCheck.too_slow],
 )

@@ -34,8 +34,7 @@ DATA = Path(__file__).parents[1] / "data"
 #: Examples of each target in CI; the thorough profile has its own number.
 FEW = settings(
     max_examples=15 if settings.get_current_profile_name() != "thorough" else 2_000,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[HealthCheck.data_too_large],
 )
 
 

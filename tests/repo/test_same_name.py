@@ -17,7 +17,7 @@ import pytest
 from tests.plugins.agents.hooking import Client
 from tests.repo.conftest import Environment, build
 
-from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup import program
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 NODE = shutil.which("node")
@@ -198,10 +198,10 @@ def repair(guarded: Guarded, index: Path) -> None:
 
 def cause(client: str, scope: str, blocked: str) -> str:
     """The words for it. Codex's hook can only give one of its prepared reasons."""
+    if client == "codex":
+        return program.FAILED
     if blocked == GONE and scope == "project":
         return "is not installed here"
-    if client == "codex":
-        return codex_files.DAMAGED
     return "No module named holdfast_memory" if blocked == GONE else blocked
 
 

@@ -231,10 +231,13 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim: V
         (meta / "entry_points.txt").write_text("[holdfast.plugins]\nredaction = json\n[holdfast.commands]\nx = json\n")
 
     victim.clone(build)
+    os.mkfifo(victim.project / ".env")  # whoever reads it waits
     program = Path(sys.executable).with_name("holdfast")
     env = victim.environment()
     for words in (["status"], ["remember", "a fact", "--category", "goal"], ["doctor"], ["plugins"]):
-        subprocess.run([str(program), *words], cwd=victim.project, env=env, check=False, capture_output=True)
+        subprocess.run(
+            [str(program), *words], cwd=victim.project, env=env, check=False, capture_output=True, timeout=60
+        )
     assert not (victim.project / "pwned").exists()
 
 

@@ -289,24 +289,19 @@ def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(workin
 def test_an_amended_title__of_a_pulled_commit_in_the_user_s_name__makes_none_of_its_lines_the_user_s(
     working: Victim,
 ) -> None:
-    source = working.bare.with_name("source")
-    for number in range(2):
-        _append(f"memory/2026-11-2{number}.md", f"# Daily Memory\n\n- {EVIL}\n")(source)
-        _append("MEMORY.md", f"\n- {EVIL}\n")(source)
-        git(source, "add", "-A")
-        git(source, "commit", "-qm", "more")  # with the user's own name and address
-        git(source, "push", "-q", str(working.bare), "main")
-        git(working.project, "pull", "-q", "--rebase", "origin", "main")
-        (working.project / ".holdfast" / "USER.md").write_text(f"# User\n\n- Typed here {number}\n")
-        git(working.project, "add", "-A")
-        for title in ("better", "best"):
-            git(working.project, "commit", "-q", "--amend", "-m", title)
-        git(working.project, "push", "-qf", "origin", "HEAD:mine")
-        git(source, "reset", "-q", "--hard")
-        read = agent_reads(working)
-        assert EVIL not in read
-        assert f"Typed here {number}" in read
-        git(working.project, "reset", "-q", "--hard", "origin/main")
+    source, own = working.bare.with_name("source"), working.project / ".holdfast" / "USER.md"
+    _append("MEMORY.md", f"\n- {EVIL}\n")(source)
+    git(source, "commit", "-qam", "more")  # with the user's own name and address
+    git(source, "push", "-q", str(working.bare), "main")
+    git(working.project, "pull", "-q", "--rebase", "origin", "main")
+    own.write_text("# User\n\n- Typed here\n")
+    git(working.project, "add", "-A")
+    for title in ("better", "best"):
+        git(working.project, "commit", "-q", "--amend", "-m", title)
+    git(working.project, "push", "-q", "origin", "HEAD:mine")
+    read = agent_reads(working)
+    assert EVIL not in read
+    assert "Typed here" in read
 
 
 def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_the_user_s(working: Victim) -> None:

@@ -270,8 +270,7 @@ class Documents:
     def _surplus(
         self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> list[str]:
-        """Move the surplus lines of the document to the archive; returns them. The enabled validators
-        enforce the limit."""
+        """Move the document's surplus lines to the archive; returns them. Validators enforce the limit."""
         services = self.services
         if not services.validator_limits:
             return []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.flush import contract, record, refused_payloads
+from holdfast.flush.plan import noted
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt, Plan
@@ -27,7 +28,8 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     attempt.warnings += [f"{f.message} ({f.rule})" for f in found]
     plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))
     earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)
-    plan = evolve(plan, before=tuple(refused_payloads.beyond(earlier, plan.payload, plan.at)))
+    before = refused_payloads.beyond(earlier, plan.payload, plan.at, noted(attempt) if earlier else ())
+    plan = evolve(plan, before=tuple(before))
     attempt.warnings += (line for line in plan.before if line.startswith(refused_payloads.NOT_KEPT))
     record.keep_plan(attempt, plan)
     return plan

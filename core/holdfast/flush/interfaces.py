@@ -183,6 +183,5 @@ class Dreams:
         return ()
 
     def weights(self, items: Sequence[str]) -> Sequence[float]:
-        """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without a
-        record."""
+        """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
         return [float("inf")] * len(items)

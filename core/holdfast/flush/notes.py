@@ -280,8 +280,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def without(text: str, gone: Callable[[Block], bool]) -> str:
-    """A note or trail without the selected blocks. Above the others stay their tombstones, by which a merge knows that
-    they were removed."""
+    """A note or trail without the selected blocks. Their tombstones stay above the others."""
     plain = text.replace("\r\n", "\n")
     found = [block for block in blocks(plain) if gone(block)]
     for block in found:

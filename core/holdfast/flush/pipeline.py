@@ -159,8 +159,7 @@ def _write(attempt: Attempt) -> Receipt:
 
 def _still_valid(attempt: Attempt) -> Receipt | None:
     """The last flush's receipt, when this flush has the same content and everything that the receipt proves is still
-    stored. Else None, with the loss known. Raises: NothingToFlush for an empty session; as
-    :func:`verify.check`."""
+    stored. Else None, with the loss known. Raises: NothingToFlush; as :func:`verify.check`."""
     session, services = attempt.session, attempt.services
     marker = safety.read(services.state, session.id)
     if session.unwritten or not (attempt.is_idle or attempt.key == attempt.last_key):

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from attrs import define, evolve, field, frozen
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import HoldfastError
 from holdfast.flush import contract, notes, refused_payloads
 from holdfast.flush.interfaces import AT_ONCE_MESSAGES
 from holdfast.journal import order
 from holdfast.models import Payload, turns_of
-from holdfast.storage import sha256
+from holdfast.storage import block_marker, sha256
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
@@ -193,12 +194,8 @@ def make(attempt: Attempt) -> Plan | None:
     was_idle = attempt.is_idle
     _take_up_refused(attempt, marker)
     if pending is not None and (attempt.proof.lost or key_before == attempt.key or (was_idle and not attempt.taken_up)):
-        zone, overrides = attempt.services.config.tz, session.unrecorded_overrides
-        try:
-            plan = Plan.from_record(pending, key=key_before, zone=zone, overrides=overrides)
-        except (KeyError, TypeError, ValueError, HoldfastError):
-            logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
-        else:  # the note's heading has the reason, so it stays the same, too
+        plan = _recorded(attempt, pending, key_before)
+        if plan is not None:  # the note's heading has the reason, so it stays the same, too
             attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
             attempt.documents.is_later = True
             return plan
@@ -207,12 +204,36 @@ def make(attempt: Attempt) -> Plan | None:
     return _new(attempt, marker)
 
 
+def _recorded(attempt: Attempt, record: Mapping[str, Any], key: str) -> Plan | None:
+    """The plan in a marker or a journal. None for one that cannot be read."""
+    zone, overrides = attempt.services.config.tz, attempt.session.unrecorded_overrides
+    try:
+        return Plan.from_record(record, key=key, zone=zone, overrides=overrides)
+    except (KeyError, TypeError, ValueError, HoldfastError):
+        logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
+        return None
+
+
+def noted(attempt: Attempt) -> set[str]:
+    """The lines of the marker's flush, if its block is in its note. No other block repeats them."""
+    marker, services, session = attempt.kept_marker, attempt.services, attempt.session.id
+    plan = _recorded(attempt, marker.pending, marker.key) if marker.pending else None
+    stored = services.store.read(services.layout.name(Surface.DAILY, plan.at.date())) if plan else None
+    if plan is None or stored is None or block_marker(plan.flush_id(session)) not in stored.text:
+        return set()
+    return {*refused_payloads.lines(plan.payload), *plan.before} if plan.body().strip("\n") in stored.text else set()
+
+
 def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
     """Take up the newest refused payload, unless a payload is given now or an operator overrode it. Raises:
     FlushRefused when such a payload could not be kept."""
     attempt.settled = {one.digest for one in marker.stated}
     if attempt.stated is None and not attempt.session.override_reason:
-        one = refused_payloads.newest([one for one in marker.stated if not one.waived])
+        standing = [one for one in marker.stated if not one.waived]
+        if marker.pending and marker.key == attempt.last_key:  # a power cut brought back the last flush's marker
+            there, at = noted(attempt), attempt.services.now()
+            standing = [one for one in standing if refused_payloads.beyond([one], Payload(), at, there)]
+        one = refused_payloads.newest(standing)
         if one is not None:
             attempt.stated, attempt.given, attempt.taken_up = one, refused_payloads.payload_of(one), True
 

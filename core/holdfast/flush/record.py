@@ -131,6 +131,7 @@ def repeat(attempt: Attempt, receipt: Receipt) -> Receipt:
             lambda entries: (evolve(w, agent=attempt.agent) if w.session == mine else w for w in entries)
         )
         attempt.documents.finish()
+    attempt.session.settle()
     safety.clear(services.state, mine, attempt.settled)
     pending = verify.pending(services, receipt.evidence)
     over = () if pending else verify.warnings_of(services, receipt.evidence)  # published since
@@ -140,8 +141,7 @@ def repeat(attempt: Attempt, receipt: Receipt) -> Receipt:
 
 
 def nothing_left(attempt: Attempt) -> Receipt:
-    """End a flush of an empty session whose stated payload was overridden. Raises: FlushRefused when the last flush is
-    lost; NothingToFlush."""
+    """End a flush of an empty session whose payload was overridden. Raises: FlushRefused; NothingToFlush."""
     session, lost = attempt.session, attempt.proof.lost
     if lost:
         names = ", ".join(dict.fromkeys(written.name for written in lost))

@@ -57,8 +57,7 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
 
 
 def not_begun(state: str, marker: Marker, stated: Iterable[Stated], error: HoldfastError, root: str) -> str:
-    """Record in the session's marker that a flush could not begin, and its payload; returns the message. Raises:
-    Unavailable."""
+    """Record in the marker that a flush could not begin, and its payload; returns the message. Raises: Unavailable."""
     for one in stated:
         marker = evolve(marker, stated=joined(marker.stated, one))
     message = f"The flush could not begin: {paths.rewrite(error.message, root)} Context is kept."
@@ -139,14 +138,14 @@ def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | Non
     return given
 
 
-def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[str]:
-    """Lines for the block of ``payload``: what earlier payloads said that it does not say, each once."""
-    said = set(_lines(payload))
+def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime, noted: Iterable[str]) -> list[str]:
+    """Lines for the block of ``payload``: content of earlier payloads that neither it nor ``noted`` has, each once."""
+    there = {*lines(payload), *noted}
     found: dict[str, None] = {}
     for one in earlier:
         before = payload_of(one)
         if before is not None:
-            found.update((line, None) for line in _lines(before) if line not in said)
+            found.update((line, None) for line in lines(before) if line not in there)
         else:
             over = "an operator overrode it" if one.waived else "this one takes its place"
             at = f"{moment(one.at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
@@ -154,7 +153,7 @@ def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[
     return list(found)
 
 
-def _lines(payload: Payload) -> list[str]:
+def lines(payload: Payload) -> list[str]:
     """All content of a payload, one labelled line each, with a block's labels."""
     rows = [("Objective", payload.objective)]
     rows += [(label, item) for label, items in notes.by_label(payload).items() for item in items]

@@ -138,8 +138,7 @@ def sync(path: PathArg, *, private: bool = True) -> None:
 
 
 def remove(path: PathArg, *, flush: bool = True) -> None:
-    """Remove ``path``, durably; without ``flush`` a power cut may bring it back. A missing file is not an error.
-    Raises: Unavailable."""
+    """Remove ``path``, which may be missing. Without ``flush`` a power cut may bring it back. Raises: Unavailable."""
     target = os.path.abspath(path)
     with (
         reporting(path, "remove"),
@@ -219,8 +218,7 @@ def read_sealed(path: PathArg) -> bytes:
 
 
 def write_sealed(path: PathArg, body: bytes) -> None:
-    """Write the :func:`sealed` line in place, not flushed. It always has the same length, so the file is never empty. A
-    failure leaves the old line."""
+    """Write the :func:`sealed` line in place, not flushed, always as long. A failure leaves the old line."""
     with suppress(OSError):
         fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
         try:

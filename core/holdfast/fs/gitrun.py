@@ -320,8 +320,7 @@ def _program(root: str) -> str:
 
 
 def _folders(root: str) -> list[str]:
-    """The absolute folders of the search path, and the usual ones, whose programs are outside of ``root`` and of the
-    repositories around it."""
+    """The absolute folders of the search path, and the usual ones, outside of ``root`` and its repositories."""
     outermost = (repositories(os.path.realpath(root)) or [os.path.realpath(root)])[-1] if root else ""
     inside = os.path.join(outermost, "") if root else "\0"
     found = filter(os.path.isabs, (*os.get_exec_path(), *_USUAL))

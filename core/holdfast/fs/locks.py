@@ -107,8 +107,7 @@ class Lock:
 
 
 class FolderLock(Lock):
-    """A lock on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
-    effect."""
+    """A lock on the folder ``path`` itself, without a file in it. On Windows it has no effect."""
 
     def _try(self) -> bool:
         return sys.platform == "win32" or super()._try()

@@ -113,14 +113,15 @@ def secret(*, make: bool) -> bytes:
         return _shared_key(os.path.expanduser(shared))
     path = userdir.path(userdir.KEY_FILE)
     key = _own_key(path)
-    if key or not make:
+    if not make:
         return key
-    durable.make_private_dir(os.path.dirname(path))
-    with durable.lock(f"{path}.lock"):
+    if not key:
+        durable.make_private_dir(os.path.dirname(path))
+        with durable.lock(f"{path}.lock"):
+            if not _own_key(path):
+                durable.replace(path, os.urandom(_KEY_BYTES).hex().encode("ascii") + b"\n")
         key = _own_key(path)
-        if not key:
-            durable.replace(path, os.urandom(_KEY_BYTES).hex().encode("ascii") + b"\n")
-            key = _own_key(path)
+    durable.sync(path)  # its writer may have been killed before the flush
     return key
 
 

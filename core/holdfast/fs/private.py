@@ -82,8 +82,7 @@ def table(path: str) -> dict[str, Any]:
 
 
 def rows(path: str) -> Iterator[Any]:
-    """The JSON values of a private file's lines. Unreadable lines, which a crash can leave, are skipped. Raises:
-    Unavailable."""
+    """The JSON values of a private file's lines. Unreadable lines are skipped. Raises: Unavailable."""
     with durable.reporting(path, "read"), suppress(FileNotFoundError), safeopen.reader(path) as file:
         for line in file:
             with suppress(ValueError):

@@ -284,8 +284,7 @@ _ONLY_READING = frozenset({"read", "find", "list", "check", "open"})
 
 
 def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
-    """An error message and next step for a user. ``doing`` is a phrase like "append to"; the file is named without its
-    folder."""
+    """An error message and next step for a user. ``doing`` is like "append to"; the folder is not named."""
     name = os.path.basename(os.fspath(path)) or os.fspath(path)
     code = error.errno or 0
     if isinstance(error, UnsafeFile):

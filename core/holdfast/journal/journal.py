@@ -155,15 +155,12 @@ class Journal:
         try:
             return self._append(records, first_line)
         except Unavailable:
-            self._note_first()
+            from holdfast.journal import emergency_log
+
+            with suppress(Unavailable):
+                if not self.size():
+                    emergency_log.add_away(self._state, self.stem)
             raise
-
-    def _note_first(self) -> None:
-        from holdfast.journal import emergency_log
-
-        with suppress(Unavailable):
-            if not self.size():
-                emergency_log.add_away(self._state, self.stem)
 
     def _append(self, records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
         private.make(self._state, "sessions")

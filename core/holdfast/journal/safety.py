@@ -51,8 +51,7 @@ class State(StrEnum):
 @frozen(kw_only=True)
 class Stated:
     """A stated payload not yet stored. ``digest`` is its JSON's digest; ``payload`` holds the redacted fields, or
-    is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true once an
-    operator overrode it."""
+    is None when the gate did not admit them, for the reason ``why``. ``waived``: an operator overrode it."""
 
     digest: str
     at: str
@@ -104,8 +103,7 @@ def path_of(state: str, session_id: str) -> str:
 
 
 def forget(state: str, session_id: str) -> None:
-    """Remove every record that the session is UNSAFE, for a purge: marker, kept damaged markers, stated payloads and
-    the note. Raises: Unavailable."""
+    """Remove every record that the session is UNSAFE, for a purge. Raises: Unavailable."""
     path, stem = path_of(state, session_id), file_stem(session_id)
     folder, name = os.path.split(path)
     with suppress(OSError):
@@ -118,8 +116,7 @@ def forget(state: str, session_id: str) -> None:
 
 
 def read(state: str, session_id: str) -> Marker | None:
-    """A session's marker, even when only a note or the stated payloads remain. An unreadable marker still means UNSAFE.
-    Raises: Unavailable."""
+    """A session's marker, even when only a note or the stated payloads remain. Raises: Unavailable."""
     return _found(state, file_stem(session_id), session_id, emergency_log.of(state, file_stem(session_id)))
 
 

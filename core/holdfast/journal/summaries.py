@@ -18,8 +18,7 @@ EXTRACTED = "extracted"
 
 
 def record(flush_id: str, by: str, text: str, at: str) -> dict[str, Any]:
-    """The journal record for a summary of flush ``flush_id``; ``by`` names its author, ``at`` is the flush's time,
-    ISO-8601."""
+    """The journal record for a summary of flush ``flush_id``; ``by`` names its author, ``at`` is ISO-8601."""
     return {"kind": "summary", "flush": flush_id, "by": by, "text": text, "at": at}
 
 

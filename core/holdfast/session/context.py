@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from attrs import evolve
 
 from holdfast.config.serde import moment, receipt_from, unstructure
 from holdfast.errors import Conflict, Unavailable
+from holdfast.fs import durable
 from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
@@ -98,8 +100,7 @@ class Context:
     # state from the journal
 
     def catch_up(self) -> None:
-        """Read other processes' additions to the journal, or all of it after a rewrite. Raises: Corrupt;
-        Unavailable."""
+        """Read additions to the journal, or all of it after a rewrite. Raises: Corrupt; Unavailable."""
         with self._lock:
             first = self.journal.first_line()
             if self._first_line not in (b"", first):
@@ -110,9 +111,13 @@ class Context:
             for entry in self.journal.entries(self._read_to):
                 self._apply(entry)
 
+    def settle(self) -> None:
+        """Make other processes' lines durable before they count as stored. Raises: Unavailable."""
+        if os.path.lexists(self.journal.path):
+            durable.sync(self.journal.path)
+
     def span(self) -> tuple[list[Message], int, int]:
-        """The messages that a flush must cover now, as they were said, the journal offset of their end, and the newest
-        message's."""
+        """The messages that a flush must cover now, as said, the offset of their end, and the newest message's."""
         with self._lock:
             return order.as_said(self.unflushed), self._read_to, self._last_message
 

@@ -143,8 +143,7 @@ class Services:
         return min(self.validator_limits, default=sys.maxsize)
 
     def is_expired(self, surface: str, at: datetime) -> bool:
-        """Whether the surface's document of that day may be gone, because data is not kept for so long. The kernel
-        keeps everything."""
+        """Whether the surface's document of that day may be gone, because data is not kept for so long."""
         return False
 
     def waits(self, name: str) -> bool:

@@ -68,6 +68,8 @@ class Session(Context):
             if record["id"] not in self._ids:
                 self._append(record)
                 self._services.said(role, tool)
+            else:
+                self.settle()
             stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
             return stored or self._message(record)
 
@@ -84,6 +86,8 @@ class Session(Context):
             if records:
                 self._append(*records)
                 services.said(records[-1]["role"], records[-1].get("tool", ""))
+            else:
+                self.settle()
             return len(records)
 
     # the flush gate

@@ -139,7 +139,7 @@ def strip(text: str) -> str:
             if depth == 1:
                 position = tag.end()
             depth = max(0, depth - 1)
-        elif tag.start() < last_close or _begins_line(text, tag.start()):
+        elif tag.start() < last_close or text[max(0, tag.start() - 20) : tag.start()].rstrip(" \t")[-1:] in ("", "\n"):
             if depth == 0:
                 kept.append(_without_introduction(text[position : tag.start()]))
             depth += 1
@@ -149,10 +149,6 @@ def strip(text: str) -> str:
 def _without_introduction(text: str) -> str:
     before, found, line = text.rpartition(INTRODUCTION)
     return before if found and "\n" not in line.strip() else text
-
-
-def _begins_line(text: str, at: int) -> bool:
-    return text[max(0, at - 20) : at].rstrip(" \t")[-1:] in ("", "\n")
 
 
 def without_recalled(turns: Iterable[Turn]) -> tuple[Turn, ...]:

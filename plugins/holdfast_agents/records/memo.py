@@ -19,7 +19,7 @@ from holdfast.fs import durable, private
 from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
-from holdfast_agents.clientfiles import claude_folder, codex_folder, pi_folder
+from holdfast_agents.clientfiles import at, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,15 +99,22 @@ def _read(path: str) -> Memo | None:
 
 
 #: Limits for recordings that may belong to another project, in newest files and in rows at each file's start.
-_NEWEST, _FIRST = 50, 10
-#: Client -> its own folder, and the recordings below its folder ``sessions``, one per session with its working folder.
-_SESSIONS = {"codex": (codex_folder, ("*", "*", "*", "rollout-*.jsonl")), "pi": (pi_folder, ("*", "*.jsonl"))}
+_NEWEST, _FIRST = 200, 40
+#: Client -> the recordings below its own folder, one per session with its working folder. The others' events contain
+#: the messages.
+_RECORDED = {
+    "claude-code": ("projects", "*", "*.jsonl"),
+    "codex": ("sessions", "*", "*", "*", "rollout-*.jsonl"),
+    "pi": ("sessions", "*", "*.jsonl"),
+}
 
 
 def last(client: str, root: str) -> datetime | None:
     """When the last change was made, in UTC. None when no recording can be attributed to the project."""
-    times = [_changed(path) for path in _recordings(client, root)]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
+    files = glob.glob(os.path.join(glob.escape(own_folder(client)), *_RECORDED.get(client, ())))
+    newest = sorted(files, key=_changed, reverse=True)[:_NEWEST]
+    times = (_changed(path) for path in newest if _is_in(path, root))
+    return next((datetime.fromtimestamp(time, UTC) for time in times), None)
 
 
 def is_of(client: str, path: str, root: str) -> bool:
@@ -115,36 +122,11 @@ def is_of(client: str, path: str, root: str) -> bool:
 
     A stored path is read only when this holds, because it could name another project's conversation or any file.
     """
-    real = os.path.realpath(path)
-    if client == "claude-code":
-        projects = os.path.join(os.path.realpath(claude_folder()), "projects", "")
-        if not real.startswith(projects):
-            return False
-        if _folders(real):
-            return _is_in(real, root)
-        return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
-    if client in _SESSIONS:
-        sessions = os.path.join(os.path.realpath(_SESSIONS[client][0]()), "sessions", "")
-        return real.startswith(sessions) and _is_in(real, root)
-    return False  # opencode's events contain their messages
-
-
-def _claude_name(root: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
-
-
-def _recordings(client: str, root: str) -> list[str]:
-    if client == "claude-code":
-        projects = os.path.join(glob.escape(claude_folder()), "projects")
-        name = _claude_name(root)
-        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder, or a similarly named project
-        inside = [path for path in sorted(below, key=_changed)[-_NEWEST:] if _is_in(path, root)]
-        return glob.glob(os.path.join(projects, name, "*.jsonl")) + inside
-    if client in _SESSIONS:
-        own, names = _SESSIONS[client]
-        newest = sorted(glob.glob(os.path.join(glob.escape(own()), "sessions", *names)), key=_changed)[-_NEWEST:]
-        return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
-    return []  # opencode keeps them all in one database
+    if client not in _RECORDED:
+        return False
+    real, own = os.path.realpath(path), os.path.join(os.path.realpath(own_folder(client)), _RECORDED[client][0], "")
+    in_name = real.removeprefix(own).split(os.sep)[0] == re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
+    return real.startswith(own) and (_is_in(real, root) or (in_name and not _folders(real)))
 
 
 def _changed(path: str) -> float:
@@ -156,7 +138,8 @@ def _changed(path: str) -> float:
 
 def _is_in(path: str, root: str) -> bool:
     """Whether any of the session's first rows names a folder at or below ``root``."""
-    return any(_is_inside(cwd, root) for cwd in _folders(path))
+    inside = os.path.join(os.path.realpath(root), "")
+    return any(os.path.join(os.path.realpath(cwd), "").startswith(inside) for cwd in _folders(path))
 
 
 def _folders(path: str) -> list[str]:
@@ -167,11 +150,5 @@ def _folders(path: str) -> list[str]:
         rows = [untrusted.from_json(line) for line in lines if line]
     except (OSError, ValueError):
         return []
-    places = [place for row in rows if isinstance(row, dict) for place in (row, row.get("payload"))]
-    named = [place.get("cwd") for place in places if isinstance(place, dict)]
+    named = [at(row, (*path, "cwd")) for row in rows for path in ((), ("payload",))]
     return [name for name in named if isinstance(name, str)]
-
-
-def _is_inside(cwd: str, root: str) -> bool:
-    real, inside = os.path.realpath(cwd), os.path.realpath(root)
-    return real == inside or real.startswith(inside + os.sep)

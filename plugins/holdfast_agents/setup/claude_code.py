@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import evolve
 
-from holdfast_agents.clientfiles import claude_folder, read_or_empty, table
+from holdfast_agents.clientfiles import own_folder, read_or_empty, table
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks
 from holdfast_agents.setup.parts import Part, Values, Whole
@@ -70,36 +70,32 @@ _TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)
 
 
 def _needed(where: Where) -> Needed:
-    base = where.root if where.in_project else claude_folder()
-    inside = (".claude",) if where.in_project else ()
-    settings = os.path.join(*inside, "settings.json")
+    own = os.path.join(own_folder(NAME), "")
     # Settings shared through git must not name a folder of this machine.
-    path = program.spelled((os.path.join(base, *SCRIPT.split("/")),))
+    path = f'"$CLAUDE_PROJECT_DIR"/.claude/{SCRIPT}' if where.in_project else program.spelled((own + SCRIPT,))
     part = evolve(
-        hooks(NAME, where.program, EVENTS, guard=f'"$CLAUDE_PROJECT_DIR"/.claude/{SCRIPT}' if inside else path),
+        hooks(NAME, where.program, EVENTS, guard=path),
         listed={_ALLOW: f"Bash({program.spelled(where.program)} flush:*)"},
     )
     parts: dict[str, tuple[Part, str]] = {
         "settings.json": (part, f"{len(EVENTS)} hooks, and permission to flush"),
         SCRIPT: (
-            guard(f"take holdfast's hooks out of {settings if inside else os.path.join(base, settings)}"),
+            guard(f"take holdfast's hooks out of {'.claude/' if where.in_project else own}settings.json"),
             "the time limit before a compaction",
         ),
         "commands/memory-update.md": (_command(), "/memory-update"),
-        "skills/holdfast/SKILL.md": (Whole(body=program.skill()), "the skill"),
+        "skills/holdfast/SKILL.md": (Whole(body=program.data("skill.md")), "the skill"),
         "rules/holdfast.md": (Whole(body=program.instructions()), "the protocol"),
         f"{_GATE}/{MANIFEST}": (_manifest("holdfast-gate"), "a plugin that answers before later ones"),
         f"{_GATE}/hooks/hooks.json": (Values(members=_MODULES), "its module's name"),
         f"{_GATE}/{_MODULE}": (module(where.program), "its module"),
     }
-    places = [where.place(part, what, base, *inside, *name.split("/")) for name, (part, what) in parts.items()]
     server = shlex.join([*where.program, "mcp"])
     by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {server}`."]
-    if inside:
+    if where.in_project:
         by_hand = [_TRUST, *([_SERVER_QUESTION] if where.server else []), _START_HERE]
-        if where.server:
-            places.append(where.place(_server(where.program), "the MCP server", base, ".mcp.json"))
-    return Needed(client=NAME, places=tuple(places), by_hand=tuple(by_hand))
+        parts |= {"../.mcp.json": (_server(where.program), "the MCP server")} if where.server else {}
+    return Needed(places=where.places(NAME, parts), by_hand=tuple(by_hand))
 
 
 def guard(without: str) -> Whole:
@@ -132,7 +128,7 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
         SCRIPT: guard("run `claude plugin uninstall holdfast`"),
         _MODULE: module(words, SCRIPT),
         "commands/memory-update.md": _command(),
-        "skills/holdfast/SKILL.md": Whole(body=program.skill()),
+        "skills/holdfast/SKILL.md": Whole(body=program.data("skill.md")),
     }
     if server:
         parts[".mcp.json"] = _server(words)
@@ -155,7 +151,7 @@ def _problems(where: Where) -> Iterator[Problem]:
             yield Problem(f"{place.shown} is missing or empty, {needs}.", unguarded=place is script)
         elif text not in bodies:
             yield Problem(f"{place.shown} differs from this version's script.", unguarded=place is script)
-    names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(claude_folder(), "settings.json"))
+    names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(own_folder(NAME), "settings.json"))
     for name in (*names, *MANAGED):
         told = table(os.path.join(where.root, name))
         for key in _OFF if name in MANAGED else _OFF[:1]:
@@ -185,10 +181,7 @@ CLIENT = Client(
     name=NAME,
     shown="Claude Code",
     program="claude",
-    folder=claude_folder,
     seen="2.1.332",
-    reads_parents=False,
-    elsewhere="a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); ",
     around="`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks`, an administrator's "
     "`allowManagedHooksOnly` and, in its window, a folder that is not trusted; with `DISABLE_COMPACT=1` in its "
     "environment nothing is ever compacted",

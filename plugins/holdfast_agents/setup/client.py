@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast_agents.clientfiles import read_or_empty
+from holdfast_agents.clientfiles import FOLDERS, own_folder, read_or_empty
 from holdfast_agents.setup import program
 from holdfast_agents.setup.parts import Hooks, Part
 from holdfast_agents.setup.placing import Place
+
+#: What holdfast can hold in a client. ``FLUSHES``: it waits for the flush, then compacts whatever came of it.
+GUARDED: Final = "guarded"
+FLUSHES: Final = "flushes first, cannot block"
+AGREED: Final = "by agreement"
 
 
 class Problem(NamedTuple):
@@ -21,6 +26,9 @@ class Problem(NamedTuple):
     message: str
     unguarded: bool = True
     next_step: str = ""
+
+
+Files = Mapping[str, tuple[Part, str]]
 
 
 @frozen(kw_only=True)
@@ -36,11 +44,18 @@ class Where:
     def in_project(self) -> bool:
         return self.scope == "project"
 
-    def place(self, part: Part, what: str, base: str, *names: str) -> Place:
-        """``part`` in the file ``names`` below ``base``, the folder with the client's files. ``what`` describes it."""
-        path = os.path.join(base, *names)
-        shown = os.path.relpath(path, base) if self.in_project else path
-        return Place(path=path, shown=shown, part=part, base=base, what=what, contained=self.in_project)
+    def places(self, client: str, files: Files) -> tuple[Place, ...]:
+        """The client's files. A name is below its folder, with ``../`` in the project or in its own folder, and with
+        ``~/`` in the project or in the user's home folder."""
+        places = []
+        for name, (part, what) in files.items():
+            own = os.path.expanduser("~") if name.startswith("~/") else own_folder(client)
+            base, inside = (self.root, FOLDERS[client][0]) if self.in_project else (own, "")
+            names = name[name.index("/") + 1 :] if name.startswith(("../", "~/")) else os.path.join(inside, name)
+            path = os.path.join(base, *names.split("/"))
+            shown = os.path.relpath(path, base) if self.in_project else path
+            places.append(Place(path=path, shown=shown, part=part, base=base, what=what, contained=self.in_project))
+        return tuple(places)
 
 
 @frozen(kw_only=True)
@@ -48,33 +63,41 @@ class Needed:
     """A client's files, first the compaction guard. ``by_hand`` are sentences with the user's
     remaining steps, in order."""
 
-    client: str
     places: tuple[Place, ...]
     by_hand: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
 class Client:
-    """``shown`` is its name for people, ``program`` its executable, and ``folder`` its own folder. ``around`` are the
-    cases in which its hooks cannot block, after ``elsewhere``, the starts that hooks in the user's settings guard.
-    ``seen`` is the version whose real program was run. ``reads_parents``: it also reads the settings in the folders
-    above the one where it is started. ``needed`` and ``problems`` are its files and their faults."""
+    """``shown`` is its name for people, and ``program`` its executable. ``around`` are the cases in which its hooks
+    cannot act, after :attr:`elsewhere`. ``seen`` is the version whose real program was run. ``reads_parents``: it also
+    reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults."""
 
     name: str
     shown: str
     program: str
-    folder: Callable[[], str]
-    elsewhere: str
     around: str
     needed: Callable[[Where], Needed]
-    problems: Callable[[Where], Iterator[Problem]]
     seen: str
-    holds: str = "compacts only after a verified flush"
-    reads_parents: bool = True
+    problems: Callable[[Where], Iterator[Problem]] = lambda _: iter(())
+    holds: str = GUARDED
+    reads_parents: bool = False
+
+    @property
+    def label(self) -> str:
+        """What it holds, for people."""
+        return self.holds if self.seen else f"{self.holds}, not run"
+
+    @property
+    def elsewhere(self) -> str:
+        """The starts that the project's files do not reach, and the user's do."""
+        folder = "" if self.reads_parents else "in a subfolder or "
+        return f"a start {folder}in a git worktree that lacks these files (`--scope user` covers it)"
 
     def is_there(self, where: Where) -> bool:
         """Whether holdfast is installed there, even if only in part."""
-        ours = re.compile(rf"{program.MARK}|{program.PROTOCOL}|holdfast\S{{0,10}}\s+hook\s+{self.name}\b")
+        server = r'|"holdfast": \{\s*"command"' if self.holds == AGREED else ""
+        ours = re.compile(rf"{program.MARK}|{program.PROTOCOL}|holdfast\S{{0,10}}\s+hook\s+{self.name}\b{server}")
         texts = (read_or_empty(one.path).decode("utf-8", "replace") for one in self.needed(where).places[:2])
         return any(map(ours.search, texts))
 

@@ -1,16 +1,105 @@
-"""The clients that holdfast can be installed in."""
+"""The clients that holdfast can be installed in. One without hooks, or with hooks in Claude Code's form, is a row.
+
+Source: the hooks were observed; Copilot CLI sends Claude Code's keys if asked by its names. The others' files are from
+documentation.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from holdfast_agents.setup import claude_code, codex, opencode, pi, program
-from holdfast_agents.setup.client import Client, Where
+from attrs import evolve
 
+from holdfast_agents.dialects import SHAPES
+from holdfast_agents.setup import claude_code, codex, opencode, program
+from holdfast_agents.setup.client import AGREED, FLUSHES, GUARDED, Client, Needed, Where, hooks
+from holdfast_agents.setup.parts import Part, Values, Whole
+
+_EVENTS: Final = "SessionStart UserPromptSubmit PostToolUse Stop SessionEnd"
+_GATE: Final = (
+    f'{program.TIMED}"$@" {{program}} hook {{who}} PreCompact --allow 10; case $? in 10) exit 0 ;; 2) ;; '
+    f'*) echo "{program.FAILED}" >&2 ;; esac; exit 2'
+)
+_AGREED: Final = "Nothing makes its agent save. It reads the rules, and then calls holdfast's tools or commands."
+_LOAD: Final = "- **LOAD, at the start.** Run `holdfast load --max-chars 9000` before anything else.\n"
+#: Where they differ: the key of the MCP servers, and what makes a file a rule for every task.
+_KEYS: Final = {"vscode": "servers", "zed": "context_servers"}
+_RULE: Final = {"cursor": "alwaysApply: true", "windsurf": "trigger: always_on", "vscode": 'applyTo: "**"'}
+
+
+def _needed(
+    name: str, where: Where, *, hook_file: str = "", more: str = "", server: str = "", rules: str, step: str = ""
+) -> Needed:
+    """``more`` are its other events, ``server`` is the file with MCP servers, ``rules`` the one with the protocol."""
+    files: dict[str, tuple[Part, str]] = {}
+    first, *rest = where.program
+    path, text = (_KEYS.get(name, "mcpServers"), "holdfast"), program.instructions()
+    entry = Values(members={path: {"command": first, "args": [*rest, "mcp"]}} if where.server else {}, server=path)
+    if hook_file:
+        part = hooks(name, where.program, _events(name, more), who=name)
+        part = evolve(part, members=entry.members, server=path) if server == hook_file else part
+        files[hook_file] = part, f"{len(part.groups)} hooks"
+        files["skills/holdfast/SKILL.md"] = Whole(body=program.data("skill.md")), "the skill"
+    else:
+        head, _, tail = text.partition("- **LOAD")
+        text = head + _LOAD + tail[tail.index("- **UPDATE") :]
+    if where.server and server not in ("", hook_file):
+        files[server] = entry, "the MCP server"
+    if where.in_project:
+        own = Whole(body=f"---\n{_RULE[name]}\n---\n{text}") if name in _RULE else codex.SECTION
+        files[rules] = own, "the protocol"
+    by_hand = (step if where.in_project else "", "" if hook_file else _AGREED)
+    return Needed(places=where.places(name, files), by_hand=tuple(filter(None, by_hand)))
+
+
+def _events(name: str, more: str) -> dict[str, dict[str, Any]]:
+    """The client's events, each with its command and time limit, the gate first."""
+    shape = SHAPES[name]
+    own = {claude: theirs for theirs, claude in shape.names.items()}
+    gate = {"command": f"sh -c {shlex.quote(_GATE)}"} if shape.blocks else {}
+    others = {own.get(event, event): {"timeout": 30 * shape.second} for event in f"{_EVENTS} {more}".split()}
+    return {own.get("PreCompact", "PreCompact"): {**gate, "timeout": 60 * shape.second}, **others}
+
+
+def _client(name: str, shown: str, command: str, seen: str, around: str, **facts: Any) -> Client:
+    holds = AGREED if name not in SHAPES else GUARDED if SHAPES[name].blocks else FLUSHES
+    needed = partial(_needed, name, **facts)
+    return Client(name=name, shown=shown, program=command, seen=seen, holds=holds, around=around, needed=needed)
+
+
+_SILENT: Final = "words between two tool calls, which no hook reports"
+_VSCODE: Final = ".github/instructions/holdfast.instructions.md"
+_ROWS: Final = (
+    _client(
+        "deepagents", "deepagents-code", "dcode", "0.1.88", f"hooks that it does not trust; {_SILENT}",
+        hook_file="hooks.json", more="PostToolUseFailure", rules="AGENTS.md",
+        step="Run `dcode` here once and trust the project's hooks. `dcode -n` needs `--trust-project-hooks`.",
+    ),
+    _client(
+        "qwen", "Qwen Code", "qwen", "0.24.4", f"`disableAllHooks`; {_SILENT}", hook_file="settings.json",
+        more="PostToolUseFailure PostCompact", server="settings.json", rules="../QWEN.md",
+    ),
+    _client(
+        "gemini", "Gemini CLI", "gemini", "0.61.0", "a folder that it does not trust, and `hooksConfig.enabled`",
+        hook_file="settings.json", server="settings.json", rules="../GEMINI.md",
+        step="Run `gemini` here once and trust the folder. Before that it runs no hooks.",
+    ),
+    _client(
+        "copilot", "Copilot CLI", "copilot", "1.0.102", f"a folder that it does not trust; {_SILENT}",
+        hook_file="hooks/holdfast.json", rules="../AGENTS.md",
+        step="Run `copilot` here once and trust the folder. Before that it runs no hooks.",
+    ),
+    _client("cursor", "Cursor", "cursor", "", "", server="mcp.json", rules="rules/holdfast.mdc"),
+    _client("windsurf", "Windsurf", "windsurf", "", "", server="mcp_config.json", rules="rules/holdfast.md"),
+    _client("vscode", "VS Code", "code", "", "", server="mcp.json", rules=f"../{_VSCODE}"),
+    _client("zed", "Zed", "zed", "", "", server="settings.json", rules="../AGENTS.md"),
+)  # fmt: skip
 #: Client by name, the ones that can block first.
 CLIENTS: Final[Mapping[str, Client]] = {
-    client.name: client for client in (claude_code.CLIENT, codex.CLIENT, opencode.OPENCODE, opencode.KILO, pi.CLIENT)
+    client.name: client for client in (claude_code.CLIENT, codex.CLIENT, *opencode.CLIENTS, *_ROWS)
 }
 SCOPES: Final = ("project", "user")
 

@@ -14,11 +14,10 @@ import tomllib
 from collections.abc import Iterator
 
 from holdfast.text import untrusted
-from holdfast_agents.clientfiles import at, codex_folder, read_or_empty, table
+from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
-from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks, worktrees
+from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, hooks, worktrees
 from holdfast_agents.setup.parts import Section, Whole, ours
-from holdfast_memory import DISTRIBUTION, REPAIR
 
 NAME = "codex"
 #: Event -> seconds.
@@ -31,59 +30,38 @@ EVENTS = {
     "SessionEnd": 3,
 }
 _GATE = "{program} hook codex PreCompact"  # named on the command line, so that an unreadable event is refused too
-#: The shell's reasons when holdfast cannot answer. Without quotes and backticks, which a shell would interpret.
-MISSING = (
-    f"holdfast keeps the context: the program {DISTRIBUTION} is not installed here, or not on the PATH of Codex. "
-    f"Install it with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of "
-    ".codex/hooks.json."
-)
-FAILED = (
-    f"holdfast keeps the context: it gave no answer in 55 seconds, or ended without one. Run {DISTRIBUTION} "
-    "doctor, then compact again."
-)
-#: For the exit codes of Python without the module, and of holdfast without its own files.
-DAMAGED = (
-    f"holdfast keeps the context: {DISTRIBUTION} is not in its Python any more, or another project, holdfast, replaced "
-    f"or removed files of it. Reinstall it with {REPAIR}, then compact again."
-)
 # In `sh`, because Codex uses the user's shell, which may be fish. Output that is not an answer is dropped, because with
-# it the answer would be invalid and compaction would continue. macOS has no `timeout`. Status 10 allows
+# it the answer would be invalid and compaction would continue. Status 10 allows
 # the compaction, so a program that ends early with 0 does not.
 _GUARDED = (
-    "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
-    'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
-    f'out=$("$@" {_GATE} --allow 10); case "$?:$out" in 10:*) exit 0 ;; 0:{{\\"continue\\":false,*}}) why= ;; '
-    f'127:*) why="{MISSING}" ;; 1:* | 3:*) why="{DAMAGED}" ;; *) why="{FAILED}" ;; esac; '
-    '[ -z "$why" ] || out="{\\"continue\\":false,\\"stopReason\\":\\"$why\\"}"; printf %s "$out"'
+    f'{program.TIMED}out=$("$@" {_GATE} --allow 10); case "$?:$out" in 10:*) exit 0 ;; '
+    f'0:{{\\"continue\\":false,*}}) ;; *) out="{{\\"continue\\":false,\\"stopReason\\":\\"{program.FAILED}\\"}}" ;; '
+    'esac; printf %s "$out"'
 )
-_GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{MISSING}"}}'
+_GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{program.FAILED}"}}'
 _TRUST = (
     "Open `codex` once in a project with these hooks: trust the folder, then choose `Trust all and continue`. "
     "Until then, and after each change of the hooks, Codex silently skips them."
 )
-_SECTION = ("<!-- holdfast: begin -->", "<!-- holdfast: end -->")
+#: The protocol in a file with the user's own instructions.
+SECTION = Section(begin="<!-- holdfast: begin -->", end="<!-- holdfast: end -->", body=program.data("protocol.md"))
 _TABLE = (f"# holdfast: begin. {program.MARK}; `holdfast uninstall` takes it out again.", "# holdfast: end")
 
 
 def _needed(where: Where) -> Needed:
-    base = where.root if where.in_project else codex_folder()
-    inside = (".codex",) if where.in_project else ()
-    skills = (base if where.in_project else os.path.expanduser("~"), ".agents", "skills")
     update = program.memory_update("the words after this name", name="memory-update")
     words = where.program
-    begin, end = _SECTION
     gate = {"command": guarded(words), "timeout": 60, "commandWindows": program.command(_GUARDED_WINDOWS, words)}
     groups = hooks(NAME, words, {"PreCompact": gate, **EVENTS})
-    places = [
-        where.place(groups, f"{len(groups.groups)} hooks", base, *inside, "hooks.json"),
-        where.place(Section(begin=begin, end=end, body=program.protocol()), "the protocol", base, "AGENTS.md"),
-        where.place(Whole(body=program.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
-        where.place(Whole(body=update), "$memory-update", *skills, "memory-update", "SKILL.md"),
-    ]
-    if where.server:
-        places.insert(1, where.place(_server(words), "the MCP server", base, *inside, "config.toml"))
+    files: Files = {
+        "hooks.json": (groups, f"{len(groups.groups)} hooks"),
+        **({"config.toml": (_server(words), "the MCP server")} if where.server else {}),
+        "../AGENTS.md": (SECTION, "the protocol"),
+        "~/.agents/skills/holdfast/SKILL.md": (Whole(body=program.data("skill.md")), "the skill"),
+        "~/.agents/skills/memory-update/SKILL.md": (Whole(body=update), "$memory-update"),
+    }
     by_hand = (_TRUST, worktrees(NAME)) if where.in_project else (_TRUST,)
-    return Needed(client=NAME, places=tuple(places), by_hand=by_hand)
+    return Needed(places=where.places(NAME, files), by_hand=by_hand)
 
 
 def guarded(words: tuple[str, ...]) -> str:
@@ -103,14 +81,14 @@ def _server(words: tuple[str, ...]) -> Section:
 def _problems(where: Where) -> Iterator[Problem]:
     """Problems with its trust. It runs hooks only after its user accepted them, and only in a trusted folder."""
     place = _needed(where).places[0]
-    config = os.path.join(codex_folder(), "config.toml")
+    config = os.path.join(own_folder(NAME), "config.toml")
     try:
         settings = untrusted.from_toml(read_or_empty(config).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
         return
     step = "Open `codex` in this folder and choose `Trust all and continue`."
-    used = os.path.isdir(codex_folder())  # a colleague may use Codex although this user does not
+    used = os.path.isdir(own_folder(NAME))  # a colleague may use Codex although this user does not
     if where.in_project and not _trusts_folder(settings, where.root):
         yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
     indexes = [index for index, _ in ours(table(place.path), NAME, "PreCompact")]
@@ -135,9 +113,8 @@ CLIENT = Client(
     name=NAME,
     shown="Codex",
     program="codex",
-    folder=codex_folder,
     seen="0.169.0",
-    elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
+    reads_parents=True,
     around="hooks or a folder that it does not trust; its compaction cannot be switched off. When a compaction is "
     "blocked, `codex exec` says only `turn interrupted`: `holdfast status` shows the reason",
     needed=_needed,

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from attrs import evolve
 
+from holdfast_agents.clientfiles import own_folder
 from holdfast_agents.setup import placing
+from holdfast_agents.setup.client import AGREED, GUARDED
 from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from holdfast_agents.setup.client import Needed, Where
+    from holdfast_agents.setup.client import Client, Needed, Where
     from holdfast_agents.setup.placing import Done
     from holdfast_app.config import Config
     from holdfast_cli.command import Call
@@ -93,7 +95,7 @@ def install(call: Call) -> Answer:
 
 def _picked(call: Call) -> list[str]:
     """The clients on this machine, or those that the user names on a terminal. Raises: UsageError for none."""
-    found = [one for one in CLIENTS.values() if shutil.which(one.program) or os.path.isdir(one.folder())]
+    found = [one for one in CLIENTS.values() if shutil.which(one.program) or os.path.isdir(own_folder(one.name))]
     if call.args.client or call.args.plugin_dir is not None:
         raise UsageError("--all takes no client and no --plugin-dir.", next_step="Leave one of them out.")
     if not found:
@@ -101,7 +103,7 @@ def _picked(call: Call) -> list[str]:
     names = [one.name for one in found]
     if call.args.all:
         return names
-    kinds = {one.holds: [other.name for other in found if other.holds == one.holds] for one in found}
+    kinds = {one.label: [other.name for other in found if other.label == one.label] for one in found}
     listed = "; ".join(f"{', '.join(names)} ({holds})" for holds, names in kinds.items())
     if not can_ask() or call.json:
         step = f"Run `holdfast install --all`, or name one of: {', '.join(CLIENTS)}."
@@ -125,22 +127,23 @@ def _install(call: Call) -> Answer:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
     wanted = _plugin(call, where) if as_plugin else CLIENTS[args.client].needed(where)
     if args.print:
-        return _printed(wanted, args.model)
+        return _printed(args.client, wanted, args.model)
     done = placing.put_in(wanted.places)
     login = "" if as_plugin else chosen(call, call.root)
     model = switch_on(call.root, login) if login else None
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
     by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
+    client = CLIENTS[args.client]
     if not as_plugin:
-        by_hand = [*_missing_program(where), *by_hand, *(() if where.in_project else (_OWN_MEMORY,)), _CHECK]
-        by_hand += [step(args.client)] if not login and lacks(call, call.root) else []
-
-    name = CLIENTS[args.client].shown
+        by_hand = [*_missing_program(where), *by_hand, *(() if where.in_project else (_OWN_MEMORY,))]
+    if not as_plugin and client.holds != AGREED:
+        by_hand += [_CHECK, *([step(args.client)] if not login and lacks(call, call.root) else [])]
+    name = client.shown
 
     def show(out: Term) -> None:
         place = out.bold(home_short(where.root) if where.in_project else "all your projects")
         changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
-        headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"
+        headline = f"{name} {'is' if changed else 'was already'} {_state(client)} in {place}"
         out.say(f"{out.mark('ok')} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
         say_files(out, done, [(file, "made", "") for file in made])
         if model:
@@ -169,15 +172,17 @@ def _install(call: Call) -> Answer:
 def uninstall(call: Call) -> Answer:
     """Take holdfast's hooks out of the client's settings."""
     where = where_in(call.root, call.args.scope)
-    done = placing.take_out(CLIENTS[call.args.client].needed(where).places)
+    others = [one.needed(where) for name, one in CLIENTS.items() if name != call.args.client and one.is_there(where)]
+    shared = {place.path for one in others for place in one.places}
+    places = [place for place in CLIENTS[call.args.client].needed(where).places if place.path not in shared]
+    done = placing.take_out(places)
 
     def show(out: Term) -> None:
         gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
         place = home_short(where.root) if where.in_project else "your own settings"
-        state = "no longer guarded" if gone else "not guarded, so nothing was changed"
-        out.say(
-            f"{out.mark('ok' if gone else 'dot')} {CLIENTS[call.args.client].shown} is {state} in {out.bold(place)}"
-        )
+        client = CLIENTS[call.args.client]
+        state = f"no longer {_state(client)}" if gone else f"not {_state(client)}, so nothing was changed"
+        out.say(f"{out.mark('ok' if gone else 'dot')} {client.shown} is {state} in {out.bold(place)}")
         say_files(out, [d for d in done if d.fate is not placing.Fate.ABSENT])
         if gone:
             out.say("\n  The memory is still there. From now on this client drops context without a flush.")
@@ -202,8 +207,9 @@ def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
 
 
 def named(call: Call, where: Where) -> dict[str, str]:
-    """The client, scope and root as JSON data."""
-    return {"client": call.args.client, "scope": where.scope, "root": where.root}
+    """The client, what it can hold, scope and root as JSON data."""
+    holds = CLIENTS[call.args.client].label
+    return {"client": call.args.client, "holds": holds, "scope": where.scope, "root": where.root}
 
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -229,6 +235,10 @@ def _missing_program(where: Where) -> list[str]:
     return [step]
 
 
+def _state(client: Client) -> str:
+    return client.label if client.label == GUARDED else f"set up ({client.label})"
+
+
 def _left_alone(done: Sequence[Done]) -> list[str]:
     return [
         f"`{entry}` in {home_short(file.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
@@ -247,7 +257,7 @@ _NO_SERVER = (
 )
 
 
-def _printed(wanted: Needed, model: str | None) -> Answer:
+def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
     if model is not None:
         from holdfast.config import settings
@@ -261,7 +271,7 @@ def _printed(wanted: Needed, model: str | None) -> Answer:
             out.exact(f"\n{text.rstrip()}\n\n")
 
     tables = [{"path": shown, "text": text} for shown, _, text in files]
-    return Answer({"client": wanted.client, "files": tables, "by_hand": wanted.by_hand}, show)
+    return Answer({"client": client, "files": tables, "by_hand": wanted.by_hand}, show)
 
 
 def _plugin(call: Call, where: Where) -> Needed:
@@ -288,7 +298,7 @@ def _plugin(call: Call, where: Where) -> Needed:
         f"Try it for one session: `claude --plugin-dir {shown}`.",
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
     )
-    return Needed(client=NAME, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)
+    return Needed(places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)
 
 
 # the model

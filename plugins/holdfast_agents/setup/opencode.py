@@ -1,8 +1,9 @@
-"""opencode and its fork Kilo have a plugin, settings that disable compaction without it, ``/memory-update`` and the MCP
-server.
+"""Clients with a plugin in JavaScript: opencode, its fork Kilo, and pi.
 
-Source: observed with opencode 1.18.33 and Kilo 7.7.9. A plugin that fails to load is silently skipped, so the settings
-disable the compaction agent and the plugin's ``config`` hook enables it again. Kilo loads plugins from ``.kilo`` alone.
+Source: observed with opencode 1.18.33, Kilo 7.7.9 and pi 1.5.2. A plugin that fails to load is silently skipped, so in
+opencode and Kilo the settings disable the compaction agent and the plugin's ``config`` hook enables it again. Kilo
+loads plugins from ``.kilo`` alone. pi loads a project's extensions only when the project is trusted, compacts without
+them, and tries a cancelled compaction again before the next prompt.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from holdfast_agents.clientfiles import at, folder, read_or_empty, table
+from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
-from holdfast_agents.setup.client import Client, Needed, Problem, Where, not_found, worktrees
+from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, not_found, worktrees
 from holdfast_agents.setup.parts import Values, Whole
+from holdfast_agents.setup.placing import Place
 
-#: Client -> its name for people.
-NAMES: Final = {"opencode": "opencode", "kilo": "Kilo"}
+_SHOWN: Final = {"opencode": "opencode", "kilo": "Kilo", "pi": "pi"}
 #: Path to the setting that disables compaction.
 SWITCH: Final = ("agent", "compaction", "disable")
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER = ("mcp", "holdfast")
+_TRUST = (
+    "Open `pi` in this folder once and trust it, or run it with `--approve`. Before that it loads no extension here."
+)
 _WISHED = (
     "Your settings disabled compaction before holdfast was installed (`agent.compaction.disable`), so it stays "
     "off. To enable it with the guard, remove that entry and install again."
@@ -31,36 +35,43 @@ _WISHED = (
 
 
 def _needed(name: str, where: Where) -> Needed:
-    base = where.root if where.in_project else _folder(name)
-    inside = (f".{name}",) if where.in_project else ()
-    files = (os.path.join(base, f"{name}{suffix}") for suffix in (".json", ".jsonc"))
-    file = next(filter(os.path.exists, files), os.path.join(base, f"{name}.json"))
-    wished = _off_by_wish(file, os.path.join(base, *inside, "plugins", "holdfast.js"))
+    base = where.root if where.in_project else own_folder(name)
+    files = [os.path.join(base, f"{name}{suffix}") for suffix in (".json", ".jsonc")]
+    file = next(filter(os.path.exists, files), files[0])
+    inside = f".{name}" if where.in_project else ""
+    wished = _off_by_wish(file, os.path.join(base, inside, "plugins", "holdfast.js"))
     server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
     settings = Values(
         members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
         server=_SERVER,
-        listed={
-            ("instructions",): f".{name}/{program.PROTOCOL}"
-            if where.in_project
-            else os.path.join(base, program.PROTOCOL)
+        listed={("instructions",): f"{inside or base}/{program.PROTOCOL}"},
+    )
+    body = plugin(where.program, name, lifts=not wished)
+    places = where.places(
+        name,
+        {
+            f"../{os.path.basename(file)}": (settings, "compaction off without the plugin"),
+            **_files("plugins", body, "the plugin", "commands"),
+            program.PROTOCOL: (Whole(body=program.instructions()), "the protocol"),
         },
     )
-    update, body = Whole(body=program.memory_update()), plugin(where.program, name, lifts=not wished)
-    places = (
-        where.place(settings, "compaction off without the plugin", base, os.path.basename(file)),
-        where.place(Whole(body=body), "the plugin", base, *inside, "plugins", "holdfast.js"),
-        where.place(update, "/memory-update", base, *inside, "commands", "memory-update.md"),
-        where.place(Whole(body=program.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
-        where.place(Whole(body=program.instructions()), "the protocol", base, *inside, program.PROTOCOL),
-    )
-    restart = f"Restart {NAMES[name]} where it is running, because it loads plugins at its start."
+    restart = f"Restart {_SHOWN[name]} where it is running, because it loads plugins at its start."
     steps = (_WISHED if wished else "", restart, worktrees(name) if where.in_project else "")
-    return Needed(client=name, places=places, by_hand=tuple(filter(None, steps)))
+    return Needed(places=places, by_hand=tuple(filter(None, steps)))
 
 
-def _folder(name: str) -> str:
-    return os.path.join(folder("XDG_CONFIG_HOME", ".config"), name)
+def _pi(where: Where) -> Needed:
+    files = _files("extensions", plugin(where.program, "pi"), "the extension", "prompts")
+    by_hand = (_TRUST, worktrees("pi")) if where.in_project else ()
+    return Needed(places=where.places("pi", files), by_hand=by_hand)
+
+
+def _files(folder: str, body: str, what: str, commands: str) -> Files:
+    return {
+        f"{folder}/holdfast.js": (Whole(body=body), what),
+        f"{commands}/memory-update.md": (Whole(body=program.memory_update()), "/memory-update"),
+        "skills/holdfast/SKILL.md": (Whole(body=program.data("skill.md")), "the skill"),
+    }
 
 
 def plugin(words: tuple[str, ...], client: str = "opencode", *, lifts: bool = True) -> str:
@@ -82,31 +93,38 @@ def _off_by_wish(settings: str, script: str) -> bool:
 
 
 def _problems(name: str, where: Where) -> Iterator[Problem]:
-    """Problems with the setting that disables compaction, and the plugin that enables it."""
+    """Problems with the plugin, and with the setting that disables compaction without it."""
+    if name == "pi":
+        yield from _unloaded(name, _pi(where).places[0], unguarded=True)
+        return
     settings, file, *_ = _needed(name, where).places
     if at(table(settings.path), SWITCH) is not True:
         switch = ".".join(SWITCH)
         yield Problem(f"{settings.shown} does not set {switch}, so without the plugin compaction is unguarded.")
+    yield from _unloaded(name, file, unguarded=False)
+
+
+def _unloaded(name: str, file: Place, *, unguarded: bool) -> Iterator[Problem]:
     text = read_or_empty(file.path).decode("utf-8", "replace")
     if not text:
-        yield Problem(f"{file.shown} is missing, so compaction is off.")
+        yield Problem(f"{file.shown} is missing, so compaction is {'unguarded' if unguarded else 'off'}.")
     elif text not in [plugin(words, name, lifts=on) for words in program.KNOWN for on in (True, False)]:
-        yield Problem(f"{file.shown} differs from this version's plugin.", unguarded=False)
+        yield Problem(f"{file.shown} differs from this version's plugin.", unguarded=unguarded)
     elif f"PROGRAM = {json.dumps(program.PLAIN)}" in text and not program.on_path():
         yield not_found("The plugin starts", program.PLAIN[0], name)
 
 
-OPENCODE, KILO = (
+_OFF = "where the plugin does not load (`--pure`, an error in it) nothing is ever compacted"
+CLIENTS = tuple(
     Client(
         name=name,
         shown=shown,
         program=name,
-        folder=partial(_folder, name),
         seen=seen,
-        elsewhere="a start in a git worktree that lacks these settings (`--scope user` guards it); ",
-        around="where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",
-        needed=partial(_needed, name),
+        reads_parents=name != "pi",
+        around="a project that it does not trust, and `--no-extensions`" if name == "pi" else _OFF,
+        needed=_pi if name == "pi" else partial(_needed, name),
         problems=partial(_problems, name),
     )
-    for (name, shown), seen in zip(NAMES.items(), ("1.18.33", "7.7.9"), strict=True)
+    for (name, shown), seen in zip(_SHOWN.items(), ("1.18.33", "7.7.9", "1.5.2"), strict=True)
 )

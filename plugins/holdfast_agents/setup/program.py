@@ -26,6 +26,17 @@ THIS = nested.THIS
 KNOWN = (PLAIN, THIS)
 _COMMENT = f"<!-- {MARK}; `holdfast uninstall` takes it out again. -->"
 _DESCRIPTION = "Save what this session has learned to holdfast's memory now"
+#: A guard's shell: the arguments that give a command 55 seconds. macOS has no `timeout`.
+TIMED = (
+    "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
+    'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
+)
+#: A guard's reason when holdfast cannot answer. Without quotes and backticks, which a shell would interpret.
+FAILED = (
+    f"holdfast keeps the context: {DISTRIBUTION} is not on the PATH, gave no answer in 55 seconds, ended without one, "
+    "or another project, holdfast, replaced or removed files of it. "
+    f"Install it with {INSTALL}, or reinstall it with {REPAIR}. Run {DISTRIBUTION} doctor, then compact again."
+)
 _TEXTS = {"PROGRAM": DISTRIBUTION, "REPAIR": REPAIR, "INSTALL": INSTALL}
 
 
@@ -71,19 +82,9 @@ def data(name: str) -> str:
     return files("holdfast_agents").joinpath("data", name).read_text(encoding="utf-8")
 
 
-def protocol() -> str:
-    """LOAD at the start and UPDATE at the end, in a few lines for an agent's instructions."""
-    return data("protocol.md")
-
-
 def instructions() -> str:
-    """The protocol as a complete file."""
-    return f"{_COMMENT}\n\n{protocol()}"
-
-
-def skill() -> str:
-    """The skill, in a form that all three clients read."""
-    return data("skill.md")
+    """The protocol, LOAD at the start and UPDATE at the end, as a complete file."""
+    return f"{_COMMENT}\n\n{data('protocol.md')}"
 
 
 def memory_update(wish: str = "$ARGUMENTS", **front_matter: str) -> str:

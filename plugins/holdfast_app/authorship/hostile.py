@@ -135,6 +135,7 @@ _ODD: Final = Lazy(
 )
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"&#(x[0-9a-fA-F]{1,6}|[0-9]{1,7});")
+_MARKS: Final = Lazy(r"[\W_]+")
 _SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,60}\w(?!\w)")
 #: Cyrillic, Greek and Armenian letters and small capitals that look like Latin letters, and variation selectors.
 _LIKES: Final = str.maketrans(
@@ -157,16 +158,17 @@ def instructs(text: str) -> bool:
 
 
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
-    """Whether the user's own words contain ``text``, ignoring blanks and case. A client's blocks in the user's message
-    are not the user's words."""
+    """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis. A
+    client's blocks in the user's message are not the user's words."""
     from holdfast_app.authorship.ownwords import own_words
 
-    wanted = squeezed(text)
-    return any(
-        m.role == "user" and not m.tool and wanted in squeezed(m.text) and wanted in squeezed(own_words(m.text))
-        for t in turns
-        for m in t.messages
-    )
+    wanted = _words(text)
+    said = (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool)
+    return any(wanted in _words(one) and wanted in _words(own_words(one)) for one in said)
+
+
+def _words(text: str) -> str:
+    return _MARKS.sub(" ", squeezed(text)).strip()
 
 
 def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
@@ -305,5 +307,6 @@ def fold_quickly(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """:func:`fold` on one line, without its last stop."""
-    return " ".join(fold(text).split()).rstrip(".!")
+    """:func:`fold` on one line, without emphasis and its last stop."""
+    bare = fold(text).replace("__", "").replace("*", "").replace("`", "")
+    return " ".join(bare.split()).rstrip(".!")

@@ -125,7 +125,7 @@ class _Journals:
         self._messages: dict[tuple[int, int], Message] = {}
 
     @cached_property
-    def _read(self) -> list[tuple[bytes, bytes]]:
+    def read(self) -> list[tuple[bytes, bytes]]:
         return [(data.lower(), data) for data in _newest(self._state)]
 
     def holding(self, text: str) -> list[Turn]:
@@ -133,9 +133,7 @@ class _Journals:
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
             said = {message.id.encode() for turn in self._said for message in turn.messages}
-            self._found[keys] = [
-                Turn(messages=_holding(*one, keys, said, self._messages)) for one in self._read if keys
-            ]
+            self._found[keys] = [Turn(messages=_holding(*one, keys, said, self._messages)) for one in self.read if keys]
         return self._found[keys]
 
 
@@ -143,7 +141,7 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
     """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
     :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
     journals, left, found = _Journals(state), _MOST_SENTENCES, set[str]()
-    for text in passages:
+    for text in passages if journals.read else ():  # without a journal no agent has read anything
         bodies = (line.lstrip(hostile.LEADS) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
         left -= len(forms)

@@ -65,7 +65,7 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
     title = heading = ""
     wraps = False  # whether a line without a mark continues the last item
     for line in Lines(text, code_is_text=True):
-        said = _one_line(line.text)
+        said = " ".join(line.text.split())
         bold = _BOLD_HEADING.fullmatch(said) if line.kind == TEXT else None
         if wraps and line.kind == TEXT and not bold:
             rows[-1][0].append(said)
@@ -85,7 +85,3 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
             rows.append(([said], heading, line.number))
     items = [Item(text=" ".join(lines), heading=under, line=number) for lines, under, number in rows]
     return Memory(title=title, items=items, prose=tuple(prose))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

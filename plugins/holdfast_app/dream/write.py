@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import secrets
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,9 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     before = stored.text if stored else None
     changed = before != proposal.text
     if changed:
-        backup = Backup(id=result.id, at=_utc(result.at), name=name, before=before, after=sha256(proposal.text))
+        backup = Backup(
+            id=result.id, at=result.at.astimezone(UTC), name=name, before=before, after=sha256(proposal.text)
+        )
         result = evolve(result, backup=state_files.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
@@ -134,7 +136,7 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             return result
         backup = Backup(
             id=result.id,
-            at=_utc(now),
+            at=now.astimezone(UTC),
             name=kept.name,
             before=stored.text if stored else None,
             after=sha256(text),
@@ -185,7 +187,3 @@ def _tell(
 
 def diff(old: str, new: str, name: str) -> Iterator[str]:
     return difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=2)
-
-
-def _utc(at: datetime) -> datetime:
-    return at.astimezone(UTC)

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import pytest
 from crash_kit import DAY, HEADER, CountingOs, NoFlushOs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Refused, Unavailable
@@ -460,7 +460,7 @@ def test_facts__stored_ones_damaged_or_gone__never_passed_over(store: FileBacken
         assert get_fact(FileBackend(home.parent), make_fact(9).id) == make_fact(9)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(st.data())
 def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(
     tmp_path: Path, data: st.DataObject

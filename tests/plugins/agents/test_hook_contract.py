@@ -125,27 +125,3 @@ def test_compaction__whole_payload_stated__next_session_is_given_every_value(pro
 
     for value in (*handoff.values(), *(line.partition(" ")[2] for _, line in STATED.values())):
         assert value.rpartition(": ")[2] in brief
-
-
-@pytest.mark.req("R135", "R136", "R137", "R138")
-def test_flush__handoff_stated_by_flags__each_value_is_in_its_own_place(project: Path) -> None:
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    flags = {
-        "--next-step": "Read the log",
-        "--blocker": "no staging",
-        "--active-task": "owner/repo#77",
-        "--branch": "fix-refresh",
-        "--handoff-blocker": "red on Windows",
-        "--next-action": "Open the nightly log",
-    }
-    words = [word for pair in flags.items() for word in pair]
-    assert not processes.run("flush", "--session", client.session, "--curated", "none", *words, cwd=project).returncode
-    text = (project / ".holdfast" / "continuity" / "active.md").read_text(encoding="utf-8")
-    for line in (
-        'active_task = "owner/repo#77"',
-        'branch = "fix-refresh"',
-        'blocker = "red on Windows"',
-        'next_action = "Open the nightly log"',
-    ):
-        assert f"\n{line}\n" in text

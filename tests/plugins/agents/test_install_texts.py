@@ -50,7 +50,7 @@ def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
 
 @pytest.mark.req("R188")
 def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
-    text = program.protocol()
+    text = program.data("protocol.md")
     assert text.index("LOAD, at the start") < text.index("holdfast load") < text.index("UPDATE, at the end")
     for command in ("workflow start", "workflow end", "flush", "update"):
         assert f"holdfast {command}" in text
@@ -58,7 +58,7 @@ def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
 
 
 @pytest.mark.req("R189", "R225", "R235", "R247")
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMORY_UPDATE)
 def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(
     command: Command, project: Path, client: str
 ) -> None:

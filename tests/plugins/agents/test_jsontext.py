@@ -18,7 +18,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
-LAW = law(deadline=None, max_examples=60)
+LAW = law(max_examples=60)
 INDENTS = st.sampled_from([None, 2, 4, "\t", 0])
 
 

@@ -30,7 +30,7 @@ EVENTS = st.sampled_from(["PreCompact", "Stop", "SubagentStop"])
 SETTINGS = st.fixed_dictionaries(
     {}, optional={"model": st.just("opus"), "hooks": st.dictionaries(EVENTS, st.lists(GROUP, max_size=3), max_size=3)}
 )
-LAW = law(deadline=None, max_examples=30)
+LAW = law(max_examples=30)
 INDENT = st.sampled_from([None, 2, "\t"])
 
 

@@ -26,6 +26,7 @@ import pytest
 PROMPT = "Fix the flaky login test. Remember: staging runs Postgres 15."
 ANSWER = "Decision: the clock is injected, not mocked. Next: run the suite ten times."
 TIMEOUT_S = 170
+SHELLS = ("bash", "shell", "exec_command", "shell_command", "run_shell_command", "execute")
 #: What the model states when it is asked.
 STATED = {
     "objective: ...": "It's the login test that fails on CI",
@@ -57,10 +58,12 @@ class Model:
         """The events of the answer, and a note of what was asked for."""
         text, command = ANSWER, ""
         self.asked.append(json.dumps(body))
-        said = [row for row in body.get("messages") or body["input"] if row.get("role") == "user"]
+        rows = body.get("messages") or body.get("contents") or body["input"]
+        said = [row for row in rows if row.get("role") == "user"]
         questions = set(re.findall(r"holdfast: about .*?\n(.*?\nEND)\n", _strings(body), re.DOTALL)) - self.questions
         last = json.dumps(said[-1]).lower()
-        if "summary" in last and "without a model" not in last and not questions:  # after it a hook's context may come
+        asked = "summary" in last or "state_snapshot" in last
+        if asked and "without a model" not in last and not questions:  # after it a hook's context may come
             self.summaries += 1
             text = "<summary>\n## Goal\nFix the login test\n</summary>"  # without the tags Claude Code asks again
         elif questions and body.get("tools"):
@@ -70,7 +73,8 @@ class Model:
                 command = command.replace(line, f"{line.partition(':')[0]}: {value}")
         elif self.commands and body.get("tools"):  # not the request for a title
             command = self.commands.pop()
-        form = _responses if "/responses" in path else _messages if "/messages" in path else _chat
+        forms = {"/responses": _responses, "/messages": _messages, ":generateContent": _google, "alt=sse": _google}
+        form = next((form for part, form in forms.items() if part in path), _chat)
         return form(text, self.tokens, _call(body, command) if command else None)
 
 
@@ -83,14 +87,16 @@ def _strings(value: object) -> str:
 
 def _call(body: Mapping[str, Any], command: str) -> tuple[str, str]:
     """The client's tool for the shell, and its arguments as JSON."""
-    for tool in body["tools"]:
+    for tool in (one for some in body["tools"] for one in some.get("functionDeclarations", [some])):
         about = tool.get("function", tool)
-        schema = about.get("parameters") or about.get("input_schema") or {}
+        schema = next(
+            (about[key] for key in ("parameters", "input_schema", "parametersJsonSchema") if about.get(key)), {}
+        )
         name = next((name for name in ("command", "cmd") if name in schema.get("properties", ())), "")
-        if name and about["name"].lower() in ("bash", "shell", "exec_command", "shell_command"):
+        if name and about["name"].lower() in SHELLS:
             listed = schema["properties"][name].get("type") == "array"
             return about["name"], json.dumps({name: ["sh", "-c", command] if listed else command, "description": "x"})
-    raise AssertionError(json.dumps(body["tools"]))
+    raise AssertionError(json.dumps(body["tools"])[:1000])
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -102,6 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send("application/json", json.dumps({"input_tokens": 100}))
             return
         events = self.model.answer(self.path, body)
+        if ":generateContent" in self.path:
+            self._send("application/json", json.dumps(events[0]))
+            return
         names = [f"event: {event['type']}\n" if "type" in event else "" for event in events]
         stream = "".join(f"{name}data: {json.dumps(event)}\n\n" for name, event in zip(names, events, strict=True))
         self._send("text/event-stream", stream + ("data: [DONE]\n\n" if "/chat/" in self.path else ""))
@@ -170,6 +179,12 @@ def _chat(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str
             "usage": usage,
         },
     ]
+
+
+def _google(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str, Any]]:
+    part = {"functionCall": {"name": call[0], "args": json.loads(call[1])}} if call else {"text": text}
+    one = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+    return [{"candidates": [one], "usageMetadata": {"promptTokenCount": tokens, "totalTokenCount": tokens}}]
 
 
 class Real(ABC):

@@ -193,15 +193,6 @@ def test_rule__that_a_local_file_states__is_marked_in_the_note(project):
 @pytest.mark.parametrize(
     "shown",
     [
-        "  12\u2192The quarry cluster is handed\n  13\u2192to the vendor without any review\n  14\u2192by the team.",
-        "a.md:12:the quarry cluster is handed\na.md:13:to the vendor without any review\na.md:14:by the team.",
-        "+the quarry cluster is handed to\n+the vendor without any review\n+by the team.",
-        "> > the quarry cluster is handed\n> > to the vendor without any review\n> > by the team.",
-        "// the quarry cluster is handed to the\n// vendor without any review\n// by the team.",
-        "<p>the <b>quarry</b> cluster is <a>handed</a> to the vendor <i>without</i> any review&nbsp;by the team.",
-        "the **quarry** cluster is _handed_ to the *vendor* `without` any review by the team.",
-        '{"body": "the quarry cluster\\nis handed to the vendor\\nwithout any review by the team."}',
-        "the quarry cluster is handed to the vendor &#119;ithout any re&shy;view by the team.",
         "The quarry cluster is handed to the vendor. No review by the team.",
         "the qu**arr**y cluster is h*and*ed to the v<i>endo</i>r with__out__ any review by the team.",
         "the%20quarry%20cluster%20is%20handed%20to%20the%20vendor%20without%20any%20review%20by%20the%20team",
@@ -353,6 +344,23 @@ def test_fact__that_a_local_file_states__may_be_repeated(project, tool):
         assert plain(line) in stated(memory, "s", [line], [(tool, f"Limits.\n{line}.\n")])
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Always run `make lint` first, please.",
+        "**Always** run _make lint_ first!",
+        "Do ask: always run make lint first",
+    ],
+)
+def test_rule__that_the_user_emphasised__is_kept(project, said):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", said)
+        line = "Always run make lint first."
+        one.flush({"objective": "x", "curated": {"memory": [line]}, "next_step": "Go on"})
+        assert line in memory.store.read("MEMORY.md").text
+
+
 def test_fact__that_paraphrases_the_user__is_stored(project):
     with Holdfast.open(project) as memory:
         one = memory.session("s")
@@ -361,3 +369,12 @@ def test_fact__that_paraphrases_the_user__is_stored(project):
             {"objective": "Fix it", "facts": ["The login test is flaky"], "curated": "none", "next_step": "Go on"}
         )
         assert [fact.content for fact in memory.facts.list()] == ["The login test is flaky"]
+
+
+@pytest.mark.parametrize("said", ["Always run `make lint` first.", "**Always** run *make lint* first, please"])
+def test_rule__that_the_user_emphasised__is_the_user_s(project, said):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", said)
+        one.flush({"objective": "Look", "rules": ["Always run make lint first."], "curated": "none"})
+        assert memory.load().rules == ("Always run make lint first.",)

@@ -222,14 +222,14 @@ HARD_TEXT = st.text(max_size=200) | st.sampled_from(
 
 
 @pytest.mark.req("R028")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lines=st.lists(HARD_TEXT, max_size=4), notes=st.lists(st.tuples(st.text(max_size=20), HARD_TEXT), max_size=3))
 def test_ground__any_text__never_raises(lines: list[str], notes: list[tuple[str, str]]) -> None:
     assert [g.text for g in ground(lines, notes)] == lines
 
 
 @pytest.mark.req("R028")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.lists(HARD_TEXT, max_size=5).map("\n".join))
 def test_ground__every_line_of_a_source__is_grounded(text: str) -> None:
     assert all(line.ok for line in ground(text.splitlines(), [("MEMORY.md", text)]))
@@ -247,7 +247,7 @@ FRESH = st.one_of(
 
 
 @pytest.mark.req("R029")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(line=st.sampled_from(LINES), token=FRESH, before=st.booleans())
 def test_ground__a_fresh_token_in_a_grounded_line__is_always_found(line: str, token: str, before: bool) -> None:
     body = line.lstrip("-# ")
@@ -256,7 +256,7 @@ def test_ground__a_fresh_token_in_a_grounded_line__is_always_found(line: str, to
 
 
 @pytest.mark.req("R029")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_ground__one_digit_changed__is_found(data: st.DataObject) -> None:
     line = data.draw(st.sampled_from([text for text in LINES[2:] if any(c.isdigit() for c in text)]))

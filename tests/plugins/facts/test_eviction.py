@@ -39,18 +39,6 @@ def contents(memory: Holdfast) -> list[str]:
     return [f.content for f in memory.facts.list()]
 
 
-def test_add__taken_id__nothing_leaves_before_another_is_drawn(rules: Rules) -> None:
-    memory = rules(max_facts=2)
-    first = memory.facts.create("first", "goal", 0.5).fact
-    memory.facts.create("second", "goal", 0.6)
-    assert first
-    memory.facts.import_([{"id": first.id, "content": "third", "category": "goal", "confidence": 0.7}])
-    assert contents(memory) == ["second", "third"]
-    third = memory.facts.list()[-1].id
-    assert third != first.id
-    assert [(line.id, line.by) for line in memory.facts.trail.entries()] == [(first.id, third)]
-
-
 @pytest.mark.req("R058")
 def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules: Rules) -> None:
     facts = rules(max_facts=40).facts

@@ -206,7 +206,7 @@ def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(pro
 PEOPLE = st.sampled_from(["Ana", "Bob", "Cleo"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(said=st.lists(st.tuples(PEOPLE, st.sampled_from(["port", "branch"]), st.integers(1, 3)), max_size=12))
 def test_remember__any_interleaving__what_each_machine_says_last_is_stored(
     said: list[tuple[str, str, int]], tmp_path_factory: pytest.TempPathFactory

@@ -221,7 +221,7 @@ def _wordy(text: str) -> int:
 
 
 @pytest.mark.req("R062", "R067", "R068", "R069")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     profile=_profiles,
     facts=st.lists(
@@ -304,7 +304,7 @@ def test_profile__unknown_section__value_error(memory: Holdfast) -> None:
     assert memory.store.names() == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(changes=_profiles)
 def test_profile__any_text__comes_back_as_its_lines(changes: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder, Holdfast.open(folder) as memory:

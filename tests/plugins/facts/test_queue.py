@@ -130,7 +130,7 @@ def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path: P
     assert not (tmp_path / "state" / "extract.jsonl").exists()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(attempts=st.integers(1, 8), backoff=st.floats(0.0, 10.0), hours=st.floats(0.1, 5.0))
 def test_failed__any_rules__attempts_and_wait_are_bounded(
     tmp_path_factory: pytest.TempPathFactory, attempts: int, backoff: float, hours: float

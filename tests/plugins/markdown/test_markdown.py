@@ -44,7 +44,7 @@ def test_outline__something_never_ends__says_what_swallows_the_rest(text, unclos
 
 
 @pytest.mark.req("R227")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.sampled_from(["\n", "\r\n"]))
 def test_lines__without_nested_blocks__are_those_of_a_real_parser(lines, newline):
     text = newline.join(lines)

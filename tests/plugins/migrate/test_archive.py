@@ -74,7 +74,7 @@ def packed(tmp_path):
     facts=st.lists(st.text("abcxyz漢", min_size=1, max_size=12), max_size=4),
     kinds=st.permutations(["file", "sqlite"]),
 )
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_export_and_import__of_any_content__are_lossless(tmp_path_factory, documents, facts, kinds):
     folder = tmp_path_factory.mktemp("trip")
     one, two = project(folder / "one", kinds[0]), project(folder / "two", kinds[1])

@@ -18,7 +18,7 @@ FACTS = [{"content": 'a } ] " \\ <think> ```', "category": "goal", "confidence":
 
 
 @pytest.mark.req("R035")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_extraction__prose_without_brackets_around__facts_are_found(before: str, after: str) -> None:
     for bracket in '{}[]<"':

@@ -457,7 +457,7 @@ def normal(text: str) -> str:
 
 @given(_MESSAGES)
 @example([("user", "remember: remember: **\tRemember that ", "", False)])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_extract__whatever_is_said__every_text_stands_in_a_turn(said: list[Said]) -> None:
     got = extract(*said)
     texts = [normal(s[1]) for s in said]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.flush.contract import complete
@@ -25,9 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "quality"))
 from clients import CLIENTS
 
 Row = dict[str, Any]
-FEW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+FEW = settings(max_examples=60)
 
 #: The last request and the last answer, each with words that only it has.
 ENDS = [

@@ -292,7 +292,7 @@ _STEPS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(_STEPS, max_size=12))
 def test_outbox__any_history__nothing_lost_nothing_twice_nothing_overtakes(steps):
     """Every item is published once, or waits, or was dropped; on each target in the order in which it was put."""

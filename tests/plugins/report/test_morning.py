@@ -7,7 +7,7 @@ import tempfile
 from datetime import datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plugins.outbox.test_outbox import Board, said
 
@@ -145,7 +145,7 @@ def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_ar
 # what stands in a summary
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=3))
 def test_validate__after_a_flush_of_any_texts__nothing_is_wrong(config, payload, clock, texts):
     with tempfile.TemporaryDirectory() as folder:

@@ -130,7 +130,7 @@ def kept(path):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_answer(client, tmp_path, data):
     objective, summary = kept(write(tmp_path / "t.jsonl", data.draw(changed(client))))
@@ -139,7 +139,7 @@ def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_a
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(client, tmp_path, data):
     rows = conversation(client)

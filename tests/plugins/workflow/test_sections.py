@@ -105,7 +105,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_insert__any_document__only_adds_its_line_and_is_idempotent(
     lines: list[str], newline: str, ended: bool

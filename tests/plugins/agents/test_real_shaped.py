@@ -1,0 +1,89 @@
+"""The clients with hooks in Claude Code's form themselves, where they are installed. deepagents-code refuses a
+compaction while the store is broken. The others compact, which is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.test_real_clients import PROMPT, Model, Real, model, real, spoil
+
+from holdfast_agents.setup.client import GUARDED
+from holdfast_agents.setup.clients import CLIENTS
+
+__all__ = ["model"]
+_LIMITS = ("--model-params", '{"use_responses_api": false}', "--profile-override", '{"max_input_tokens": 40000}')
+_TRUSTING = ("--trust-project-hooks", "--no-mcp", "--no-tracing", "--shell-allow-list", "all", "-M", "openai:gpt-5.5")
+_OPENAI = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "URL/v1", "OPENAI_MODEL": "fake"}
+#: Client -> its words before a prompt, those that continue, its environment, and a compaction as prompt, tokens and
+#: commands.
+FACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], dict[str, str], tuple[str, int, list[str]]]] = {
+    "deepagents": (
+        (*_TRUSTING, *_LIMITS, "-n"), (), _OPENAI, ("Count", 1_000, ["seq 1 9000"] * 6),
+    ),
+    "qwen": (
+        ("--auth-type", "openai", "--approval-mode", "yolo", "-p"), ("--continue",), _OPENAI, ("/compress", 1_000, []),
+    ),
+    "gemini": (
+        ("--yolo", "-m", "gemini-2.5-pro", "-p"), ("-r", "latest"),
+        {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "URL", "GEMINI_CLI_TRUST_WORKSPACE": "true"},
+        ("Count", 900_000, ["echo one", "echo two"]),
+    ),
+    "copilot": (
+        ("--allow-all", "-p"), ("--continue",),
+        {"COPILOT_PROVIDER_BASE_URL": "URL/v1", "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "fake",
+         "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true"},
+        ("/compact", 1_000, []),
+    ),
+}  # fmt: skip
+
+
+class Shaped(Real):
+    more: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        own = FACTS[self.name][2]
+        self.environment |= {name: value.replace("URL", self.model.url) for name, value in own.items()}
+        (self.home / ".gemini").mkdir()
+        auth: dict[str, Any] = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+        (self.home / ".gemini/settings.json").write_text(json.dumps(auth))
+
+    def say(self, text: str) -> str:
+        words, again, *_ = FACTS[self.name]
+        done = self.run(self.program, *self.more, *words, text)
+        self.more = again
+        return done.stdout + done.stderr
+
+    def compact(self) -> None:
+        text, self.model.tokens, commands = FACTS[self.name][3]
+        self.model.commands = list(commands)
+        self.say(text)
+        self.model.tokens = 1_000
+
+
+@pytest.mark.req("R184", "R166")
+@pytest.mark.parametrize("name", FACTS)
+def test_compaction__store_broken_then_repaired__is_refused_or_told_and_then_saved_and_restored(
+    name: str, project: Path, tmp_path: Path, model: Model
+) -> None:
+    kind = type(name, (Shaped,), {"name": name, "program": CLIENTS[name].program})
+    client = real(kind, project, tmp_path, model)
+    client.start()
+    model.commands = ["echo one"]
+    client.say(PROMPT)
+    mend = spoil(project)
+    client.compact()
+    assert (model.summaries == 0) is (CLIENTS[name].holds == GUARDED)
+    assert "UNSAFE" in client.holdfast("status")
+    mend()
+    client.say("Go on.")
+    before = model.summaries
+    client.compact()
+    notes = "".join(path.read_text() for path in (project / ".holdfast/memory").glob("*.md"))
+    assert "the clock is injected" in notes
+    assert model.summaries > before
+    client.say("Where were we?")
+    assert "Where to resume" in model.asked[-1]
+    assert "UNSAFE" not in client.holdfast("status")

@@ -1,0 +1,68 @@
+"""``python -m tests.simulation``: play histories, and print those that break a promise."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import logging
+import multiprocessing
+import sys
+import time
+from functools import partial
+from itertools import count
+
+from tests.simulation.history import Broken, History
+
+
+def play(seed: int, *, shown: bool = False) -> str:
+    """What the seed's history breaks, or nothing."""
+    history = History(seed)
+    broken = ""
+    try:
+        history.play()
+    except Broken as error:
+        broken = str(error)
+    if shown or broken:
+        sys.stdout.write("\n".join([*history.log, f"BROKEN: {broken}" if broken else "all is well"]) + "\n\n")
+    return broken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seed", type=int, help="play and print this history")
+    parser.add_argument("--first", type=int, default=1, metavar="N", help="the first seed (1)")
+    parser.add_argument("--histories", type=int, default=0, metavar="N", help="how many (until stopped)")
+    parser.add_argument("--seconds", type=float, default=0.0, metavar="S", help="how long at most")
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="how many at once (1)")
+    options = parser.parse_args()
+    if options.seed is not None:
+        return bool(play(options.seed, shown=True))
+    began = time.perf_counter()
+    with multiprocessing.get_context("fork").Pool(options.processes) as pool:
+        results = pool.map(partial(some, options, began), range(options.processes), chunksize=1)
+    played, cpu = sum(one[0] for one in results), sum(one[1] for one in results)
+    broken = sorted(seed for one in results for seed in one[2])
+    spent = time.perf_counter() - began
+    sys.stdout.write(f"{played} histories in {spent:.0f} s ({cpu:.0f} s of processor time); broken: {broken}\n")
+    return bool(broken)
+
+
+def some(options: argparse.Namespace, began: float, number: int) -> tuple[int, float, list[int]]:
+    """Every n-th history: how many were played, the processor time, and the seeds that broke something."""
+    gc.disable()
+    logging.disable()
+    played, broken = 0, []
+    for seed in count(options.first + number, options.processes):
+        late = options.seconds and time.perf_counter() - began > options.seconds
+        if late or (options.histories and seed >= options.first + options.histories):
+            break
+        played += 1
+        if play(seed):
+            broken.append(seed)
+        if played % 50 == 0:
+            gc.collect()
+    return played, time.process_time(), broken
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,422 @@
+"""A file system in memory that remembers which writes and which names were synced, and what a power cut can leave."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from random import Random
+from stat import S_IFDIR, S_IFREG, S_ISDIR
+from types import SimpleNamespace
+from typing import Any
+
+SECTOR = 512
+_USER = os.geteuid() if hasattr(os, "geteuid") else 0
+#: Descriptors from here on are of this disk; lower ones are the real system's.
+FIRST_FD = 1 << 20
+
+
+class Node:
+    """A file or a folder: what processes see (``data``, ``names``), and what is on the disk."""
+
+    __slots__ = (
+        "data",
+        "disk",
+        "disk_mode",
+        "disk_names",
+        "holder",
+        "ino",
+        "is_folder",
+        "mode",
+        "mtime",
+        "names",
+        "pending",
+    )
+
+    def __init__(self, ino: int, mode: int, mtime: int) -> None:
+        self.ino, self.mode, self.disk_mode, self.mtime = ino, mode, mode, mtime
+        self.data, self.disk = bytearray(), b""
+        self.pending: list[tuple[int, bytes]] = []  # unsynced writes by offset; (-size - 1, b"") cuts to that size
+        self.names: dict[str, Node] = {}
+        self.disk_names: dict[str, Node] = {}
+        self.holder: Handle | None = None  # of its lock
+        self.is_folder = S_ISDIR(mode)
+
+
+class Handle:
+    """An open file, shared by duplicates of its descriptor."""
+
+    __slots__ = ("fds", "flags", "node", "owner", "place")
+
+    def __init__(self, node: Node, flags: int, owner: object) -> None:
+        self.node, self.flags, self.owner, self.place, self.fds = node, flags, owner, 0, 0
+
+
+class _File(io.RawIOBase):
+    """An open file as a stream, for reading."""
+
+    def __init__(self, disk: Disk, fd: int) -> None:
+        self._disk, self._fd, self._at = disk, fd, 0
+        self._data = disk.handle(fd).node.data
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._data[self._at : self._at + len(buffer)]
+        buffer[: len(found)] = found
+        self._at += len(found)
+        return len(found)
+
+    def readall(self) -> bytes:
+        found = bytes(self._data[self._at :])
+        self._at += len(found)
+        return found
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset + (0, self._at, len(self._data))[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        if not self.closed:
+            self._disk.close(self._fd)
+        super().close()
+
+
+def _fail(code: int, path: object = None) -> OSError:
+    return OSError(code, os.strerror(code), path)
+
+
+class Disk:
+    """The calls of ``os`` for paths below ``root``. ``step(name, size)`` is called before each change and may raise;
+    the number that it returns is how many bytes a write writes. ``owner()`` is the process that calls."""
+
+    def __init__(
+        self, root: str, step: Callable[[str, int], int], owner: Callable[[], object], now_ns: Callable[[], int]
+    ) -> None:
+        self.root, self._step, self._owner, self._now_ns = root, step, owner, now_ns
+        self._ino, self._fd = 100, FIRST_FD
+        self.fds: dict[int, Handle] = {}
+        self.top = self._new(S_IFDIR | 0o755)
+        self._moves: list[list[tuple[Node, str, Node | None]]] = []  # changes of names, not all of them synced
+        self.top.names[root.strip("/")] = self.top.disk_names[root.strip("/")] = self._new(S_IFDIR | 0o755)
+
+    def _new(self, mode: int) -> Node:
+        self._ino += 1
+        return Node(self._ino, mode, self._now_ns())
+
+    # paths
+
+    def has(self, path: Any, folder: int | None) -> bool:
+        """Whether a call is for this disk."""
+        if isinstance(path, int):
+            return path >= FIRST_FD
+        if folder is not None:
+            return folder >= FIRST_FD
+        path = os.fspath(path)
+        return isinstance(path, str) and (path == "/" or path == self.root or path.startswith(self.root + "/"))
+
+    def _split(self, path: Any, folder: int | None) -> tuple[Node, str]:
+        """The folder and the last name; an empty name for the folder itself."""
+        path = os.fspath(path)
+        node = self.top if path.startswith("/") else self.handle(folder or 0).node
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        for part in parts[:-1]:
+            node = self._child(node, part, path)
+        if not node.is_folder:
+            raise _fail(errno.ENOTDIR, path)
+        return node, parts[-1] if parts else ""
+
+    def _child(self, node: Node, name: str, path: str) -> Node:
+        if not node.is_folder:
+            raise _fail(errno.ENOTDIR, path)
+        try:
+            return node.names[name]
+        except KeyError:
+            raise _fail(errno.ENOENT, path) from None
+
+    def find(self, path: Any, folder: int | None = None) -> Node:
+        if isinstance(path, int):
+            return self.handle(path).node
+        above, name = self._split(path, folder)
+        return self._child(above, name, path) if name else above
+
+    # descriptors
+
+    def handle(self, fd: int) -> Handle:
+        try:
+            return self.fds[fd]
+        except KeyError:
+            self._step("look", 0)  # a dead process has no files
+            raise _fail(errno.EBADF) from None
+
+    def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        above, name = self._split(path, dir_fd)
+        node = above.names.get(name) if name else above
+        if node is None or not node.is_folder:
+            self._step("look" if node or not flags & os.O_CREAT else "create", 0)
+            node = above.names.get(name)  # others had their turn
+        if node is None and flags & os.O_CREAT:
+            node = self._new(S_IFREG | mode)
+            self._change([(above, name, node)])
+        elif node is None:
+            raise _fail(errno.ENOENT, path)
+        elif flags & os.O_CREAT and flags & os.O_EXCL:
+            raise _fail(errno.EEXIST, path)
+        if flags & os.O_DIRECTORY and not node.is_folder:
+            raise _fail(errno.ENOTDIR, path)
+        if node.is_folder and flags & (os.O_WRONLY | os.O_RDWR):
+            raise _fail(errno.EISDIR, path)
+        return self._opened(Handle(node, flags, self._owner()))
+
+    def _opened(self, handle: Handle) -> int:
+        self._fd += 1
+        handle.fds += 1
+        self.fds[self._fd] = handle
+        return self._fd
+
+    def dup(self, fd: int) -> int:
+        return self._opened(self.handle(fd))
+
+    def close(self, fd: int) -> None:
+        handle = self.fds.pop(fd, None)
+        if handle is not None:  # a dead process has none
+            handle.fds -= 1
+            if not handle.fds and handle.node.holder is handle:
+                handle.node.holder = None
+
+    def fdopen(self, fd: int, mode: str = "rb") -> io.BufferedReader:
+        assert mode == "rb", mode
+        return io.BufferedReader(_File(self, fd))
+
+    def flock(self, fd: int, how: int) -> None:
+        import fcntl
+
+        handle = self.handle(fd)
+        node = handle.node
+        if how == fcntl.LOCK_UN:
+            node.holder = None if node.holder is handle else node.holder
+            return
+        self._step("lock", 0)
+        if node.holder not in (None, handle):
+            raise BlockingIOError(errno.EWOULDBLOCK, "locked")
+        node.holder = handle
+
+    def read(self, fd: int, size: int) -> bytes:
+        handle = self.handle(fd)
+        found = bytes(handle.node.data[handle.place : handle.place + size])
+        handle.place += len(found)
+        return found
+
+    # changes
+
+    def write(self, fd: int, data: Any) -> int:
+        data = bytes(data)[: self._step("write", len(data))]
+        handle = self.handle(fd)
+        at = len(handle.node.data) if handle.flags & os.O_APPEND else handle.place
+        handle.node.data[at : at + len(data)] = data
+        handle.node.pending.append((at, data))
+        handle.node.mtime = self._now_ns()
+        handle.place = at + len(data)
+        return len(data)
+
+    def ftruncate(self, fd: int, size: int) -> None:
+        self._step("truncate", 0)
+        node = self.handle(fd).node
+        if size == len(node.data):
+            return
+        node.data[:] = node.data[:size].ljust(size, b"\0")
+        node.pending.append((-size - 1, b""))
+        node.mtime = self._now_ns()
+
+    def fsync(self, fd: int) -> None:
+        try:
+            lies = self._step("fsync", 0)
+        except OSError as error:
+            if error.errno == errno.EIO:  # the kernel counts the lost pages as written
+                self.handle(fd).node.pending.clear()
+            raise
+        node = self.handle(fd).node
+        if lies:
+            return
+        node.disk_mode = node.mode
+        if node.is_folder:
+            self._sync_names(node)
+        else:
+            node.disk = _applied(node.disk, node.pending)  # without writes whose sync failed
+            node.pending.clear()
+
+    def mkdir(self, path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        self._step("mkdir", 0)
+        above, name = self._split(path, dir_fd)
+        if name in above.names:
+            raise _fail(errno.EEXIST, path)
+        self._change([(above, name, self._new(S_IFDIR | mode))])
+
+    def rename(self, old: Any, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        self._step("rename", 0)
+        (above, name), (target, to) = self._split(old, src_dir_fd), self._split(new, dst_dir_fd)
+        node = self._child(above, name, old)
+        self._change([(target, to, node), (above, name, None)])
+
+    def unlink(self, path: Any, *, dir_fd: int | None = None) -> None:
+        self._step("unlink", 0)
+        above, name = self._split(path, dir_fd)
+        if self._child(above, name, path).is_folder:
+            raise _fail(errno.EISDIR, path)
+        self._change([(above, name, None)])
+
+    def rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
+        self._step("rmdir", 0)
+        above, name = self._split(path, dir_fd)
+        if self._child(above, name, path).names:
+            raise _fail(errno.ENOTEMPTY, path)
+        self._change([(above, name, None)])
+
+    def fchmod(self, fd: int, mode: int) -> None:
+        node = self.handle(fd).node
+        node.mode = node.mode & ~0o7777 | mode
+
+    def _change(self, move: list[tuple[Node, str, Node | None]]) -> None:
+        _rename(move, "names")
+        self._moves.append(move)
+        for above, _, _ in move:
+            above.mtime = self._now_ns()
+
+    def _sync_names(self, folder: Node) -> None:
+        """Names reach the disk in their order, and with them what the same calls did in other folders."""
+        folders, chosen, left = {folder}, [], []
+        for move in reversed(self._moves):
+            if any(above in folders for above, _, _ in move):
+                folders |= {above for above, _, _ in move}
+                chosen.append(move)
+            else:
+                left.append(move)
+        for move in reversed(chosen):
+            _rename(move, "disk_names")
+        self._moves = left[::-1]
+
+    # looks
+
+    def stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> SimpleNamespace:
+        node = self.find(path, dir_fd)
+        return SimpleNamespace(
+            st_mode=node.mode, st_ino=node.ino, st_size=len(node.data), st_mtime=node.mtime / 1e9,
+            st_mtime_ns=node.mtime, st_ctime_ns=node.mtime, st_dev=99, st_nlink=1, st_uid=_USER, st_gid=0,
+        )  # fmt: skip
+
+    def listdir(self, path: Any) -> list[str]:
+        node = self.find(path)
+        if not node.is_folder:
+            raise _fail(errno.ENOTDIR, path)
+        return list(node.names)
+
+    def scandir(self, path: Any) -> AbstractContextManager[list[SimpleNamespace]]:
+        return nullcontext([_entry(f"{os.fspath(path)}/{name}", node) for name, node in self.find(path).names.items()])
+
+    # ends
+
+    def kill(self, owner: object) -> None:
+        """A process ends: its files are closed and its locks freed."""
+        for fd in [fd for fd, handle in self.fds.items() if handle.owner is owner]:
+            self.close(fd)
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self.find(self.root).names)
+
+    def restore(self, top: Node) -> None:
+        """Begin with a copy of another disk."""
+        self.top, self._ino = deepcopy(top), self._ino + 1000
+
+    def cut_power(self, chance: Random, kind: str = "") -> None:
+        """What was not synced is lost, kept, cut, full of holes or reordered. Nothing is open any more."""
+        self.fds.clear()
+        all_kept = bool(kind)
+        kind, late = kind or chance.choice(("lost", "kept", "mixed", "mixed")), set[Node]()
+        for move in self._moves:
+            folders = {above for above, _, _ in move}
+            if kind == "kept" or (kind == "mixed" and not folders & late and chance.random() < 0.5):
+                _rename(move, "disk_names")
+            else:
+                late |= folders
+        self._moves = []
+        waiting, seen = [self.top], set[Node]()
+        while waiting:
+            node = waiting.pop()
+            node.holder = None
+            if node in seen:
+                continue
+            seen.add(node)
+            node.mode = node.disk_mode = chance.choice((node.mode, node.disk_mode))
+            if node.is_folder:
+                node.names = dict(node.disk_names)
+                waiting += node.names.values()
+            else:
+                node.disk = bytes(node.data) if all_kept else _left(node, chance)
+                node.data, node.pending = bytearray(node.disk), []
+
+
+def _entry(path: str, node: Node) -> SimpleNamespace:
+    """As ``os.DirEntry``."""
+    kinds = {"is_dir": node.is_folder, "is_file": not node.is_folder, "is_symlink": False}
+    answers = {kind: lambda follow_symlinks=True, answer=answer: answer for kind, answer in kinds.items()}
+    return SimpleNamespace(name=os.path.basename(path), path=path, **answers)
+
+
+def _rename(move: list[tuple[Node, str, Node | None]], kind: str) -> None:
+    for above, name, node in reversed(move):
+        names = getattr(above, kind)
+        if node is not None:
+            names[name] = node
+        elif len(move) == 1 or names.get(name) is move[0][2]:
+            names.pop(name, None)
+
+
+def _applied(data: bytes, writes: list[tuple[int, bytes]]) -> bytes:
+    found = bytearray(data)
+    for at, added in writes:
+        if at < 0:
+            found[:] = found[: -at - 1].ljust(-at - 1, b"\0")
+        else:
+            found[:] = found.ljust(at, b"\0")
+            found[at : at + len(added)] = added
+    return bytes(found)
+
+
+def _left(node: Node, chance: Random) -> bytes:
+    """What a power cut leaves of a file."""
+    writes = node.pending
+    if not writes:
+        return node.disk
+    kind = chance.choice(("lost", "kept", "cut", "zeros", "hole"))
+    if kind == "lost":
+        return node.disk
+    if kind == "kept":
+        return _applied(node.disk, writes)
+    done = chance.randrange(len(writes))
+    before, (at, added) = _applied(node.disk, writes[:done]), writes[done]
+    if at < 0:
+        return before
+    cut = chance.randrange(len(added) + 1)
+    if at < len(before):  # in place: whole sectors
+        return _applied(before, [(at, added[: max(0, cut - (at + cut) % SECTOR)])])
+    if kind == "cut":
+        return _applied(before, [(at, added[:cut])])
+    end = len(added)
+    if kind == "hole" and added.count(b"\n") == 1:  # some of one record's sectors are missing
+        end = min(end, cut + SECTOR * chance.randrange(1, 9))
+        cut, end = max(0, cut - (at + cut) % SECTOR), max(cut, end - (at + end) % SECTOR)
+    return _applied(before, [(at, added[:cut] + bytes(end - cut) + added[end:])])

@@ -1,0 +1,407 @@
+"""One history: what processes do, what they were told, where it breaks, and what must be true afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import cache
+from random import Random
+from typing import Any
+
+from attrs import define
+from tests.simulation.disk import Node
+from tests.simulation.world import ROOT, Dead, Process, World
+
+from holdfast import Holdfast
+from holdfast.config.values import PluginConfig
+from holdfast.errors import Conflict, FlushRefused, HoldfastError, NotFound, NothingToFlush
+from holdfast.hooks import hookimpl
+from holdfast.journal.safety import State
+from holdfast.models import Extraction
+from holdfast_app.config import Config
+from holdfast_app.data_loss import newest
+
+PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
+CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})
+HANDOFF = {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"}
+#: What is counted: messages, decisions and facts.
+TOKEN = re.compile(r"\b[mdf]\d+q\b")
+FLUSHES = ("flush", "state", "lack", "compact", "end")
+WAITING, BEGUN, DONE, REFUSED = "waiting", "begun", "done", "refused"
+
+
+class Broken(AssertionError):
+    """A promise that a history breaks."""
+
+
+class TellsAll:
+    """Puts every message into the summary, so that a note shows which it covers."""
+
+    EXTRACTS_AT_ONCE = True
+
+    @hookimpl
+    def on_extract(self, turns: Any) -> Extraction:
+        return Extraction(summary=" ".join(f"<{TOKEN.findall(m.text)[0]}>" for t in turns for m in t.messages))
+
+
+@define(eq=False)
+class Op:
+    """One call of one process. ``token`` of a message, a decision or a fact; ``fact`` of a payload."""
+
+    kind: str
+    session: str = "s"
+    token: str = ""
+    fact: str = ""
+    payload: dict[str, Any] | None = None
+    size: int = 0
+    was: str = WAITING
+    answer: str = ""
+    faulted: bool = False
+    warned: bool = False
+    again: bool = False  # repeated, although the session may have gone on since
+
+    def __str__(self) -> str:
+        tail = f" -> {self.was} {self.answer}" if self.was != WAITING else ""
+        return f"{self.kind}({self.session}, {self.token or '-'}{', ' + self.fact if self.fact else ''}){tail}"
+
+
+class History:
+    """The history of one seed, which may have given work and break in a given way; ``again``: the client only
+    repeats what had no answer. ``log`` tells it."""
+
+    def __init__(
+        self,
+        seed: int,
+        work: list[Op] | None = None,
+        *,
+        way: str = "",
+        at: int = 0,
+        again: bool = False,
+        lived_in: bool = False,
+    ) -> None:
+        self.chance = Random(f"history {seed}")
+        self.world = World(Random(f"world {seed}"))
+        self.log: list[str] = []
+        self.ops: list[list[Op]] = [work] if work else []
+        self.lied = self.faulted = False
+        self._again = again
+        self._count = 10 * len(self.ops)
+        if not work:
+            self._plan()
+            lived_in = self.chance.random() < 0.7
+        if lived_in:
+            self.world.disk.restore(lived_in_disk())
+        cost = {"add": 12, "fact": 12, "forget": 12, "override": 8, "reopen": 1}
+        changes = (5 if self.world.disk.is_used else 45) + sum(cost.get(op.kind, 60) for ops in self.ops for op in ops)
+        way = way or self.chance.choice(("cut", "cut", "cut", "kill", "kill", "fault", "fault", "lie"))
+        at = at or self.chance.randrange(1, changes)
+        at_sync = not work and self.chance.random() < 0.5
+        self.world.break_at(at // 3 + 1 if at_sync else at, way, at_sync=at_sync)
+        self.log.append(f"seed {seed}: {len(self.ops)} processes, {way} at {'sync' if at_sync else 'change'} {at}")
+
+    # what is done
+
+    def play(self) -> None:
+        """Work, break, look, go on, look again. Raises: Broken."""
+        with self.world.installed():
+            try:
+                self._work()
+                self._look()
+                if not self.lied and (self._again or self.chance.random() < 0.7):
+                    self._go_on()
+            except Broken:
+                raise
+            except Exception as error:
+                raise Broken(f"{type(error).__name__}: {error}") from error
+
+    def _plan(self) -> None:
+        chance = self.chance
+        processes = chance.choices((1, 2, 3), (5, 4, 1))[0]
+        shared = chance.random() < 0.7
+        for number in range(processes):
+            session = "s" if shared else f"s{number}"
+            self.ops.append([self._op(session) for _ in range(chance.randrange(2, 6 if processes == 1 else 4))])
+
+    def _new(self, letter: str) -> str:
+        self._count += 1
+        return f"{letter}{self._count}q"
+
+    def _op(self, session: str) -> Op:
+        kinds = ("add", "flush", "state", "lack", "compact", "end", "fact", "forget", "override", "reopen", "purge")
+        kind = self.chance.choices(kinds, (8, 2, 6, 1, 2, 2, 2, 1, 1, 1, 0.3))[0]
+        op = Op(kind, session)
+        if kind == "add":
+            op.token, op.size = self._new("m"), self.chance.choice((0, 0, 0, 700, 3000))
+        elif kind == "fact":
+            op.token = self._new("f")
+        elif kind in ("state", "lack") or (kind in ("compact", "end") and self.chance.random() < 0.5):
+            op.token, op.fact = self._new("d"), self._new("f") if kind != "lack" else ""
+            op.payload = payload(op.token, op.fact)
+        return op
+
+    def _work(self) -> None:
+        world, chance = self.world, self.chance
+        jobs = []
+        for number, ops in enumerate(self.ops):
+            offset = timedelta(seconds=chance.choice((0, 0, 0, 5, -3600, 86400)))
+            process = Process(1000 + number, offset)
+            jobs.append((process, self._job(process, ops)))
+        world.run(jobs, chance.choice((0.02, 0.1, 0.3)))
+        self.log += [f"process {n}: " + "; ".join(map(str, ops)) for n, ops in enumerate(self.ops)]
+        self.log.append(f"hit: {world.hit or 'nothing'}, after {world.changes} changes")
+        self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
+        self.was_cut = not world.kills or chance.random() < 0.5
+        world.mend()
+        if self.was_cut:
+            world.cut_power()
+
+    def _job(self, process: Process, ops: list[Op]) -> Callable[[], None]:
+        def job() -> None:
+            memory = self._open()
+            for op in ops:
+                memory = self._do(memory, op)
+            memory.close()
+
+        def guarded() -> None:
+            try:
+                job()
+            except HoldfastError as error:
+                if self.world.fault_at < 0 and not self.world.is_over:
+                    raise
+                self.log.append(f"process {process.number} could not begin: {error}")
+
+        return guarded
+
+    def _open(self) -> Holdfast:
+        return _opened(self.world)
+
+    def _do(self, memory: Holdfast, op: Op) -> Holdfast:
+        """Make one call, and note what it answered."""
+        self.world.running.offset += timedelta(seconds=self.chance.choice((1, 1, 1, 60, 40000, -30)))
+        op.was = BEGUN
+        session = None
+        try:
+            if op.kind == "reopen":
+                memory.close()
+                memory = self._open()
+            elif op.kind not in ("fact", "forget", "purge"):
+                session = memory.session(op.session)
+            op.answer = self._call(memory, session, op) or ""
+            op.was = DONE
+        except NothingToFlush:
+            op.was, op.payload, op.answer = DONE, None, ""
+        except HoldfastError as error:
+            if self.world.is_over:
+                raise Dead from error
+            op.was, op.faulted = REFUSED, self.world.faulted
+            op.answer = f"({type(error).__name__})"
+            if not (op.faulted or self.world.lying or self._may_refuse(op, error)):
+                raise Broken(f"{op} failed: {error}") from error
+        return memory
+
+    def _call(self, memory: Holdfast, session: Any, op: Op) -> str | None:
+        if op.kind == "add":
+            session.add("user", f"{op.token} {'long ' * (op.size // 5)}", message_id=op.token)
+        elif op.kind in ("flush", "state", "lack"):
+            receipt = session.flush(op.payload)
+            op.warned = bool(receipt.warnings)
+            return str(receipt.flush_id)
+        elif op.kind == "compact":
+            session.compact(0, op.payload)
+        elif op.kind == "end":
+            receipt = session.end(op.payload)
+            op.warned = bool(receipt and receipt.warnings)
+        elif op.kind == "fact":
+            memory.facts.create(f"The {op.token} is green", category="knowledge", confidence=0.5)
+        elif op.kind == "forget":
+            facts = memory.facts.list()
+            if facts:
+                op.token = TOKEN.findall(facts[0].content)[0]
+                try:
+                    memory.facts.delete(facts[0].id)
+                except NotFound:
+                    op.token = ""  # another process forgot it
+        elif op.kind == "override":
+            session.override("an operator said so")
+        elif op.kind == "purge":
+            memory.purge(session=op.session)
+        return None
+
+    # what must be true
+
+    def _all(self) -> Iterator[Op]:
+        return (op for ops in self.ops for op in ops)
+
+    def _look(self) -> None:
+        """Open it as a new process, and compare it with what was answered."""
+        self.world.running = Process(2000, timedelta())
+        try:
+            with self._open() as memory:
+                if self.lied:
+                    self._weak_look(memory)
+                else:
+                    self._strict_look(memory)
+        except HoldfastError:
+            if not self.lied:
+                raise
+        self.world.disk.kill(self.world.running)
+
+    def _weak_look(self, memory: Holdfast) -> None:
+        """After false syncs anything may be lost, but errors are holdfast's own."""
+        for session in sorted({op.session for op in self._all()}):
+            memory.session(session).flush(payload("d0q", ""))
+
+    def _strict_look(self, memory: Holdfast) -> None:
+        notes = self._notes(memory)
+        in_notes = Counter(TOKEN.findall(notes))
+        facts = Counter(t for fact in memory.facts.list() for t in TOKEN.findall(fact.content))
+        said: Counter[str] = Counter()
+        purged = {op.session for op in self._all() if op.kind == "purge" and op.was != WAITING}
+        for name in sorted({op.session for op in self._all()}):
+            session = memory.session(name)
+            found = [entry.record["id"] for entry in session.journal.of_kinds("message")]
+            for _ in session.journal.entries():
+                pass
+            said.update(found)
+            if name not in purged:
+                self._check_session(session, found, in_notes)
+        blocks = re.findall(r"holdfast:block id=(\S+)", notes)
+        edited = [block for block in blocks if "-" in block]  # as an override after an unfinished flush makes it
+        is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
+        self._expect(not edited or is_overridden, f"a torn block counts as edited: {blocks}")
+        self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}")
+        forgotten = {op.token for op in self._all() if op.kind == "forget" and op.was != WAITING}
+        for op in self._all():
+            if op.kind == "add":
+                self._check(op, said[op.token], purged, "in the journal")
+            elif op.kind == "fact" and op.token not in forgotten:
+                self._check(op, facts[op.token], set(), "in the facts")
+            elif op.kind == "forget" and op.token and op.was == DONE:
+                self._expect(not facts[op.token], f"{op}: still in the facts")
+            elif op.payload:
+                self._check(op, in_notes[op.token], purged, "in the notes")
+                if op.fact and op.fact not in forgotten:
+                    # A fact that cannot be stored is a warning.
+                    unsure = {op.session} if op.warned or (op.kind == "compact" and self.world.hit) else purged
+                    self._check(op, facts[op.fact], unsure, "in the facts")
+            if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
+                self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
+        losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
+        self._expect(not losses or bool(purged), f"losses are reported: {losses}")
+
+    def _notes(self, memory: Holdfast) -> str:
+        texts = []
+        for name in memory.store.names():
+            document = memory.store.read(name)
+            self._expect(document is not None, f"{name} is listed and missing")
+            if name.startswith("memory/"):
+                texts.append(document.text if document else "")
+        return "".join(texts)
+
+    def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
+        dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
+        least = int(op.was == DONE and op.session not in purged and not dropped)
+        most = int(op.was != WAITING) + (self._said_again(op) if op.payload else 0)
+        self._expect(least <= number <= most, f"{op}: {number} times {where}")
+
+    def _said_again(self, op: Op) -> int:
+        """How many more blocks may have a flush that had no answer: the session went on, and the client repeated it, or
+        a flush without a payload took it up, together with what was added. An override makes it another block, too."""
+        mine = [o for o in self._all() if o.session == op.session and o.was != WAITING and o is not op]
+        bare = any(o.kind in FLUSHES and not o.payload for o in mine) and any(o.kind == "add" for o in mine)
+        return int(op.again or self._overridden(op.session)) + int(bare and (op.was != DONE or op.again))
+
+    def _check_session(self, session: Any, found: list[str], in_notes: Counter[str]) -> None:
+        """SAFE means that all is in the notes; a refused flush is UNSAFE."""
+        mine = [op for op in self._all() if op.session == session.id and op.was != WAITING]
+        unsure = [op for op in mine if op.kind in FLUSHES and op.was != DONE]
+        missing = [one for one in found if not in_notes[one]]
+        if session.state is State.SAFE:
+            self._expect(not missing, f"{session.id} is SAFE, and {missing} are in no note")
+            kept = [op for op in unsure if op.was == REFUSED and op.payload and not op.faulted]
+            lost = [op.token for op in kept if not in_notes[op.token] and not self._overridden(session.id)]
+            self._expect(not lost, f"{session.id} is SAFE, and {lost} were refused")
+        if session.state is State.DIRTY and len(self.ops) == 1 and mine and mine[-1].was == REFUSED:
+            self._expect(mine[-1].faulted or not unsure, f"{session.id} is DIRTY after {mine[-1]}")
+        last = mine[-1] if mine and len(self.ops) == 1 else None
+        if last and last.was == BEGUN and last.payload and in_notes[last.token]:
+            self._expect(session.state is not State.DIRTY, f"{session.id} is DIRTY, and the block of {last} is there")
+        dropped = [op for op in mine if op.kind in ("compact", "end") and op.was == DONE]
+        if dropped and not session.messages:
+            self._expect(not missing or self._overridden(session.id), f"{missing} left context and are in no note")
+
+    def _may_refuse(self, op: Op, error: HoldfastError) -> bool:
+        """Whether a payload that lacks a field was stated, which later flushes must complete, or a purge interfered."""
+        kind = "lack" if isinstance(error, FlushRefused) else "purge" if isinstance(error, Conflict) else ""
+        return any(one.kind == kind and one.session == op.session and one.was != WAITING for one in self._all())
+
+    def _overridden(self, session: str) -> bool:
+        return any(op.kind == "override" and op.session == session and op.was != WAITING for op in self._all())
+
+    def _expect(self, holds: bool, what: str) -> None:
+        if not holds:
+            raise Broken(what)
+
+    # the client goes on
+
+    def _go_on(self) -> None:
+        """Repeat what had no answer, or go on with something else, then end every session."""
+        repeats = self._again or self.chance.random() < 0.6
+        self.log.append(f"then the client {'repeats' if repeats else 'goes on'} and ends")
+        more: list[Op] = []
+        for op in list(self._all()):
+            if repeats and op.was in (BEGUN, REFUSED) and op.kind not in ("lack", "forget", "override"):
+                others = [o for o in self._all() if o.session == op.session and o is not op and o.was != WAITING]
+                op.again = any(o.kind == "add" or (o.kind in FLUSHES and o.was != REFUSED) for o in others)
+                more.append(op)
+        sessions = sorted({op.session for op in self._all()})
+        for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
+            more.append(Op("add", session, self._new("m")))
+            if self.chance.random() < 0.6:
+                more.append(Op("state", session, self._new("d"), self._new("f")))
+                more[-1].payload = payload(more[-1].token, more[-1].fact)
+            elif any(op.session == session and op.payload and op.was in (BEGUN, REFUSED) for op in self._all()):
+                more.pop()  # a payload that was left out, or had no answer, has to be stated
+                continue
+            more.append(Op("end", session))
+        self.ops.append([op for op in more if op.was == WAITING])
+        self.world.running = Process(3000, timedelta())
+        memory = self._open()
+        for op in more:
+            memory = self._do(memory, op)
+        self.log.append("then: " + "; ".join(map(str, more)))
+        self.faulted = False
+        states = {name: memory.session(name).state for name in sorted({op.session for op in self._all()})}
+        memory.close()
+        self.world.cut_power()
+        ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end"}
+        unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
+        self._expect(not unsafe, f"after the end: {unsafe}")
+        self._look()
+
+
+def payload(token: str, fact: str) -> dict[str, Any]:
+    facts = [f"The {fact} is green"] if fact else None
+    table = {
+        "objective": "Go on", "facts": facts, "decisions": [f"Take {token}"], "blockers": [], "next_step": "n",
+        "artifacts": [], "follow_ups": [], "state_mutations": [], "handoff": HANDOFF, "curated": "none",
+    }  # fmt: skip
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def _opened(world: World) -> Holdfast:
+    return Holdfast.open(ROOT, config=CONFIG, clock=world.now, plugins=[("tells-all", TellsAll())])
+
+
+@cache
+def lived_in_disk() -> Node:
+    """The disk of a project in which a session was flushed."""
+    world = World(Random("lived in"))
+    with world.installed(), _opened(world) as memory:
+        session = memory.session("before")
+        session.add("user", "m0q")
+        session.end(payload("d0q", "f0q"))
+        world.disk.cut_power(world.chance, kind="kept")
+    return world.disk.top

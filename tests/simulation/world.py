@@ -1,0 +1,284 @@
+"""A machine for one history: processes in turns, their clocks, ids and locks, faults of the disk, and crashes."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import fcntl
+import functools
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from tests.simulation.disk import FIRST_FD, Disk
+
+from holdfast.fs import locks, safeopen
+from holdfast.plugin import calls
+
+ROOT = "/simulated"
+START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+#: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
+_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "listdir", "scandir")
+_BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
+_CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
+
+
+class Dead(BaseException):
+    """The calling process is no more."""
+
+
+class Process:
+    """One process, with a number and a clock."""
+
+    def __init__(self, number: int, offset: timedelta) -> None:
+        self.number, self.offset = number, offset
+        self.dead = False
+        self.done = False
+        self.turn = threading.Lock()
+        self.turn.acquire()
+        self.error: BaseException | None = None
+
+
+class World:
+    """The disk and its processes. ``chance`` decides."""
+
+    def __init__(self, chance: Random) -> None:
+        self.chance = chance
+        self.seconds = 0.0
+        self.changes = 0
+        self.crash_at = self.fault_at = -1
+        self.kills = self.lasting = self.lying = self.is_down = False
+        self.fault = errno.EIO
+        self.syncs, self._at_sync = 0, False
+        self.hit = ""
+        self.faulted = False
+        self.switching = 0.0
+        self.processes: list[Process] = []
+        self.running = Process(1, timedelta())
+        self.disk = Disk(ROOT, self._step, lambda: self.running, lambda: int((1e9 + self.seconds) * 1e9))
+
+    def now(self) -> datetime:
+        """The running process's clock."""
+        return START + timedelta(seconds=self.seconds) + self.running.offset
+
+    def break_at(self, at: int, way: str, *, at_sync: bool = False) -> None:
+        """At that change of the disk, or that sync, the power is cut (``cut``), the calling process is killed, or the
+        call fails (``fault``), and maybe all later ones. ``lie``: all syncs until the cut do nothing."""
+        self.kills, self.lying, self._at_sync = way == "kill", way == "lie", at_sync
+        if way == "fault":
+            self.fault_at, self.fault = at, self.chance.choice((errno.EIO, errno.ENOSPC))
+            self.lasting = self.chance.random() < 0.5
+        else:
+            self.crash_at = at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the running process is dead."""
+        return self.running.dead or self.is_down
+
+    # what the calls of a process meet
+
+    def _step(self, name: str, size: int) -> int:
+        me = self.running
+        if self.is_over:
+            raise Dead
+        self.seconds += 0.001
+        if self.switching and self.chance.random() < self.switching:
+            self._give_way()
+        if name not in _CHANGES:
+            return 0
+        self.changes += 1
+        self.syncs += name == "fsync"
+        at = 0 if self._at_sync and name != "fsync" else self.syncs if self._at_sync else self.changes
+        if at == self.crash_at:
+            self.hit = f"{'kill' if self.kills else 'power cut'} at {name}"
+            self._crash(me)
+        if at == self.fault_at or (self.lasting and self.faulted):
+            self.faulted = True
+            self.hit = self.hit or f"{errno.errorcode[self.fault]} at {name}"
+            if name == "write" and size > 1 and self.fault == errno.ENOSPC and at == self.fault_at:
+                return size // 2
+            if not (self.fault == errno.ENOSPC and name in ("fsync", "truncate", "rename", "unlink", "rmdir")):
+                raise OSError(self.fault, os.strerror(self.fault))
+        return int(self.lying) if name == "fsync" else size
+
+    def _crash(self, me: Process) -> None:
+        me.dead = True
+        if self.kills:
+            self.disk.kill(me)
+        else:
+            self.is_down = True
+        raise Dead
+
+    def cut_power(self) -> None:
+        """The power goes, and comes back; all processes are gone."""
+        self.disk.cut_power(self.chance)
+        self.is_down = False
+
+    def mend(self) -> None:
+        """From here on nothing fails."""
+        self.crash_at = self.fault_at = -1
+        self.lasting = self.lying = self.faulted = False
+
+    # processes in turns
+
+    def run(self, jobs: list[tuple[Process, Callable[[], None]]], switching: float) -> None:
+        """Run the jobs, each as a process. Raises: whatever a job raised, except :class:`Dead`."""
+        self.processes = [process for process, _ in jobs]
+        self.switching = switching if len(jobs) > 1 else 0.0
+        if len(jobs) == 1:
+            self.running = jobs[0][0]
+            _survived(*jobs[0])
+        else:
+            threads = [threading.Thread(target=self._in_turn, args=job, daemon=True) for job in jobs]
+            self._over = threading.Lock()
+            self._over.acquire()
+            for thread in threads:
+                thread.start()
+            self._next().turn.release()
+            self._over.acquire()
+            for thread in threads:
+                thread.join()
+        self.switching = 0.0
+        for process in self.processes:
+            self.disk.kill(process)
+            if process.error is not None:
+                raise process.error
+
+    def _in_turn(self, process: Process, job: Callable[[], None]) -> None:
+        process.turn.acquire()
+        _survived(process, job)
+        process.done = True
+        if all(one.done for one in self.processes):
+            self._over.release()
+        else:
+            self._next().turn.release()
+
+    def _next(self) -> Process:
+        self.running = self.chance.choice([one for one in self.processes if not one.done])
+        return self.running
+
+    def _give_way(self) -> None:
+        me, other = self.running, self._next()
+        if other is not me:
+            other.turn.release()
+            me.turn.acquire()
+            if self.is_over:
+                raise Dead
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        if self.is_over:
+            raise Dead
+        if self.switching:
+            self._give_way()
+
+    # its place in this interpreter
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Calls for paths below :data:`ROOT`, and of clocks and ids, are the world's."""
+        disk = self.disk
+        patches: list[tuple[Any, str, Any]] = [(os, name, _by_path(disk, name)) for name in _BY_PATH]
+        patches += [(os, name, _by_fd(disk, name)) for name in _BY_FD]
+        patches += [
+            (os, "lstat", _by_path(disk, "stat", "lstat")),
+            (os, "fstat", _by_fd(disk, "stat", "fstat")),
+            (os, "rename", _moving(disk, "rename")),
+            (os, "replace", _moving(disk, "replace")),
+            (os.path, "realpath", _no_links(os.path.realpath)),
+            (safeopen, "_walked", _at_once(disk)),
+            (os, "urandom", self.chance.randbytes),
+            (random, "random", self.chance.random),
+            (os, "getpid", lambda: self.running.number),
+            (locks, "getpid", lambda: self.running.number),
+            (fcntl, "flock", _by_fd(disk, "flock", of=fcntl)),
+            (time, "sleep", self.sleep),
+            (time, "monotonic", lambda: self.seconds),
+            (time, "time", lambda: self.now().timestamp()),
+            (atexit, "register", lambda function: function),
+            (atexit, "unregister", lambda function: None),
+            (functools.cached_property, "__get__", _without_lock),
+            (calls._Batch, "start", calls._Batch.run),
+        ]
+        real = [(where, name, getattr(where, name)) for where, name, _ in patches]
+        home = os.environ.get("XDG_CONFIG_HOME")
+        os.environ["XDG_CONFIG_HOME"] = f"{ROOT}/home"
+        try:
+            for where, name, new in patches:
+                setattr(where, name, new)
+            yield
+        finally:
+            for where, name, old in real:
+                setattr(where, name, old)
+            del os.environ["XDG_CONFIG_HOME"]
+            if home is not None:
+                os.environ["XDG_CONFIG_HOME"] = home
+
+
+def _survived(process: Process, job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Dead:
+        pass
+    except BaseException as error:  # raised again in the main thread
+        process.error = error
+
+
+def _by_path(disk: Disk, name: str, real_name: str = "") -> Callable[..., Any]:
+    real, mine, has = getattr(os, real_name or name), getattr(disk, name), disk.has
+
+    def call(path: Any = ".", *args: Any, **named: Any) -> Any:
+        if has(path, named.get("dir_fd")):
+            folder = named.get("dir_fd")
+            if folder is None or disk.handle(folder).node is not disk.top or path in disk.top.names:
+                return mine(path, *args, **named)
+            path = f"/{path}"
+            del named["dir_fd"]
+        return real(path, *args, **named)
+
+    return call
+
+
+def _by_fd(disk: Disk, name: str, real_name: str = "", of: Any = os) -> Callable[..., Any]:
+    real, mine = getattr(of, real_name or name), getattr(disk, name)
+
+    def call(fd: Any, *args: Any, **named: Any) -> Any:
+        return (mine if fd >= FIRST_FD else real)(fd, *args, **named)
+
+    return call
+
+
+def _moving(disk: Disk, name: str) -> Callable[..., Any]:
+    real = getattr(os, name)
+
+    def call(old: Any, new: Any, **named: Any) -> Any:
+        return (disk.rename if disk.has(old, named.get("src_dir_fd")) else real)(old, new, **named)
+
+    return call
+
+
+def _no_links(real: Callable[..., str]) -> Callable[..., str]:
+    """There are no links on this disk, so nothing is looked up there."""
+    return lambda path, **named: os.path.normpath(path) if str(path).startswith(ROOT) else real(path, **named)
+
+
+def _at_once(disk: Disk) -> Callable[[str, int], int]:
+    """A folder is opened with one call instead of one for each part of its path, for speed."""
+    real = safeopen._walked
+    return lambda path, flags: (disk.open if path.startswith(ROOT) else real)(path, flags)
+
+
+def _without_lock(self: Any, instance: Any, owner: object = None) -> Any:
+    """``cached_property`` as from Python 3.12 on; before, processes of a history would share its lock."""
+    if instance is None:
+        return self
+    if self.attrname not in instance.__dict__:
+        instance.__dict__[self.attrname] = self.func(instance)
+    return instance.__dict__[self.attrname]
