@@ -26,7 +26,7 @@ QUEUE: Final = "extract.jsonl"
 #: The file with a proposal, see :mod:`holdfast_app.dream.state_files`.
 _INBOX: Final = "dream.inbox.json"
 #: Clients that can serve as the model -> their program.
-CLIENTS: Final = {"claude-code": "claude", "codex": "codex"}
+CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
 
 
 def begin(services: Services, *, flushed: bool = True) -> None:

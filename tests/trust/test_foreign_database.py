@@ -35,7 +35,7 @@ def build(source: Path, *statements: str) -> None:
 def test_clone__with_a_database__refused_then_shown_then_imported(victim: Victim, statements: tuple[str, ...]) -> None:
     victim.clone(lambda source: build(source, *statements))
     before = (victim.project / DATABASE).read_bytes()
-    for words in (("facts", "list"), ("remember", "Use tabs"), ("status",), ("load",), ("export", "x.zip")):
+    for words in (("facts", "list"), ("remember", "Use tabs"), ("status",), ("load",), ("migrate", "--to", "file")):
         ran = victim.run(*words)
         assert ran.code == 1, ran.text
         assert f"holdfast import {DATABASE}" in " ".join(ran.text.split()), ran.text

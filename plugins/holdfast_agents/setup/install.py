@@ -315,6 +315,8 @@ class _Login(NamedTuple):
 LOGINS: Final = {
     "claude-code": _Login("claude", "claude_cli", "Claude Code"),
     "codex": _Login("codex", "codex_cli", "Codex"),
+    "opencode": _Login("opencode", "opencode_cli", "opencode"),
+    "gemini": _Login("gemini", "gemini_cli", "Gemini CLI"),
 }
 _QUESTION: Final = """\
 {shown} can write down the results of your sessions: facts, decisions and failed approaches. It uses its own login.

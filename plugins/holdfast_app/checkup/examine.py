@@ -290,7 +290,7 @@ def _git(root: str) -> Iterator[Check]:
     if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
         yield warn(
             "A SQLite store is committed in git, which cannot merge it, so one side of every merge is lost.",
-            "Run `git rm --cached .holdfast/*.db`, and export it into a store of files to share memory through git.",
+            "Run `git rm --cached .holdfast/*.db`, and `holdfast migrate --to file` to share memory through git.",
         )
     path = os.path.join(root, ".holdfast", ".gitattributes")
     try:

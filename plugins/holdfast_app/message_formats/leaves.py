@@ -35,9 +35,18 @@ _BETWEEN: Final = frozenset(" \t\r\n\"'`<>(){}[],;|")
 _MAX_WORD: Final = 1_000
 
 _TELLING_ARGUMENTS: Final = (
-    "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "path", "query", "url", "description",
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "pattern",
+    "path",
+    "query",
+    "url",
+    "description",
     "prompt",
-)  # fmt: skip
+)
 
 
 def clean(value: object) -> str:
@@ -143,10 +152,23 @@ def telling(arguments: object) -> tuple[str, tuple[str, ...]]:
 #: encrypted reasoning, which only the provider can read. A known block's other members are content.
 STRUCTURE: Final = frozenset(
     {
-        "cache_control", "call_id", "encrypted_content", "id", "index", "logprobs", "messageID", "sessionID",
-        "signature", "status", "synthetic", "thoughtSignature", "time", "tool_use_id", "type",
+        "cache_control",
+        "call_id",
+        "encrypted_content",
+        "id",
+        "index",
+        "logprobs",
+        "messageID",
+        "sessionID",
+        "signature",
+        "status",
+        "synthetic",
+        "thoughtSignature",
+        "time",
+        "tool_use_id",
+        "type",
     }
-)  # fmt: skip
+)
 #: ``logprobs`` repeats the text in pieces. Other members, and those of tools, may add words.
 _LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}
 _TEXT_BLOCK: Final = STRUCTURE | {"text"}

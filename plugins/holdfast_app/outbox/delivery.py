@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +10,9 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import BadValue, HoldfastError
+from holdfast.errors import BadValue, HoldfastError, NotFound
 from holdfast.flush.notes import header
 from holdfast.fs import paths
-from holdfast.models import Check, Outcome
 from holdfast.storage import block_marker
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
@@ -22,7 +21,6 @@ from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, with_reasons
 
 if TYPE_CHECKING:
-    from holdfast import Holdfast
     from holdfast.models import Evidence, Payload, Receipt
     from holdfast_app.base import Services
 
@@ -55,6 +53,20 @@ class Deliveries:
     def items(self) -> list[Item]:
         """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
         return with_reasons(self._outbox.items())
+
+    def retarget(self, old: str, new: str) -> list[Item]:
+        """Let the items for a target, or for a whole repository, go to another one; returns them.
+
+        Raises: BadValue for names that do not fit together; NotFound when nothing waits for ``old``; Unavailable.
+        """
+        old, new = old.strip(), new.strip()
+        if not new or new != one_line(new) or ("#" in old) is not ("#" in new):
+            step = "Name two repositories (owner/old owner/new), or two targets (owner/old#7 owner/new#7)."
+            raise BadValue("target", "does not fit the old one", next_step=step)
+        moved = self._outbox.retarget(old, new, now=self._services.now())
+        if not moved:
+            raise NotFound(f"Nothing waits for {old!r}.", next_step="`holdfast outbox` lists the waiting items.")
+        return moved
 
     def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
         """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
@@ -157,35 +169,3 @@ def _is_dropped(services: Services, item_id: str) -> bool:
     marker = block_marker(f"drop_{item_id}")
     names = (name for name in services.store.names() if services.layout.surface_of(name) is Surface.DAILY)
     return any(marker in document.text for document in map(services.store.read, names) if document)
-
-
-def checks(memory: Holdfast) -> Iterator[Check]:
-    """Checks of ``holdfast doctor`` for what waits to be published, and for forges."""
-    yield from _outbox(memory)
-    yield from _forges(memory)
-
-
-def _outbox(memory: Holdfast) -> Iterator[Check]:
-    """What waits to be published. Silent where no plugin publishes anything."""
-    items = memory.outbox.items()
-    if not items:
-        if forges_of(memory.services, publishing=True):
-            yield Check(name="outbox", outcome=Outcome.OK, message="nothing waits to be published")
-        return
-    for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
-        count = sum((item.error, item.next_step) == (error, step) for item in items)
-        message = f"{count:,} waiting to be published: {error or 'not tried yet'}"
-        step = step or "`holdfast outbox send` sends it now."
-        yield Check(name="outbox", outcome=Outcome.WARN, message=message, next_step=step)
-
-
-def _forges(memory: Holdfast) -> Iterator[Check]:
-    """Whether forges can be used. A failure is only a warning, because work can continue without a forge."""
-    for forge in forges_of(memory.services).values():
-        try:
-            told = forge.check()
-        except HoldfastError as error:
-            step = error.next_step or "Correct it; until then comments wait."
-            yield Check(name=forge.name, outcome=Outcome.WARN, message=error.message, next_step=step)
-        else:
-            yield Check(name=forge.name, outcome=Outcome.OK, message=told or "enabled")

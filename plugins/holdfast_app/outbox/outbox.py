@@ -106,6 +106,22 @@ class Outbox(DurableQueue[Item]):
         """Remove an item durably. A missing item is not an error."""
         self.update(lambda item: None if item.id == item_id else item)
 
+    def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
+        """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
+        (``owner/repo#7``), or both a repository, and then its numbers stay. Ids and bodies stay, so nothing is
+        published twice."""
+        moved: list[Item] = []
+
+        def change(item: Item) -> Item:
+            target = _moved(item.target, old, new)
+            if target:
+                item = evolve(item, target=target, due=now.astimezone(UTC), error="", next_step="")
+                moved.append(item)
+            return item
+
+        self.update(change)
+        return moved
+
     def send(
         self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
     ) -> list[Sent]:
@@ -216,6 +232,15 @@ def with_reasons(items: Iterable[Item]) -> list[Item]:
             item = evolve(item, error=reason, next_step=step)
         explained.append(item)
     return explained
+
+
+def _moved(target: str, old: str, new: str) -> str:
+    """The new target of an item, empty when the move does not concern it."""
+    if target.casefold() == old.casefold():
+        return new
+    rest = target[len(old) :]
+    concerns = "#" not in old and target[: len(old)].casefold() == old.casefold() and rest[:1] in ("#", "!")
+    return new + rest if concerns else ""
 
 
 def _damaged(line: bytes) -> Item:

@@ -118,8 +118,8 @@ class IssueForge(Forge):
         except (Absent, Closed) as error:  # another try changes nothing, and other targets may well be open
             raise StorageError(error.message, next_step=error.next_step) from error
         except NotFound as error:
-            step = f"{error.next_step.rstrip('.')}, or give the comment up with `holdfast outbox drop`."
-            raise NotFound(error.message, next_step=step) from error
+            step = "correct it with `holdfast outbox retarget`, or give the comment up with `holdfast outbox drop`."
+            raise NotFound(error.message, next_step=f"{error.next_step.rstrip('.')}: {step}") from error
         url = url or f"{self._server}/{target.repository}/issues/{target.number}"
         return Evidence(target=item.target, pointer=url, published=item.body, read_back=body)
 

@@ -1,50 +1,27 @@
-"""Flushes that wait for the store's server, for the API and for core, and how they are written there: in order, each
-exactly as its flush would have written it.
-
-Every step is idempotent by the flush's id: blocks, the handoff entry, curated lines, published comments and stated
-facts. A process killed at any point leaves the flush in the spool, and the next one completes it.
-"""
+"""Flushes that wait for the store's server, for the API and for core. What sends them is imported when it is used."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, stamp, unstructure
-from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.flush import handoff, notes, verify
-from holdfast.flush.apply import Documents, is_newer
-from holdfast.journal.journal import Journal
+from holdfast.config.serde import flushed_payload, stamp
+from holdfast.flush import handoff, notes
+from holdfast.flush.apply import is_newer
 from holdfast.storage import block_marker, deadline
-from holdfast.text.lazy import log
-from holdfast_app.spool.kept import FILE, Kept, Spool, sentence
+from holdfast_app.spool.kept import Kept, Spool, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from holdfast.models import Payload, Receipt
+    from holdfast.errors import HoldfastError
+    from holdfast.models import Receipt
     from holdfast_app import lastbrief
     from holdfast_app.base import Services
-
-logger = log(__name__)
-
-#: Seconds that a flush gives the server before it is kept on this machine. Clients wait about 50 s for all of it.
-PATIENCE_S: Final = 12.0
-#: Journal record for a kept flush that is on the server now.
-SHIPPED: Final = "shipped"
-
-
-class Shipped(NamedTuple):
-    """``written`` are on the server now, ``left`` still wait, both in order. ``down`` is the server's error when it did
-    not answer."""
-
-    written: tuple[Kept, ...] = ()
-    left: tuple[Kept, ...] = ()
-    down: HoldfastError | None = None
+    from holdfast_app.spool.shipping import Shipped
 
 
 @frozen
@@ -85,48 +62,10 @@ class Spooled:
         return lastbrief.read(self._services)
 
     def send(self, *, limit_s: float = 60.0) -> Shipped:
-        """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises.
+        """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises."""
+        from holdfast_app.spool import shipping
 
-        It stops at the first flush that the server does not take now. A flush that fails for another reason
-        keeps the later ones of its session back, not those of other sessions.
-        """
-        if not self._services.waits(FILE):
-            return Shipped()
-        spool, ends = Spool(self._services.state), time.monotonic() + limit_s
-        try:
-            with spool.writing(timeout_s=limit_s):
-                return self._send(spool, ends)
-        except HoldfastError as error:
-            logger.warning("kept flushes could not be written: %s", error.message)
-            try:
-                return Shipped(left=tuple(spool.items()), down=error)
-            except HoldfastError:
-                return Shipped(down=error)
-
-    def _send(self, spool: Spool, ends: float) -> Shipped:
-        written: list[Kept] = []
-        held: set[str] = set()
-        down: HoldfastError | None = None
-        with deadline(max(0.1, ends - time.monotonic())):
-            for one in spool.items():
-                if one.is_damaged or one.session in held:
-                    continue
-                if time.monotonic() >= ends:
-                    down = Unavailable(f"{self.server} is slow, so kept flushes still wait.")
-                    break
-                try:
-                    _ship(self._services, one)
-                except HoldfastError as error:
-                    logger.warning("the kept flush %s could not be written: %s", one.id, error.message)
-                    spool.failed(one, error.message, error.next_step)
-                    held.add(one.session)
-                    if isinstance(error, Unavailable):
-                        down = error
-                        break
-                else:
-                    spool.remove([one.id])
-                    written.append(one)
-        return Shipped(tuple(written), tuple(spool.items()), down)
+        return shipping.ship(self._services, limit_s=limit_s)
 
     # for a flush
 
@@ -138,35 +77,21 @@ class Spooled:
 
     def patience(self) -> AbstractContextManager[None]:
         """A limit for the server's answers to one flush."""
-        return deadline(PATIENCE_S)
+        from holdfast_app.spool import shipping
+
+        return deadline(shipping.PATIENCE_S)
 
     def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
-        """:meth:`send`, before a flush of a session with the last flush ``last``, which is kept again first if it
-        waited and the spool has lost it. Raises: FlushRefused when it cannot be kept again; Unavailable."""
-        waited = last is not None and last.spooled and last.summary != notes.PURGED
-        if last is not None and flushed and waited and not self.waits_for(last):
-            self.keep(last, flushed, None)
-        return self.send(limit_s=PATIENCE_S)
+        """See :func:`holdfast_app.spool.shipping.ship_before`."""
+        from holdfast_app.spool import shipping
+
+        return shipping.ship_before(self._services, last, flushed)
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
-        """Put a flush into the spool, durably. ``why`` is the server's error. Raises: FlushRefused."""
-        kept = Kept(
-            id=receipt.flush_id,
-            session=receipt.session_id,
-            at=receipt.at,
-            server=receipt.spooled,
-            receipt=receipt,
-            flushed=flushed,
-            error=why.message if why else "",
-            next_step=why.next_step if why else "",
-        )
-        try:
-            Spool(self._services.state).put(kept)
-        except Unavailable as error:
-            message = (
-                f"{kept.error} The flush could not be kept on this machine either: {error.message} Context is kept."
-            )
-            raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
+        """See :func:`holdfast_app.spool.shipping.keep`."""
+        from holdfast_app.spool import shipping
+
+        shipping.keep(self._services, receipt, flushed, why)
 
     def waits_for(self, receipt: Receipt) -> str:
         """The server that the flush of ``receipt`` still waits for; empty when it is stored. Raises: Unavailable."""
@@ -238,40 +163,3 @@ class Unshipped:
         at = one.at.astimezone(self._services.config.tz)
         block = notes.of_receipt(one.receipt, at=at, overrides=one.flushed.get("overrides", ()))
         return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))
-
-
-def _ship(services: Services, one: Kept) -> None:
-    """Write one kept flush to the store, publish it, and record its receipt in the journal. Raises: Conflict, Corrupt,
-    Unavailable, Refused, PluginError, FlushRefused."""
-    assert one.receipt is not None
-    from holdfast_app.facts.flushing import FlushedFacts
-
-    services.plugins.require_all()
-    payload = flushed_payload(one.flushed)
-    receipt = _written(services, one.receipt, one.flushed, payload)
-    receipt = verify.publish(services, payload, receipt)
-    unstored = FlushedFacts(services).state(payload, session=one.session, flush=one.id, at=receipt.at)
-    receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
-    journal = Journal(services.state, one.session)
-    if journal.exists():
-        record = {"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(receipt)}
-        try:
-            journal.append(record)
-        except HoldfastError as error:  # the flush is stored; only its proof is not recorded
-            logger.warning("a receipt could not be journalled: %s", error.message)
-
-
-def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payload: Payload) -> Receipt:
-    documents = Documents(services=services, session_id=receipt.session_id, is_later=True)
-    at = receipt.at.astimezone(services.config.tz)
-    documents.read_ahead(at)
-    overrides = tuple(flushed.get("overrides", ()))
-    flush_id = documents.write(
-        payload,
-        receipt.flush_id,
-        at,
-        lambda block_id: notes.of_receipt(evolve(receipt, flush_id=block_id), at=at, overrides=overrides),
-        agent=str(flushed.get("agent", "")),
-    )
-    warnings = (*receipt.warnings, *documents.warnings)
-    return evolve(receipt, flush_id=flush_id, written=documents.written, warnings=warnings, spooled="")

@@ -213,7 +213,9 @@ class Project:
 
 
 #: The kinds of events counted on each day.
-_COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed")
+COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
+#: Events of a fact's trail after which it is no longer stored.
+_LEFT: Final = frozenset({"evicted", "deleted", "replaced"})
 #: The reason of flushes made for a compaction.
 _COMPACTION: Final = "compaction"
 
@@ -221,8 +223,8 @@ _COMPACTION: Final = "compaction"
 @define(kw_only=True)
 class Day:
     """The number of events on one day. ``compactions`` counts the flushes made for a compaction, ``blocked`` refused
-    flushes, after which nothing was dropped, and ``overridden`` operators' overrides. ``failed`` counts dreams.
-    ``note`` is the day's note, empty when there is none."""
+    flushes, after which nothing was dropped, and ``overridden`` operators' overrides. ``failed`` counts dreams;
+    ``added`` and ``left`` count facts, see :func:`history`. ``note`` is the day's note, empty when there is none."""
 
     day: date
     sessions: int = 0
@@ -232,11 +234,13 @@ class Day:
     overridden: int = 0
     dreams: int = 0
     failed: int = 0
+    added: int = 0
+    left: int = 0
     note: str = ""
 
     @property
     def is_quiet(self) -> bool:
-        return not any(getattr(self, name) for name in _COUNTS)
+        return not any(getattr(self, name) for name in COUNTS)
 
 
 class Interruption(NamedTuple):
@@ -258,7 +262,7 @@ def days(last: date, number: int) -> dict[date, Day]:
 
 def totals(shown: Sequence[Day]) -> Day:
     """The sum of at least one day, with the last day's date."""
-    sums = {name: sum(getattr(day, name) for day in shown) for name in _COUNTS}
+    sums = {name: sum(getattr(day, name) for day in shown) for name in COUNTS}
     return Day(day=shown[-1].day, **sums)
 
 
@@ -298,6 +302,21 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
     for at, ids in sessions.items():
         found[at].sessions = len(ids)
     return found
+
+
+def history(project: Project, number: int) -> list[Day]:
+    """The last ``number`` days up to today with their events and changes of facts, oldest first.
+
+    Raises: Corrupt; Unavailable.
+    """
+    found = events(project, project.status(), number)
+    for fact in project.facts():
+        if (day := found.get(fact.created_at.astimezone(project.zone).date())) is not None:
+            day.added += 1
+    for entry in project.memory.facts.trail.entries():
+        if entry.event in _LEFT and (day := found.get(entry.at.astimezone(project.zone).date())) is not None:
+            day.left += 1
+    return list(found.values())
 
 
 def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:

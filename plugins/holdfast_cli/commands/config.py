@@ -124,6 +124,9 @@ class _Stored(NamedTuple):
     documents: int
     most: int
 
+    def __str__(self) -> str:
+        return f"the {self.backend} store with {count(self.facts, 'fact')} and {count(self.documents, 'document')}"
+
 
 def _stored(root: str) -> _Stored | None:
     """None when the project was never used or the store is unavailable, neither of which prevents a change."""
@@ -143,15 +146,16 @@ def _stored(root: str) -> _Stored | None:
 
 def _surprises(before: _Stored, now: _Stored | None) -> Iterator[str]:
     """Warnings about a change that affects stored facts and documents."""
-    facts, documents = (now.facts, now.documents) if now else (0, 0)
-    is_left = now is None or now.backend != before.backend
-    if is_left and (before.facts > facts or before.documents > documents):
-        held = f"{count(before.facts, 'fact')} and {count(before.documents, 'document')}"
+    if now is None:
+        if before.facts or before.documents:
+            yield f"You leave {before}. The new store is not available to compare."
+        return
+    if now.backend != before.backend and (before.facts > now.facts or before.documents > now.documents):
         yield (
-            f"{held} stay in the {before.backend} store. To take them along, switch back, run `holdfast export"
-            " memory.zip`, switch again, and run `holdfast import memory.zip`."
+            f"You leave {before}, for {now}. Nothing is lost: to take them along, `holdfast config storage.backend"
+            f" {before.backend}`, then `holdfast migrate --to {now.backend}`."
         )
-    if now is not None and now.facts > now.most:
+    if now.facts > now.most:
         leaving = now.facts - now.most + 1
         yield f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added."
 

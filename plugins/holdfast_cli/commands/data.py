@@ -1,4 +1,4 @@
-"""``migrate`` upgrades the store; ``export`` and ``import`` carry everything in one file. ``purge``, ``scrub`` and
+"""``migrate``, ``export`` and ``import``: everything in another backend, or in one file. ``purge``, ``scrub`` and
 ``retention``: what must not stay."""
 
 from __future__ import annotations
@@ -28,22 +28,41 @@ if TYPE_CHECKING:
 
 @Command(
     "Manage",
-    "create or upgrade whatever the current store needs, like database tables",
-    examples=("holdfast migrate", "holdfast migrate --json"),
-    notes="To move to another store, export the memory, set `storage.backend` and import it: docs/export.md.",
+    "copy the store to another backend and verify it, without changing the source",
+    argument("--to", metavar="BACKEND", help="target backend, like sqlite"),
+    examples=("holdfast migrate --to sqlite", "holdfast migrate --to file --json"),
+    notes="The store in use is only read. Run the same command again to continue after an interruption."
+    "\nWithout --to, create or upgrade whatever the current store needs, like database tables.",
+    progress=True,
 )
 def migrate(call: Call) -> Answer:
-    """Bring the store in use up to date."""
-    memory, name = call.memory, call.memory.config.storage.backend
-    backend = memory.store.backend
-    before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
-    if before != after:
-        backend.repair()
-    state = "is ready" if not before else f"was upgraded from version {before} to {after}"
-    state = "is up to date" if before == after else state
-    return Answer(
-        {"backend": name, "before": before, "after": after}, f"{call.out.mark('ok')} the {name} store {state}"
-    )
+    """Copy the store, or bring the one in use up to date."""
+    from holdfast_app.transfer.migrate import migrate_project
+
+    memory, mark = call.memory, call.out.mark("ok")
+    name = memory.config.storage.backend
+    if call.args.to is None:
+        backend = memory.store.backend
+        before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
+        if before != after:
+            backend.repair()
+        state = "is ready" if not before else f"was upgraded from version {before} to {after}"
+        state = "is up to date" if before == after else state
+        return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
+    done = migrate_project(memory.services, call.args.to)
+    switch = f"holdfast config storage.backend {done.target}"
+
+    def show(out: Term) -> None:
+        what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')}"
+        verb = "were there already" if done.unchanged else "copied"
+        out.say(f"{mark} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
+        if done.skipped:
+            out.fill(f"skipped as duplicates of an earlier fact: {', '.join(done.skipped)}")
+        out.say(f"  sha256 {out.dim(done.sha256)}")
+        out.say(f"  The {done.source} store is untouched and still in use. To switch:")
+        out.say(f"    {switch}")
+
+    return Answer({**attrs.asdict(done), "next_step": switch}, show)
 
 
 @Command(

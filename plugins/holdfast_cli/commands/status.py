@@ -206,7 +206,7 @@ _FIRST = (
 )
 _DAILY = (
     ("holdfast explain", "what your agent reads at its next start, and why"),
-    ("holdfast web", "flushes, blocked compactions and dreams, day by day, in a browser"),
+    ("holdfast timeline", "flushes, blocked compactions and dreams, day by day"),
     ("holdfast why WORDS", "where a line of memory comes from"),
     ("holdfast flush", "make a session durable before context goes"),
     ("holdfast --help", "the commands"),

@@ -1,4 +1,5 @@
-"""``why``: where a line of memory comes from. ``audit``: what compactions cost before holdfast."""
+"""``timeline``: flushes, blocked compactions and dreams, day by day. ``why``: where a line of memory comes from.
+``audit``: what compactions cost before holdfast."""
 
 from __future__ import annotations
 
@@ -11,18 +12,91 @@ from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import in_one_line
 from holdfast_app.view.origins import NOTES_SEARCHED, find
-from holdfast_app.view.project import Project
+from holdfast_app.view.project import COUNTS, Project, history, interruptions, totals
 from holdfast_cli import progress
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from holdfast_app.history.audit import Repeated
     from holdfast_app.history.sessions import Past
     from holdfast_app.view.origins import Source, Trace
+    from holdfast_app.view.project import Interruption
+
+
+_DAYS: Final = 60
+_MOST_DAYS: Final = 3_660
+#: Columns of the timeline: attribute, label.
+_COLUMNS: Final = (
+    ("sessions", "sessions"), ("flushes", "flushes"), ("blocked", "blocked"), ("compactions", "compacted"),
+    ("dreams", "dreams"), ("added", "facts new"), ("left", "facts left"),
+)  # fmt: skip
+#: Maximum interruptions to list.
+_LISTED: Final = 5
+
+
+@Command(
+    "Inspect",
+    "list the sessions, flushes, blocked compactions and dreams of each day",
+    argument("--days", metavar="N", type=positive, help=f"days up to today (default: {_DAYS})"),
+    examples=("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json"),
+    notes="`blocked` counts refused flushes, after which nothing left the context. `compacted` counts flushes made for"
+    "\na compaction. Days without events are left out.",
+)
+def timeline(call: Call) -> Answer:
+    """The days, and the newest refused flushes."""
+    project = Project(call.memory)
+    days = history(project, min(call.args.days or _DAYS, _MOST_DAYS))
+    stopped = interruptions(project, project.status(), days[0].day)
+    titles = project.titles({one.session for one in stopped[:_LISTED]})
+
+    def show(out: Term) -> None:
+        whole = totals(days)
+        if whole.is_quiet:
+            out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
+            out.next_step("holdfast timeline --days 365, or holdfast install CLIENT to begin")
+            return
+        rows = [
+            (name, *(f"{number:,}" if (number := getattr(day, at)) else "" for at, _ in _COLUMNS))
+            for name, day in (*((f"{day.day}", day) for day in days if not day.is_quiet), ("in all", whole))
+        ]
+        out.say(out.table(rows, head=("", *(label for _, label in _COLUMNS)), right=range(1, len(_COLUMNS))))
+        _say_stopped(out, stopped, titles)
+        if whole.failed:
+            out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed")
+            out.next_step("holdfast dream --log")
+        if project.facts_withheld:
+            out.say(f"\n{out.mark('warn')} Facts are withheld, because they came with a clone.")
+            out.next_step("holdfast trust")
+
+    table = [
+        {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note} for day in days
+    ]
+    return Answer(
+        {"days": table, "interruptions": [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]}, show
+    )
+
+
+def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
+    """List the newest refused flushes and overrides, one per day and session."""
+    if stopped:
+        out.say()
+    for one in stopped[:_LISTED]:
+        flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
+        if one.overridden:
+            said, mark = f"{one.day}: an operator let context go unsaved: {one.why}", "warn"
+        else:
+            where = f" at the {one.why}" if one.why else ""
+            said, mark = f"{one.day}: {flushes} refused{where}, nothing was dropped", "fail"
+        out.note(mark, said)
+        title = f"  {titles[one.session]}" if one.session in titles else ""
+        out.say(f"  {out.dim(out.clip(f'{one.session}{title}', out.width - 2))}")
+    if len(stopped) > _LISTED:
+        out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
 
 
 @Command(

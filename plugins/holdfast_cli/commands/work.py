@@ -172,12 +172,13 @@ _ID_CHARS = 16
 
 outbox = Command(
     "Manage",
-    "list comments waiting to be published on a forge; send or drop them",
+    "list comments waiting to be published on a forge; send, drop or retarget them",
     argument("--reason", metavar="TEXT", help="why the item is dropped, for the daily note"),
     examples=(
         "holdfast outbox",
         "holdfast outbox send",
         'holdfast outbox drop ID --reason "the issue is gone"',
+        "holdfast outbox retarget owner/old owner/new",
     ),
     notes="Waiting items are sent automatically at the next flush and when a session starts."
     "\nExit code 1 when something still waits after `send`.",
@@ -230,6 +231,13 @@ def _drop(call: Call) -> Answer:
         {"id": item.id, "target": item.target, "reason": reason},
         f"{call.out.mark('ok')} {what} will not be published. The reason is in the daily note",
     )
+
+
+@outbox.action("retarget OLD NEW")
+def _retarget(call: Call) -> Answer:
+    moved = call.memory.outbox.retarget(*call.names)
+    end = " retargeted; `holdfast outbox send` tries now"
+    return Answer({"items": moved}, lambda out: _show_items(out, moved, call.memory.services.now(), end))
 
 
 def _show_items(out: Term, items: Sequence[Item], now: datetime, end: str) -> None:

@@ -13,13 +13,13 @@ from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import private
 from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
-from holdfast_models.cli import running
+from holdfast_models.cli import finding
 from holdfast_models.retry import USAGE_FILE
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex"}
+PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex", "opencode_cli": "opencode", "gemini_cli": "gemini"}
 #: Maximum part of the record to read, from its end, in bytes.
 _MAX_BYTES = 4_000_000
 
@@ -39,7 +39,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def _program(plugin: str, program: str, root: str) -> Check:
     try:
-        found = running.find(program, plugin, running.users_program(plugin, os.environ), root, os.environ)
+        found = finding.find(program, plugin, finding.users_program(plugin, os.environ), root, os.environ)
     except (ModelFailed, ConfigError) as error:
         return Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
     return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {found}")

@@ -1,4 +1,4 @@
-"""Base class for the plugins that run the user's own program as a model, in an empty folder.
+"""Base class for the four plugins that run the user's own program as a model, in an empty folder.
 
 The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
 nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.
@@ -11,13 +11,13 @@ import shutil
 import tempfile
 import time
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.plugin import nested
 from holdfast_models.base import ModelPlugin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import ClassVar
 
     from holdfast.errors import ModelFailed
@@ -35,9 +35,18 @@ _STALE_S = 86_400.0
 SYSTEM_FILE = "system.md"
 
 
-class CliModel(ModelPlugin):
-    """A program as a model, named by ``provider``. Raises: ConfigError for an unknown or unusable setting."""
+class Start(NamedTuple):
+    """How to start the program: arguments after its path, and variables to add to its environment."""
 
+    arguments: tuple[str, ...]
+    env: Mapping[str, str] = {}
+
+
+class CliModel(ModelPlugin):
+    """A program as a model. Raises: ConfigError for an unknown or unusable setting."""
+
+    #: The program's name on PATH; ``provider`` is the same.
+    program: ClassVar[str]
     #: Session variables of this client, in addition to the common ones.
     session_variables: ClassVar[tuple[str, ...]] = ()
     known_settings: ClassVar[tuple[str, ...]] = (
@@ -59,22 +68,26 @@ class CliModel(ModelPlugin):
     }
 
     @abstractmethod
-    def arguments(self, folder: str, env: Mapping[str, str]) -> Sequence[str]:
-        """The program's arguments, to run in ``folder``, whose file :data:`SYSTEM_FILE` has the instructions."""
+    def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
+        """How to start ``program`` in ``folder``, whose file :data:`SYSTEM_FILE` holds ``system``. May write into the
+        folder and run the program to ask for its settings. Raises: ModelFailed, OSError."""
 
     @abstractmethod
     def parse(self, ended: Ended) -> Completion:
         """Parse the answer from the program's output. Raises: ModelFailed."""
 
+    def clean(self, folder: str, env: Mapping[str, str]) -> None:
+        """Remove the program's records of the conversation outside of ``folder``. Never raises."""
+
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
         from holdfast.errors import ModelFailed
-        from holdfast_models.cli import running
+        from holdfast_models.cli import finding, running, troubles
 
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
-        program = running.find(
-            self.provider, self._name, running.users_program(self._name, os.environ), self._root, os.environ
+        program = finding.find(
+            self.program, self._name, finding.users_program(self._name, os.environ), self._root, os.environ
         )
         # Letters and digits only, because programs name folders of their own after it.
         folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
@@ -83,24 +96,26 @@ class CliModel(ModelPlugin):
         try:
             with open(os.path.join(folder, SYSTEM_FILE), "w", encoding="utf-8") as file:
                 file.write(system)
-            argv = (program, *self.arguments(folder, env))
-            ended = running.run(argv, user, folder=folder, env=env, timeout_s=timeout_s)
+            start = self.start(program, folder, system, env)
+            argv = (program, *start.arguments)
+            ended = running.run(argv, user, folder=folder, env={**env, **start.env}, timeout_s=timeout_s)
         except OSError as error:
             raise ModelFailed(
-                f"`{self.provider}` could not be started: {error.strerror}.",
-                next_step=f"Run `{self.provider}` in a terminal to see why.",
+                f"`{self.program}` could not be started: {error.strerror}.",
+                next_step=f"Run `{self.program}` in a terminal to see why.",
             ) from error
         finally:
+            self.clean(folder, env)
             shutil.rmtree(folder, ignore_errors=True)
         if ended.too_long or ended.late:
-            raise running.killed(self.provider, timeout_s, ended)
+            raise troubles.killed(self.program, timeout_s, ended)
         return self.parse(ended)
 
     def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
-        """The error for the program's report, see :func:`holdfast_models.cli.running.failed`."""
-        from holdfast_models.cli import running
+        """The error for the program's report, see :func:`holdfast_models.cli.troubles.failed`."""
+        from holdfast_models.cli import troubles
 
-        return running.failed(self.provider, self._name, said, status, code=code)
+        return troubles.failed(self.program, self._name, said, status, code=code)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:
@@ -116,14 +131,14 @@ class CliModel(ModelPlugin):
         """
         from holdfast.errors import ModelFailed
         from holdfast.fs import durable, userdir
-        from holdfast_models.cli import running
+        from holdfast_models.cli import finding
 
         own = userdir.path("models")
-        if not running.inside(own, self._root):
+        if not finding.inside(own, self._root):
             durable.make_private_dir(own)
             _remove_stale(own)
             return own
-        if running.inside(tempfile.gettempdir(), self._root):
+        if finding.inside(tempfile.gettempdir(), self._root):
             raise ModelFailed(
                 "The folder for temporary files is inside the project.",
                 next_step="Set TMPDIR to a folder outside of it.",
@@ -133,11 +148,11 @@ class CliModel(ModelPlugin):
     def _environment(self, folder: str) -> dict[str, str]:
         """The user's environment without a client's session and holdfast's own settings. Temporary files go into
         ``folder``, because some programs write the conversation into their error reports."""
-        from holdfast_models.cli import running
+        from holdfast_models.cli import finding
 
         left_out = (*_SESSION_OF, *self.session_variables)
         env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
-        env["PATH"] = running.safe_path(os.environ.get("PATH", ""), self._root)
+        env["PATH"] = finding.safe_path(os.environ.get("PATH", ""), self._root)
         env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
         env[nested.MARK] = "1"
         return env
@@ -163,6 +178,27 @@ def rows(text: str) -> list[dict[str, object]]:
                 continue
             if isinstance(row, dict):
                 found.append(row)
+    return found
+
+
+def whole(text: str) -> dict[str, object] | None:
+    """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
+    import json
+
+    decoder = json.JSONDecoder()
+    found = None
+    at = 0
+    while at >= 0:
+        if text.startswith("{", at):
+            try:
+                value, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                end = at + 1
+            else:
+                found = value if isinstance(value, dict) else found
+            at = end
+        at = text.find("\n{", at)
+        at = at + 1 if at >= 0 else at
     return found
 
 

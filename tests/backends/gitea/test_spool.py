@@ -188,9 +188,10 @@ _SHIP = """
 import sys
 from tests.support import dying, processes
 from holdfast import Holdfast
+from holdfast_app.spool import shipping
 with Holdfast.open(sys.argv[1]) as memory:
     dying.arm(int(sys.argv[2]))
-    memory.spool.send(limit_s=30)
+    shipping.ship(memory.services, limit_s=30)
 """
 
 

@@ -1,20 +1,72 @@
-"""Archives from one kind of store to another."""
+"""Migration between each pair of backends, with a kill in the middle; archives from one kind of store to another."""
 
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.backends.gitea import store_kit
 from tests.backends.postgres import kit
+from tests.plugins.migrate.test_migrate import contents, fill
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.storage import ABSENT
+from holdfast.storage import ABSENT, StorageBackend
+from holdfast.testing.facts import make_fact
 from holdfast_app.transfer.exporting import export, import_archive
+from holdfast_app.transfer.migrate import migrate
+from holdfast_file.backend import FileBackend
+from holdfast_sqlite.backend import SqliteBackend
 
-PAIRS = list(itertools.permutations(("file", "sqlite", "gitea", "postgres"), 2))
+OPEN: dict[str, Callable[[Path], StorageBackend]] = {
+    "file": FileBackend,
+    "sqlite": SqliteBackend,
+    "gitea": store_kit.open_store,
+    "postgres": kit.open_store,
+}
+PAIRS = list(itertools.permutations(OPEN, 2))
+KILLED = """
+import sys
+from pathlib import Path
+from holdfast_app.transfer.migrate import migrate
+from tests.backends.postgres.test_pairs import OPEN
+from tests.support import dying
+kind, a, other, b = sys.argv[1:]
+source, target = OPEN[kind](Path(a)), OPEN[other](Path(b))
+dying.arm_methods(target, ("write", "commit"), 2)
+migrate(source, target)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize(("kind", "other"), PAIRS)
+def test_migrate__each_pair_of_backends_killed_in_the_middle__resumed_and_equal(
+    kind: str, other: str, tmp_path: Path
+) -> None:
+    kit.server()  # the child finds the server by the environment, and the repositories by their folders
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder, name in zip(folders, (kind, other), strict=True):
+        folder.mkdir()
+        if name == "gitea":
+            store_kit.address(folder)
+    with closing(OPEN[kind](folders[0])) as source:
+        fill(source)
+    words = [kind, str(folders[0]), other, str(folders[1])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with closing(OPEN[kind](folders[0])) as source, closing(OPEN[other](folders[1])) as target:
+        source.add_fact(make_fact(90, "Said since the kill"), 100)
+        migrate(source, target)
+        assert contents(target) == contents(source)
+        assert contents(source)[1][-1].content == "Said since the kill"
 
 
 def _project(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -13,7 +13,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.storage import block_marker
-from holdfast_app.spool import spooled
+from holdfast_app.spool import shipping
 from holdfast_cli import main
 
 
@@ -21,7 +21,7 @@ from holdfast_cli import main
 def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(
     before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spooled, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(shipping, "PATIENCE_S", 2.0)
     cluster = shared()
     proxy = Proxy(cluster.port)
     server = cluster.url(port=proxy.port)
@@ -60,7 +60,7 @@ def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_
     pytest.importorskip("jinja2", reason="the extra `web` is not installed")
     from holdfast_web.site import Site
 
-    monkeypatch.setattr(spooled, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(shipping, "PATIENCE_S", 2.0)
     proxy = Proxy(shared().port)
     server = shared().url(port=proxy.port)
     (tmp_path / "holdfast.toml").write_text(

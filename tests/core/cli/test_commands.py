@@ -26,7 +26,7 @@ CALLS = {
     "show": ["show"],
     "report": ["report"],
     "dream": ["dream", "--dry-run"],
-    "migrate": ["migrate"],
+    "migrate": ["migrate", "--to", "sqlite"],
     "export": ["export", "memory.zip", "--force"],
     "status": ["status"],
     "outbox": ["outbox"],

@@ -13,14 +13,16 @@ def told(result):
 def test_config__other_backend_without_what_is_stored__says_how_to_take_it_along(run, project):
     run("remember", "a")
     said = told(run("config", "storage.backend", "sqlite"))
+    assert (
+        "! You leave the file store with 1 fact and 0 documents, for the sqlite store with 0 facts and 0 documents."
+        in said
+    )
     assert run("facts").out.startswith("No fact is stored yet.")
     # What it says is what helps.
-    assert "! 1 fact and 0 documents stay in the file store." in said
-    assert "run `holdfast export memory.zip`, switch again, and run `holdfast import memory.zip`" in said
+    assert "`holdfast config storage.backend file`, then `holdfast migrate --to sqlite`" in said
     assert told(run("config", "storage.backend", "file")) == "✓ storage.backend = file in holdfast.toml"
-    assert run("export", "memory.zip").code == 0
-    assert run("config", "storage.backend", "sqlite").code == 0
-    assert run("import", "memory.zip").code == 0
+    assert run("migrate", "--to", "sqlite").code == 0
+    assert told(run("config", "storage.backend", "sqlite")) == "✓ storage.backend = sqlite in holdfast.toml"
     assert run("facts", "--json").json["count"] == 1
 
 

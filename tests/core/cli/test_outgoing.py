@@ -51,8 +51,9 @@ ASKED: dict[str, list[list[str]]] = {
     "capture": [["issue", "It leaks {secret}"], ["issue", "It leaks {secret}", "--json"]],
     "update": [["--no-change", "patterns", "--focus", "It is {secret}"]],
     "purge": [["--session", "s-{secret}", "--dry-run"]],
-    "migrate": [[]],
+    "migrate": [["--to", "sqlite"]],
     "work": [[], ["--all"], ["--json"], ["show", "default"], ["close", "default", "--because", "it holds {secret}"]],
+    "timeline": [[], ["--json"]],
     "why": [
         ["deploy token"],
         ["MEMORY.md:3"],

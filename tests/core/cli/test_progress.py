@@ -71,6 +71,7 @@ def filled(project):
         (("retention", "run"), "Checking private files"),
         (("dream", "--force"), "Waiting for offline"),
         (("search", "parser"), "3 of 3"),
+        (("migrate", "--to", "sqlite"), " of "),
     ],
 )
 def test_long_command__stderr_is_a_terminal__bar_there_and_gone_at_the_end(filled, words, activity):

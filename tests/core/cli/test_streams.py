@@ -1,9 +1,10 @@
-"""What comes in and goes out of a process: arguments that are not text, a full disk, closed streams."""
+"""What comes in and goes out of a process: arguments that are not text, a full disk, closed streams, Ctrl-C."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 
 COMMAND = [sys.executable, "-m", "holdfast"]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as arguments and /dev/full are POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as arguments, /dev/full and SIGINT are POSIX")
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
 
@@ -80,3 +81,15 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
     assert done.returncode == 1
     assert done.stderr == ""
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
+
+
+# --- Ctrl-C
+
+
+@pytest.fixture(autouse=True)
+def heeded():
+    """Processes that are started here heed Ctrl-C, also when a shell runs the tests in the background, where it is
+    ignored, by their children as well."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

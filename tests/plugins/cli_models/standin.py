@@ -1,7 +1,7 @@
 """A stand-in for each program: an executable that answers in the program's own format, as its file ``mode`` says.
 
-The formats are those of recorded runs of Claude Code 2.1.330 and Codex CLI 0.169.0; the text is made up. What it was
-given is in ``seen.json``.
+The formats are those of recorded runs of Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Gemini CLI
+0.61.0; the text is made up. What it was given is in ``seen.json``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,18 @@ FAILURES: dict[str, dict[str, tuple[str, int | None, int]]] = {
         "over quota": ("You\u2019ve hit your usage limit. Try again later.", None, 1),
         "unknown model": ("unexpected status 404 Not Found: model not found", None, 1),
         "busy": ("We\u2019re currently experiencing high demand, which may cause temporary errors.", None, 1),
+    },
+    "opencode": {
+        "logged out": ("bad key", 401, 1),
+        "over quota": ("rate limited", 429, 1),
+        "unknown model": ("model not found", 404, 1),
+        "busy": ("boom", 500, 1),
+    },
+    "gemini": {
+        "logged out": ("When using Gemini API, you must specify the GEMINI_API_KEY environment variable.", None, 41),
+        "over quota": ("You exceeded your current quota", None, 1),
+        "unknown model": ("models/nope is not found for API version", None, 1),
+        "busy": ("The model returned an empty response with no text or thoughts.", None, 1),
     },
 }
 
@@ -102,10 +114,42 @@ def codex(text: str, status: int | None = None, *, failed: bool = False) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
+def opencode(text: str, status: int | None = None, *, failed: bool = False) -> str:
+    if failed:
+        data = {"message": text, "statusCode": status, "isRetryable": False}
+        return json.dumps({"type": "error", "sessionID": "ses_1", "error": {"name": "APIError", "data": data}})
+    tokens = {"total": 333, "input": 321, "output": 12, "reasoning": 0, "cache": {"write": 0, "read": 0}}
+    half = len(text) // 2  # a text may come in several parts
+    rows: list[dict[str, Any]] = [
+        {"type": "step_start", "sessionID": "ses_1", "part": {"type": "step-start"}},
+        {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": text[:half]}},
+        {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": text[half:]}},
+        {
+            "type": "step_finish",
+            "sessionID": "ses_1",
+            "part": {"type": "step-finish", "reason": "stop", "tokens": tokens},
+        },
+    ]
+    return "\n".join(map(json.dumps, rows))
+
+
+def gemini(text: str, status: int | None = None, *, failed: bool = False) -> str:
+    del status
+    if failed:
+        return "Warning: colours\n" + json.dumps(
+            {"session_id": "s", "error": {"type": "Error", "message": text, "code": 1}}, indent=2
+        )
+    models = {"gemini-pro": {"tokens": {"input": 321, "prompt": 321, "candidates": 12, "total": 333}}}
+    return json.dumps({"session_id": "s", "response": text, "stats": {"models": models}}, indent=2)
+
+
 def _main() -> None:
     path = Path(sys.argv[0])
     folder, program = path.parent, path.name
     mode = (folder / "mode").read_text()
+    if sys.argv[1:] == ["debug", "config"]:
+        print(json.dumps({"model": "fake/model", "mcp": {"notes": {"type": "local", "enabled": True}}}, indent=2))
+        return
     text = "" if mode == "exit 1" else sys.stdin.read()
     here = Path.cwd()
     row = {
@@ -119,7 +163,7 @@ def _main() -> None:
     }
     with open(folder / "seen.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
-    say = {"claude": claude, "codex": codex}[program]
+    say = {"claude": claude, "codex": codex, "opencode": opencode, "gemini": gemini}[program]
     if mode in TEXTS:
         print(say(TEXTS[mode]))
     elif mode == "exit 1":
@@ -138,7 +182,7 @@ def _main() -> None:
             sys.stdout.buffer.flush()
     else:
         said, status, code = FAILURES[program][mode]
-        print(say(said, status, failed=True))
+        print(say(said, status, failed=True), file=sys.stderr if program == "gemini" else sys.stdout)
         sys.exit(code)
 
 

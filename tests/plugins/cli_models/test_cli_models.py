@@ -26,12 +26,20 @@ from holdfast.models import Message, Outcome, Turn
 from holdfast.plugin import nested
 from holdfast_app.checkup.examine import examine
 from holdfast_models.base import ModelPlugin
+from holdfast_models.cli.claude import ClaudeCli
+from holdfast_models.cli.codex import CodexCli
+from holdfast_models.cli.gemini import GeminiCli
 from holdfast_models.cli.model import CliModel
-from holdfast_models.cli.programs import ClaudeCli, CodexCli
+from holdfast_models.cli.opencode import OpencodeCli
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are scripts with a first line")
 
-MODELS: dict[str, type[CliModel]] = {"claude": ClaudeCli, "codex": CodexCli}
+MODELS: dict[str, type[CliModel]] = {
+    "claude": ClaudeCli,
+    "codex": CodexCli,
+    "opencode": OpencodeCli,
+    "gemini": GeminiCli,
+}
 SAID = "Remember: we always use pytest -q"
 
 
@@ -121,6 +129,37 @@ def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
     assert run["env"]["CODEX_HOME"] == str(tmp_path), "logins are there"
 
 
+def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "opencode")
+    model("opencode", project).on_extract(turns(), ())
+    (run,) = standin.seen(bin_folder)
+    settings = json.loads(run["env"]["OPENCODE_CONFIG_CONTENT"])
+    (agent,) = settings["agent"].values()
+    assert (agent["tools"], agent["permission"]) == ({"*": False}, {"*": "deny"})
+    assert settings["mcp"] == {"notes": {"enabled": False}}
+    assert run["env"]["OPENCODE_DB"] == ":memory:"
+    assert "--pure" in run["argv"]
+
+
+def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is_removed(
+    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = standin.make(bin_folder, "gemini")
+    keep = 'mkdir -p "$HOME/.gemini/tmp/$(basename "$PWD")/chats" "$HOME/.gemini/tmp/other"'
+    (bin_folder / "real").mkdir()
+    path.rename(bin_folder / "real" / "gemini")
+    standin.set_mode(bin_folder / "real", "good")
+    path.write_text(f'#!/bin/sh\n{keep}\nexec "{bin_folder}/real/gemini" "$@"\n')
+    path.chmod(0o755)
+    model("gemini", project).on_extract(turns(), ())
+    (run,) = standin.seen(bin_folder / "real")
+    settings = json.loads(run["files"][".gemini/settings.json"])
+    assert settings["hooksConfig"] == {"enabled": False}
+    assert settings["tools"] == {"core": []}
+    assert 'decision = "deny"' in run["files"]["policy.toml"]
+    assert os.listdir(Path(os.environ["HOME"], ".gemini", "tmp")) == ["other"]
+
+
 @pytest.mark.parametrize(
     ("mode", "status", "retryable", "words"),
     [
@@ -200,6 +239,7 @@ def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wa
     [
         ("claude-code", "claude", "claude_cli"),
         ("codex", "codex", "codex_cli"),
+        ("opencode", "opencode", "opencode_cli"),
     ],
 )
 def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_calls(
@@ -249,7 +289,7 @@ def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_
     assert "holdfast install claude-code --model" in shown
     assert not settings.exists()
     standin.make(bin_folder, "codex")
-    assert "or type another: codex" in on_terminal(project, "pi\ncodex\n")
+    assert "or type another: codex" in on_terminal(project, "gemini\ncodex\n")  # gemini is not on PATH
     assert "[plugins.codex_cli]\nenabled = true\n" in settings.read_text()
     assert "Y/n" not in on_terminal(project, "")
     settings.unlink()

@@ -377,6 +377,22 @@ def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_
     assert (second.error, second.next_step) == (evidence.note.removesuffix(" Unlock it."), "Unlock it.")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "targets"),
+    [
+        ("o/r", "o/new", ["o/new#1", "o/new#2", "o/rest#1"]),
+        ("O/R#1", "o/new#9", ["o/new#9", "o/r#2", "o/rest#1"]),
+    ],
+)
+def test_command__retarget__items_follow_a_renamed_repository(waiting, project, capsys, old, new, targets):
+    waiting.put([item(3, "o/rest#1")])
+    before = [(one.id, one.body) for one in waiting.items()]
+    assert main(["--root", str(project), "outbox", "retarget", old, new]) == 0
+    assert new in capsys.readouterr().out
+    assert [one.target for one in waiting.items()] == targets
+    assert [(one.id, one.body) for one in waiting.items()] == before
+
+
 @pytest.fixture
 def waiting(project: Path) -> Outbox:
     """A project in which something waits for a plugin that is not enabled."""

@@ -13,7 +13,7 @@ from holdfast.models import Receipt
 from holdfast.session.services import Services
 from holdfast.storage import Capability
 from holdfast_app.checkup.verify import CHANGED, verify_all
-from holdfast_app.spool import spooled
+from holdfast_app.spool import shipping
 from holdfast_app.spool.kept import Kept, Spool
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -29,8 +29,8 @@ def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_
     services = opened().services
     spool = Spool(services.state)
     spool.put(kept(0))
-    shipped: list[spooled.Shipped] = []
-    thread = threading.Thread(target=lambda: shipped.append(services.spool.send(limit_s=0.1)))
+    shipped: list[shipping.Shipped] = []
+    thread = threading.Thread(target=lambda: shipped.append(shipping.ship(services, limit_s=0.1)))
     with spool.writing(timeout_s=1):
         thread.start()
         thread.join(10)

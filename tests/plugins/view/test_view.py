@@ -1,4 +1,4 @@
-"""``holdfast why``, ``diff`` and ``explain``, on a made-up project after a week and on broken ones."""
+"""``holdfast timeline``, ``why``, ``diff`` and ``explain``, on a made-up project after a week and on broken ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from holdfast_cli import main
 
 __all__ = ["run"]
 
-ALL = ("diff", "explain", "why outbox")
+ALL = ("timeline", "diff", "explain", "why outbox")
+EVER = ("--days", "3660")
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +63,21 @@ def shown(words, encoding, monkeypatch):
     stream.flush()
     raw: io.BytesIO = stream.buffer  # type: ignore[assignment]
     return raw.getvalue().decode(encoding)
+
+
+# timeline
+
+
+def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_blocked_day(look):
+    days = look("timeline", *EVER, "--json").json["days"]
+    total = {name: sum(day[name] for day in days) for name in ("flushes", "blocked", "sessions", "dreams", "added")}
+    assert total["blocked"] == 1
+    assert all(number > 3 for name, number in total.items() if name != "blocked"), total
+    blocked = next(day["day"] for day in days if day["blocked"])
+    text = look("timeline", *EVER).out
+    assert f"{blocked}: 1 flush refused at the daily note, nothing was dropped" in text
+    assert re.search(rf"in all +{total['sessions']} +{total['flushes']} +1 ", text)
+    assert re.search(rf"{blocked} +1 +1 +1 ", text)
 
 
 # why
@@ -156,7 +172,7 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
 @pytest.mark.parametrize("command", ALL)
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(look, monkeypatch, command, encoding):
-    text = shown(command.split(), encoding, monkeypatch)
+    text = shown((*command.split(), *(EVER if command == "timeline" else ())), encoding, monkeypatch)
     assert "\x1b" not in text
     assert not re.search(r"^\s*\?", text, re.MULTILINE)
 
