@@ -7,7 +7,6 @@ repository inside of another one (a submodule) is judged by both.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -123,6 +122,8 @@ def _of_its_commits(top: str, path: str, lines: Sequence[str], authors: Collecti
         data = safeopen.read(os.path.join(top, path), private=False)
     except OSError:
         return None
+    import hashlib  # here, because most starts ask git nothing
+
     blob = hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
     if blob not in versions or [_text(line) for line in data.split(b"\n")] != list(lines):
         return None
