@@ -118,7 +118,7 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     """Role, text and id of each message to journal. The id is empty where the client has none."""
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
-        result = ("tool", result_text(event.output, without_injected), "")
+        result = ("tool", result_text(event.output, without_injected, name), "")
         called = [("assistant", call_text(name, event.arguments, event.cwd), "")]
         return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"

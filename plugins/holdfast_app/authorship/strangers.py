@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile
+from holdfast_app.authorship.outside import is_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,10 +45,6 @@ _COMMON: Final = Lazy(
     r"(?:the|an|of|to|in|on|at|for|and|or|is|are|was|be|been|its?|th(?:is|at|ese|ose|ey|eir|en|an|ere)|with|as|by|from"
     r"|into|your?|we|our|not?|do|does|should|must|always|never|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
     r"|every|before|after|only|so|but|here|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
-)
-#: Names of tools whose results strangers write: pages, searches, servers.
-_OUTSIDE: Final = Lazy(
-    r"(?i)web|fetch|document|resource|attach|search|browse|navigate|https?|curl|mcp|issue|pull_request|mail|slack|discord"
 )
 _SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
 #: Words that name a duty or a permission, a label, and an imperative verb at the beginning.
@@ -103,7 +100,7 @@ class _Heard:
 
             text = html.unescape(text)
         self.plain = _without_tags(hostile.fold_quickly(text))
-        self.is_outside = message.role == "tool" and (is_fetched or bool(_OUTSIDE.search(message.tool)))
+        self.is_outside = message.role == "tool" and (is_fetched or is_outside(message.tool))
 
     @cached_property
     def _words(self) -> list[str]:

@@ -20,6 +20,9 @@ MAX_RESULT_CHARS: Final = 4_000
 """Maximum length, in characters, of a string kept whole in tool calls, results and unknown blocks. A longer string
 keeps its head, its tail (a test run's verdict is at the end), its length and its digest."""
 
+MAX_OUTSIDE_CHARS: Final = 64_000
+"""The same for a result that strangers wrote, because it is the evidence of who said a sentence first."""
+
 MAX_SAID_CHARS: Final = 10_000_000
 """Maximum length of a prompt or answer kept whole, in characters. A hook has 8 s to redact and write it."""
 
@@ -269,18 +272,26 @@ def call_text(tool: str, arguments: object, cwd: str = "") -> str:
     return "\n".join([line, *more])
 
 
-def result_text(output: object, change: Change = str) -> str:
-    """The stored form of a tool's result, never blank. The first line's indent is significant and stays.
+def result_text(output: object, change: Change = str, tool: str = "") -> str:
+    """The stored form of a ``tool``'s result, never blank. The first line's indent is significant and stays.
 
     The result is a string, content blocks or a structured response, whose output comes last, where readers expect a
     verdict.
     """
+    from holdfast_app.authorship.outside import is_outside  # here, because prompts and answers do without
+
+    limit = MAX_OUTSIDE_CHARS if is_outside(tool) or tool in ("Task", "Agent") else MAX_RESULT_CHARS
+    clipped = _clipping(change, limit)
+
+    def told(item: object) -> str:
+        return clipped(item) if isinstance(item, str) and limit > MAX_RESULT_CHARS else content_text(item, clipped)
+
     if isinstance(output, dict) and not isinstance(output.get("type"), str):
         main = {name: output[name] for name in _OUTPUTS if name in output}
         rest = readable(output, change, but=main, flags=False)
-        text = "\n".join(filter(None, (rest, *(content_text(item, _clipping(change)) for item in main.values()))))
+        text = "\n".join(filter(None, (rest, *map(told, main.values()))))
     else:
-        text = content_text(output, _clipping(change))
+        text = told(output)
     return text.strip("\r\n").rstrip() or NO_OUTPUT
 
 
@@ -305,8 +316,8 @@ def says(value: object) -> bool:
     return False
 
 
-def _clipping(change: Change) -> Change:
-    return lambda text: clip(clean(change(text)).strip("\r\n").rstrip())
+def _clipping(change: Change, limit: int) -> Change:
+    return lambda text: clip(clean(change(text)).strip("\r\n").rstrip(), limit)
 
 
 def _line(path: str, text: str) -> str:

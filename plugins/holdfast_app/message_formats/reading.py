@@ -196,8 +196,9 @@ class Reading:
         """Add a tool's result, each of its strings clipped (:func:`~holdfast_app.message_formats.leaves.clip`). An
         empty output is recorded as such."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
-        text = result_text(output, change)
-        message = Message(role="tool", text=text, at=at, id=key, tool=clean(tool) or known, failed=failed)
+        name = clean(tool) or known
+        text = result_text(output, change, name)
+        message = Message(role="tool", text=text, at=at, id=key, tool=name, failed=failed)
         if self._add(message) and isinstance(call_id, str):
             self._calls[key] = call_id
 

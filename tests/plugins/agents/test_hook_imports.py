@@ -44,7 +44,7 @@ EVENTS = {
     ),
     "PostToolUse": (
         {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
-        BEAT,
+        [*BEAT, "holdfast_app.authorship", "holdfast_app.authorship.outside"],
     ),
     "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast_app.background"]),
 }
