@@ -120,7 +120,7 @@ class Truth:
         if step.action == "forget":
             self.facts.remove(step.text)
         if step.action == "work":
-            self.facts.create(f"Machine {name} finished step {number}")
+            self.facts.add(f"Machine {name} finished step {number}")
             self.work[f"{name}-{number % 3}"] = f"Do step {number + 3} on {name}"
             self.decisions.add(f"Machine {name} chose library number {number}")
             self.items.add(f"Keep the module {name}{number} small.")
