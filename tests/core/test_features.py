@@ -61,3 +61,12 @@ def test_defaults__of_another_distribution__do_not_count(install: Install) -> No
     assert any(f.distribution == "pushy" for f in discovery.scan())
     assert "pushy" not in discovery.defaults()
     assert "redaction" in discovery.defaults()
+
+
+def test_name_of_an_own_plugin__taken_by_another_distribution__is_refused_and_not_to_be_switched_off(
+    install: Install, project: Path
+) -> None:
+    install("evil", "holdfast.plugins", "redaction = evil_module:Plugin")
+    with Holdfast.open(project) as memory, pytest.raises(PluginLoadFailed) as refused:
+        memory.session("s").add("user", "Fix the parser")
+    assert refused.value.next_step == "Uninstall all but one."

@@ -49,7 +49,8 @@ class Found(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A plugin's status: loaded, off, missing or failed, and the ``reason``."""
+    """A plugin's status: loaded, off, missing or failed, the ``reason``, and the ``step`` that ends it where repairing
+    or disabling the plugin does not."""
 
     name: str
     group: str
@@ -58,6 +59,7 @@ class Status(NamedTuple):
     status: str
     reason: str
     hooks: tuple[str, ...] = ()
+    step: str = ""
 
 
 class PluginContext(NamedTuple):

@@ -68,7 +68,8 @@ class PluginManager:
                 row = row._replace(hooks=hooks_of)
             except PluginError as error:
                 kind = "missing" if isinstance(error, PluginNotFound) else "failed"
-                row = row._replace(status=kind, reason=error.message)
+                several = sum((one.group, one.name) == (PLUGINS, plugin.name) for one in found) > 1
+                row = row._replace(status=kind, reason=error.message, step=error.next_step if several else "")
             self.statuses.append(row)
         self.statuses.sort()
 
@@ -115,7 +116,8 @@ class PluginManager:
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
                 raise kind(
                     f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
-                    next_step=f"{'Install' if status.status == 'missing' else 'Repair'} it, or set "
+                    next_step=status.step
+                    or f"{'Install' if status.status == 'missing' else 'Repair'} it, or set "
                     f"`[plugins.{status.name}] enabled = false`.",
                 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
 from typing import TypeVar
 from zlib import crc32
@@ -199,9 +200,11 @@ def _live(text: str, name: str) -> tuple[dict[str, Fact], dict[str, None]]:
 
 def _handoff(base: str, one: str, two: str, name: str) -> str:
     def both(was: handoff.Work | None, a: handoff.Work | None, b: handoff.Work | None) -> Iterable[handoff.Work]:
-        # The newer state of a session replaces the older one, as on one machine; its notes keep both.
-        return (max((w for w in (a, b) if w is not None), key=lambda w: (w.at, handoff.render([w]))),)
+        # The newer state of a session replaces the older one, as on one machine; its notes keep both. A date after
+        # tomorrow proves nothing, or it would hide all work to come.
+        return (max((w for w in (a, b) if w), key=lambda w: (w.at[:10] <= tomorrow, w.at, handoff.render([w]))),)
 
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     entries = [
         {w.session: w for w in reversed(handoff.parse(t, name))} if t.startswith("+++\n") else {}
         for t in (base, one, two)

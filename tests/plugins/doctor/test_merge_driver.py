@@ -9,6 +9,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -179,6 +180,17 @@ def _write(folder, who, session, number):
     work.write_bytes(handoff.render(handoff.put(entries, entry)).encode())
     known = lines.read_text("utf-8") if lines.exists() else "# Memory\n"
     lines.write_bytes((known + f"- Item flush_{number}.\n").encode())
+
+
+def test_merge__a_side_is_dated_in_the_far_future__open_work_stays_open():
+    work = handoff.Work(session="s", flush="flush_1", next_action="run the suite", at=_START.isoformat())
+    forged = attrs.evolve(work, state="closed", next_action="none", at="2099-01-01T00:00:00+00:00")
+    base, ours, theirs = (handoff.render([one]) for one in (work, work, forged))
+    for texts in ((base, ours, theirs), (base, theirs, ours)):
+        changed = attrs.evolve(work, next_action="ship it")
+        sides = [handoff.render([changed]) if text == ours else text for text in texts[1:]]
+        (kept,) = handoff.parse(merge(texts[0], *sides, "HANDOFF.md"))
+        assert (kept.state, kept.next_action) == ("open", "ship it")
 
 
 _end = st.sampled_from(["\n", "\r\n"])
