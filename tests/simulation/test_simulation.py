@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in mem
 
 #: Seeds that found a fault of holdfast: decisions stated twice after a flush that failed behind its block, or after a
 #: power cut that brought back a finished flush's marker; a repeated message that a killed process had not flushed.
-KEPT = (110, 141, 427, 571, 895, 1410)
+KEPT = (110, 141, 427, 571, 895, 1410, 1010167, 1020195)
 #: The numbers of histories that find a planted fault, where it takes more than a few.
 FOUND: dict[str, int] = {
     "a lock excludes nobody": 14,

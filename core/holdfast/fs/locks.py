@@ -12,6 +12,7 @@ import errno
 import os
 import sys
 import time
+from contextlib import suppress
 from operator import attrgetter
 from os import getpid
 
@@ -146,7 +147,8 @@ class Line(Lock):
                     time.sleep(min(0.2, 0.005 * before))
                 return super().__enter__()
             finally:
-                os.unlink(ticket)
+                with suppress(OSError):  # the lock is held, and others remove a ticket that nobody locks
+                    os.unlink(ticket)
 
     def _before(self, mine: str) -> int:
         """The number of tickets before ``mine``. The nearest ones are removed while their processes are dead."""
@@ -159,8 +161,8 @@ class Line(Lock):
             try:
                 with Lock(nearest, 0.0):
                     os.unlink(nearest)
-            except Unavailable:
-                break  # it lives
+            except (Unavailable, OSError):
+                break  # it lives, or cannot be removed
             names.pop()
         return len(names)
 
