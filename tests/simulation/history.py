@@ -16,7 +16,7 @@ from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
-from holdfast.errors import Conflict, FlushRefused, HoldfastError, NotFound, NothingToFlush
+from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
@@ -33,7 +33,11 @@ WAITING, BEGUN, DONE, REFUSED = "waiting", "begun", "done", "refused"
 
 
 class Broken(AssertionError):
-    """A promise that a history breaks."""
+    """A rule that a history breaks. In this class nothing is lost: a call is refused, or a text stands twice."""
+
+
+class Lost(Broken):
+    """Something acknowledged is lost or unreadable, or lost data counts as safe."""
 
 
 class TellsAll:
@@ -198,7 +202,7 @@ class History:
             op.was, op.faulted = REFUSED, self.world.faulted
             op.answer = f"({type(error).__name__})"
             if not (op.faulted or self.world.lying or self._may_refuse(op, error)):
-                raise Broken(f"{op} failed: {error}") from error
+                raise (Lost if isinstance(error, Corrupt) else Broken)(f"{op} failed: {error}") from error
         return memory
 
     def _call(self, memory: Holdfast, session: Any, op: Op) -> str | None:
@@ -271,7 +275,7 @@ class History:
         edited = [block for block in blocks if "-" in block]  # as an override after an unfinished flush makes it
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
         self._expect(not edited or is_overridden, f"a torn block counts as edited: {blocks}")
-        self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}")
+        self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}", is_loss=False)
         forgotten = {op.token for op in self._all() if op.kind == "forget" and op.was != WAITING}
         for op in self._all():
             if op.kind == "add":
@@ -304,7 +308,8 @@ class History:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
         least = int(op.was == DONE and op.session not in purged and not dropped)
         most = int(op.was != WAITING) + (self._said_again(op) if op.payload else 0)
-        self._expect(least <= number <= most, f"{op}: {number} times {where}")
+        self._expect(least <= number, f"{op}: {number} times {where}")
+        self._expect(number <= most, f"{op}: {number} times {where}", is_loss=False)
 
     def _said_again(self, op: Op) -> int:
         """How many more blocks may have a flush that had no answer: the session went on, and the client repeated it, or
@@ -324,10 +329,11 @@ class History:
             lost = [op.token for op in kept if not in_notes[op.token] and not self._overridden(session.id)]
             self._expect(not lost, f"{session.id} is SAFE, and {lost} were refused")
         if session.state is State.DIRTY and len(self.ops) == 1 and mine and mine[-1].was == REFUSED:
-            self._expect(mine[-1].faulted or not unsure, f"{session.id} is DIRTY after {mine[-1]}")
+            self._expect(mine[-1].faulted or not unsure, f"{session.id} is DIRTY after {mine[-1]}", is_loss=False)
         last = mine[-1] if mine and len(self.ops) == 1 else None
         if last and last.was == BEGUN and last.payload and in_notes[last.token]:
-            self._expect(session.state is not State.DIRTY, f"{session.id} is DIRTY, and the block of {last} is there")
+            what = f"{session.id} is DIRTY, and the block of {last} is there"
+            self._expect(session.state is not State.DIRTY, what, is_loss=False)
         dropped = [op for op in mine if op.kind in ("compact", "end") and op.was == DONE]
         if dropped and not session.messages:
             self._expect(not missing or self._overridden(session.id), f"{missing} left context and are in no note")
@@ -340,9 +346,9 @@ class History:
     def _overridden(self, session: str) -> bool:
         return any(op.kind == "override" and op.session == session and op.was != WAITING for op in self._all())
 
-    def _expect(self, holds: bool, what: str) -> None:
+    def _expect(self, holds: bool, what: str, *, is_loss: bool = True) -> None:
         if not holds:
-            raise Broken(what)
+            raise (Lost if is_loss else Broken)(what)
 
     # the client goes on
 
@@ -378,7 +384,7 @@ class History:
         self.world.cut_power()
         ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end"}
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
-        self._expect(not unsafe, f"after the end: {unsafe}")
+        self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()
 
 
