@@ -88,8 +88,7 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
                 except sqlite3.DatabaseError as error:
                     if not _is_damage(error):
                         raise
-                for one in (path, path + "-journal"):
-                    durable.remove(one)
+                _remove(path)
                 return _searched(path, memory, work)
     try:
         return _searched(":memory:", memory, work, copy_of=path)
@@ -107,8 +106,13 @@ def renew(memory: Holdfast) -> None:
         try:
             _searched(path, memory, lambda _: None, edited=True)
         except (Unavailable, sqlite3.DatabaseError):
-            for one in (path, path + "-journal"):
-                durable.remove(one)
+            _remove(path)
+
+
+def _remove(path: str) -> None:
+    """Raises: Unavailable."""
+    for one in (path, path + "-journal"):
+        durable.remove(one)
 
 
 def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], copy_of: str = "", *, edited: bool = False) -> T:
