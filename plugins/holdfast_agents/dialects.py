@@ -222,7 +222,7 @@ SHAPES = {
     "gemini": Shape(names=_GEMINI, second=1000),
     "copilot": Shape(flat=True),
 }
-#: Words for a client that can be stopped, and the truth elsewhere.
+#: What a guarded client says, and what is true of the others.
 _SOFTER = (
     ("holdfast keeps the context:", "holdfast has not saved this context, and this client compacts anyway:"),
     ("Until then compaction is blocked.", "Until then a compaction is not saved first."),

@@ -14,7 +14,7 @@ from holdfast_agents.setup import program
 from holdfast_agents.setup.parts import Hooks, Part
 from holdfast_agents.setup.placing import Place
 
-#: What holdfast can hold in a client. ``FLUSHES``: it waits for the flush, then compacts whatever came of it.
+#: What holdfast can hold in a client. ``FLUSHES``: it waits for the flush, then compacts even if it failed.
 GUARDED: Final = "guarded"
 FLUSHES: Final = "flushes first, cannot block"
 AGREED: Final = "by agreement"

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
-from holdfast_app.authorship import hostile
-from holdfast_app.authorship.outside import is_outside
+from holdfast_app.authorship import hostile, outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,7 +99,7 @@ class _Heard:
 
             text = html.unescape(text)
         self.plain = _without_tags(hostile.fold_quickly(text))
-        self.is_outside = message.role == "tool" and (is_fetched or is_outside(message.tool))
+        self.is_outside = message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
 
     @cached_property
     def _words(self) -> list[str]:
