@@ -27,7 +27,6 @@ from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
-from holdfast_app.spool.kept import Spool
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt, Written
@@ -214,7 +213,7 @@ def lost_lines(services: Services) -> Iterator[Loss]:
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
     if not services.waits(private.SPOOL):
         return
-    for kept in Spool(services.state).items():
+    for kept in services.spool.items():
         if kept.is_damaged:
             yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
 

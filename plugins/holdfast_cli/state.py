@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast_app import lastbrief
-    from holdfast_app.outbox.outbox import Item
+    from holdfast.flush.interfaces import KeptFlush, Waiting
+    from holdfast_app.lastbrief import Kept
     from holdfast_app.sessions.status import SessionStatus, Status
-    from holdfast_app.spool.kept import Kept
     from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {
@@ -68,7 +67,7 @@ def say_lost(out: Term, status: Status) -> None:
             out.next_step(one.next_step)
 
 
-def say_pending(out: Term, items: Sequence[Item], now: datetime) -> None:
+def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
     """Print one line with the reason for waiting; print nothing when the outbox is empty."""
     if not items:
         return
@@ -81,7 +80,7 @@ def say_pending(out: Term, items: Sequence[Item], now: datetime) -> None:
         out.next_step(step)
 
 
-def kept_table(items: Sequence[Kept]) -> list[dict[str, Any]]:
+def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
     """Flushes kept on this machine, for programs."""
     keys = ("id", "session", "server", "error", "next_step")
     rows = ({key: getattr(one, key) for key in keys} for one in items)
@@ -95,7 +94,7 @@ def say_kept(out: Term, sentence: str) -> None:
         out.next_step("Run `holdfast spool send`. The next flush and start also write there.")
 
 
-def copy_age(kept: lastbrief.Kept | None, now: datetime) -> str:
+def copy_age(kept: Kept | None, now: datetime) -> str:
     """The last brief's age, in one sentence."""
     if kept is None:
         return "No earlier brief is kept on this machine."

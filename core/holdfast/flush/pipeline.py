@@ -198,9 +198,9 @@ def _send_kept(attempt: Attempt) -> tuple[HoldfastError | None, bool]:
     if not (services.keeps_flushes or is_kept or services.waits(private.SPOOL)):
         return None, False
     attempt.spool = services.spool
-    down, waiting = attempt.spool.send_before(session.last_receipt, session.last_flush)
+    shipped = attempt.spool.send_before(session.last_receipt, session.last_flush)
     session.catch_up()  # a receipt may have its documents now
-    return down, session.id in waiting
+    return shipped.down, session.id in {one.session for one in shipped.left}
 
 
 def _keep(attempt: Attempt, keeper: Spool, why: HoldfastError | None) -> Receipt:

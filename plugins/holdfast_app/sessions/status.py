@@ -19,14 +19,11 @@ from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
 from holdfast_app.data_loss import Loss, apart, newest
-from holdfast_app.outbox.outbox import Outbox
 from holdfast_app.sessions import pastgate
-from holdfast_app.spool.kept import Spool
 
 if TYPE_CHECKING:
+    from holdfast.flush.interfaces import KeptFlush, Waiting
     from holdfast_app.base import Services
-    from holdfast_app.outbox.outbox import Item
-    from holdfast_app.spool.kept import Kept
 
 
 @frozen(kw_only=True)
@@ -67,10 +64,10 @@ class Status:
     layout: str
     backend: str
     sessions: tuple[SessionStatus, ...]
-    waiting: tuple[Item, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
-    spooled: tuple[Kept, ...] = ()
+    spooled: tuple[KeptFlush, ...] = ()
     packed: int = 0
 
     @property
@@ -106,8 +103,8 @@ def status(services: Services, *, packed: bool = False) -> Status:
         layout=services.layout.preset,
         backend=services.config.storage.backend,
         sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
-        waiting=tuple(Outbox(services.state).items()) if services.waits(private.OUTBOX) else (),
-        spooled=tuple(Spool(services.state).items()) if services.waits(private.SPOOL) else (),
+        waiting=tuple(services.outbox.waiting()) if services.waits(private.OUTBOX) else (),
+        spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
         notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
         packed=0 if packed else past.count(services.state),
         lost=(*apart(services.root, services.state), *_lost(services)),

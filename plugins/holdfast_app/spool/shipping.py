@@ -61,6 +61,15 @@ def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: Hol
         raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
 
 
+def ship_before(services: Services, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
+    """:func:`ship`, before a flush of a session with the last flush ``last``, which is kept again first if it waited
+    and the spool has lost it. Raises: FlushRefused when it cannot be kept again; Unavailable."""
+    waited = last is not None and last.spooled and last.summary != notes.PURGED
+    if last is not None and flushed and waited and not services.spool.waits_for(last):
+        keep(services, last, flushed, None)
+    return ship(services, limit_s=PATIENCE_S)
+
+
 def ship(services: Services, *, limit_s: float) -> Shipped:
     """Write kept flushes to the server for ``limit_s`` seconds at most. Never raises.
 

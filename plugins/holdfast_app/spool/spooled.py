@@ -81,18 +81,11 @@ class Spooled:
 
         return deadline(shipping.PATIENCE_S)
 
-    def send_before(
-        self, last: Receipt | None, flushed: dict[str, Any] | None
-    ) -> tuple[HoldfastError | None, set[str]]:
-        """:meth:`send`, after the flush ``last`` is kept again if it waited and the spool has lost it. Raises:
-        FlushRefused when it cannot be kept again; Unavailable."""
+    def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
+        """See :func:`holdfast_app.spool.shipping.ship_before`."""
         from holdfast_app.spool import shipping
 
-        waited = last is not None and last.spooled and last.summary != notes.PURGED
-        if last is not None and flushed and waited and not self.waits_for(last):
-            self.keep(last, flushed, None)
-        shipped = self.send(limit_s=shipping.PATIENCE_S)
-        return shipped.down, {one.session for one in shipped.left}
+        return shipping.ship_before(self._services, last, flushed)
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """See :func:`holdfast_app.spool.shipping.keep`."""
