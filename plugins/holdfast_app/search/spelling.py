@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from difflib import SequenceMatcher
 
 from holdfast_app.search import words
 
@@ -29,27 +30,12 @@ def _nearest(count: Counter[str], word: str) -> str:
     if not word.isalpha() or len(word) < _ONE:
         return ""
     forgiven = 1 if len(word) < _TWO else 2
-    letters = set(word)
+    letters, common = set(word), 2 * (len(word) - forgiven)
     near = (
-        (edits, -number, other)
+        (ratio, number, other)
         for other, number in count.items()
         if abs(len(other) - len(word)) <= forgiven
         if len(set(other) - letters) <= forgiven
-        if (edits := distance(word, other)) <= forgiven
+        if (ratio := SequenceMatcher(None, word, other).ratio()) * (len(word) + len(other)) >= common
     )
-    return min(near, default=(0, 0, ""))[2]
-
-
-def distance(one: str, other: str) -> int:
-    """The number of letters inserted, left out, exchanged, or swapped with the next one."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        last, row = row, [i]
-        for j, opposite in enumerate(other, 1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != opposite))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == opposite:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        before = last
-    return row[-1]
+    return max(near, default=(0.0, 0, ""))[2]
