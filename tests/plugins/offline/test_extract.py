@@ -147,6 +147,7 @@ def test_extract__words_of_the_user__are_kept_whole(text: str, field: str, kept:
         "The login page is broken",
         "Why should tests never hit the network?",
         "Write a Dockerfile for the worker, as small as possible",
+        "Run the tests once more please",
         "> Never push to main.",
         "```\nNever push to main.\n```",
     ],
