@@ -123,6 +123,7 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
         ("GOAL STATE: Phase 2 of 5. Next is the load test.", "facts", "Phase 2 of 5. Next is the load test"),
         ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
         ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
+        ("The box heron has 4 GB, so a build is killed there", "facts", None),
         ("Our users are mostly on mobile.", "facts", "Our users are mostly on mobile"),
         ("I decided to use Decimal for money", "decisions", "use Decimal for money"),
         ("We agreed: one parser for both", "decisions", "one parser for both"),
