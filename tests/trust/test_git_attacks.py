@@ -214,6 +214,17 @@ def test_a_pipe_in_an_archive_s_git__is_not_waited_for(name: str, is_link: bool,
     assert time.monotonic() - began < 30
 
 
+def test_a_list_of_object_folders_that_costs_seconds__is_not_read(victim: Victim) -> None:
+    def build(project: Path) -> None:
+        (project / "a").write_text("a")
+        commit(project)
+        (project / ".git/objects/info").mkdir(exist_ok=True)
+        (project / ".git/objects/info/alternates").write_text("".join(f"/none/{n:08}\n" for n in range(100_000)))
+
+    victim.unpack(build)
+    assert gitrun.run(str(victim.project), "log", "-1", timeout_s=60) is None
+
+
 def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim: Victim) -> None:
     def build(project: Path) -> None:
         memory = project / ".holdfast"

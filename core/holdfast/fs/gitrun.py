@@ -88,8 +88,9 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     own, common = git_folders(work_tree)
     if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own):
         return None
-    opened = [*(os.path.join(own, name) for name in ("index", "logs")), os.path.join(common, "objects")]
-    if _would_wait([*opened, *(os.path.join(common, name) for name in _LINKED)]):
+    opened = [os.path.join(own, name) for name in ("index", "logs")]
+    opened += [os.path.join(common, name) for name in ("objects", "objects/info/alternates", *_LINKED)]
+    if _would_wait(opened):
         return None
     with tempfile.TemporaryDirectory(prefix="holdfast-git-") as view, suppress(OSError):
         _make_view(view, own, common)
@@ -234,14 +235,14 @@ def _make_view(view: str, own: str, common: str) -> None:
 
 
 def _would_wait(paths: Iterable[str]) -> bool:
-    """Whether any of ``paths``, or a file below it, is a pipe or a device, which git would read endlessly."""
+    """Whether one of ``paths``, or a file below, is a pipe, a device or a huge list of folders, as git opens them."""
     waiting, seen = list(paths), set[tuple[int, int]]()
     while waiting:
         with suppress(OSError):
             path = waiting.pop()
             found = os.stat(path)
             if not S_ISDIR(found.st_mode):
-                if not S_ISREG(found.st_mode):
+                if not S_ISREG(found.st_mode) or (path.endswith("alternates") and found.st_size > _SETTINGS):
                     return True
             elif (found.st_dev, found.st_ino) not in seen:  # a link may lead to a folder above
                 seen.add((found.st_dev, found.st_ino))

@@ -143,12 +143,11 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
             fact = evolve(fact, id=f"fact_{crc32((fact.id + fact.content).encode()):08x}")
         kept[key] = fact
         ids.add(fact.id)
-    was, mine, theirs = ([_places(side)[key] for key in kept] for side in sides)
+    was, mine, theirs = ([places[key] for key in kept] for places in map(_places, sides))
     withdrawn = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
     stated = (_without(*pair) for pair in zip(kept.values(), withdrawn, strict=True))
     left = [fact for fact in stated if fact is not None]
-    known = [fact_id for facts, _ in read for fact_id in facts]
-    stones = _stones(gone, known, (fact.id for fact in left))
+    stones = _stones(gone, (known for facts, _ in read for known in facts), (fact.id for fact in left))
     operations = [*([Operation(gone=tuple(stones))] if stones else []), *map(Operation, left)]
     return b"".join(map(lines.encode, operations)).decode()
 

@@ -64,6 +64,16 @@ def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_h
         assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
 
 
+def test_merge_driver__a_side_brings_twelve_thousand_facts__merges_in_seconds(tmp_path):
+    row = {"category": "context", "confidence": 0.9, "createdAt": "2026-01-01T00:00:00Z", "source": ""}
+    rows = [json.dumps({"id": f"fact_{n:08x}", "content": f"Server {n} is up", **row}) + "\n" for n in range(12_000)]
+    for name, part in (("base", rows[:1]), ("ours", rows[:2]), ("theirs", [rows[0], *rows[2:]])):
+        (tmp_path / name).write_text("".join(part))
+    words = ("merge-driver", "base", "ours", "theirs", ".holdfast/facts.jsonl")
+    subprocess.run([sys.executable, "-m", "holdfast", *words], cwd=tmp_path, check=True, timeout=60)
+    assert len((tmp_path / "ours").read_text().splitlines()) == 12_000
+
+
 def _doctor(clone, name):
     return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
 
