@@ -27,6 +27,8 @@ _ALIKE: Final = 0.8
 _REWORDED: Final = 0.7
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
+#: The user chose an answer, or the client summarised the agent's own session.
+_OF_OWN: Final = ("AskUserQuestion", "summary")
 #: Words compared at once, as a multiple of the sentence's.
 _WINDOW: Final = 2
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
@@ -81,9 +83,10 @@ _STATES: Final = Lazy(
 )
 #: A shell command that prints strangers' text, in the line that records the call.
 _FETCHES: Final = Lazy(
-    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
-    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b"
-    r"|\b(?:https?|s3|ftp)://|\b(?:aws|kubectl|docker|mysql|psql) ",
+    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://"
+    r"|(?<![\w./-])(?:curl|wget|lynx|w3m|xh|gh|glab|ssh|scp|sftp|rsync|telnet|aws|gsutil|kubectl|docker"
+    r"|mysql|psql|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? download)(?![\w./-])"
+    r"|(?:\b(?:node|deno|bun|ruby|perl|python[\d.]*|make|run|(?:ba|z)?sh) |\./)\S*(?:fetch|download|scrape|crawl)",
     re.MULTILINE,
 )
 
@@ -99,7 +102,9 @@ class _Heard:
 
             text = html.unescape(text)
         self.plain = _without_tags(hostile.fold_quickly(text))
-        self.is_outside = message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
+        self.is_outside = message.role == "system" or (
+            message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
+        )
 
     @cached_property
     def _words(self) -> list[str]:
@@ -197,10 +202,11 @@ def source(
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
             continue
-        if (is_outside and not one.is_outside) or one.message.tool == "AskUserQuestion":  # the user chose
+        if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
-        if one.has(said) or (role == "tool" and one.says_otherwise(said)):
-            return None if any(other.has(said) for other in heard[:number]) else one.message
+        if one.has(said) or (role != "user" and one.says_otherwise(said)):
+            before = (other for other in heard[:number] if other.message.at <= one.message.at)
+            return None if any(other.has(said) for other in before) else one.message
     return None
 
 

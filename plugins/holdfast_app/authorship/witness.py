@@ -21,17 +21,17 @@ from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
-from holdfast_app.authorship import hostile, ownwords, sources, strangers
+from holdfast_app.authorship import hostile, ownwords, recorded, sources, strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from holdfast.models import CuratedEntry, Payload
     from holdfast_app.base import Services
 
 
-#: Limits for the searched journals, newest first.
-_JOURNALS: Final = 30
+#: Limits for the searched journals, newest first. Short sessions must not hide a long one.
+_JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
@@ -46,7 +46,7 @@ class Witness:
     def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
         self.said = said
-        self._journals = _Journals(services.state, said)
+        self._journals = _Journals(services.root, services.state, said, services.recordings)
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
@@ -116,11 +116,10 @@ class Witness:
 
 
 class _Journals:
-    """The newest journals, read on demand, without the messages of ``said``."""
+    """The newest journals, without the messages of ``said``, and the clients' own recordings; read on demand."""
 
-    def __init__(self, state: str, said: Sequence[Turn] = ()) -> None:
-        self._state = state
-        self._said = said
+    def __init__(self, root: str, state: str, said: Sequence[Turn] = (), recordings: Sequence[str] = ()) -> None:
+        self._root, self._state, self._said, self._recordings = root, state, said, recordings
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
 
@@ -128,19 +127,31 @@ class _Journals:
     def read(self) -> list[tuple[bytes, bytes]]:
         return [(data.lower(), data) for data in _newest(self._state)]
 
+    @cached_property
+    def _recorded(self) -> list[recorded.Recording]:
+        return recorded.read(recorded.paths(self._root, self._recordings))
+
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
             said = {message.id.encode() for turn in self._said for message in turn.messages}
-            self._found[keys] = [Turn(messages=_holding(*one, keys, said, self._messages)) for one in self.read if keys]
+            shown = [
+                message
+                for one in self._recorded
+                for start, end in _lines(one.lower, keys)
+                for message in one.messages(start, end)
+            ]
+            shown.sort(key=lambda message: message.at)
+            found = (_holding(*one, keys, said, self._messages) for one in self.read if keys)
+            self._found[keys] = [Turn(messages=tuple(messages)) for messages in (shown, *found)]
         return self._found[keys]
 
 
-def repeating(state: str, passages: Iterable[str]) -> set[str]:
+def repeating(root: str, state: str, passages: Iterable[str]) -> set[str]:
     """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
     :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
-    journals, left, found = _Journals(state), _MOST_SENTENCES, set[str]()
+    journals, left, found = _Journals(root, state), _MOST_SENTENCES, set[str]()
     for text in passages if journals.read else ():  # without a journal no agent has read anything
         bodies = (line.lstrip(hostile.LEADS) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
@@ -178,13 +189,9 @@ def _holding(
     """A journal's messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
     ``known`` are those read before, by journal and offset."""
     found = []
-    at = lower.find(keys[0])
-    while at >= 0:
-        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-        if end < 0:
-            break
+    for start, end in _lines(lower, keys):
         named = _ID.search(data, start, end)
-        if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
+        if named and named[1] not in said:
             place = (id(data), start)
             if place not in known:
                 record = records.decode(data[start:end])
@@ -193,8 +200,19 @@ def _holding(
                         known[place] = message(record)
             if place in known:
                 found.append(known[place])
-        at = lower.find(keys[0], end)
     return found
+
+
+def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """Where the whole lines with all ``keys`` begin and end."""
+    at = lower.find(keys[0]) if keys else -1
+    while at >= 0:
+        start, end = lower.rfind(b"\n", 0, at) + 1, lower.find(b"\n", at)
+        if end < 0:
+            return
+        if all(lower.find(key, start, end) >= 0 for key in keys[1:]):
+            yield start, end
+        at = lower.find(keys[0], end)
 
 
 def message(record: Mapping[str, object]) -> Message:
