@@ -36,6 +36,7 @@ _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
 )
 _TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
+_LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,300}\)")
 _BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
@@ -107,29 +108,38 @@ class _Heard:
         )
 
     @cached_property
+    def fetches(self) -> bool:
+        """Whether this is a call that prints strangers' text."""
+        return _FETCHES.search(self.message.text) is not None
+
+    @cached_property
     def _words(self) -> list[str]:
         """Its words in a row, without what tools put around lines."""
         return _undressed(self.plain).split()
 
     @cached_property
-    def _joined(self) -> str:
-        return f" {' '.join(self._words)} "
+    def _letters(self) -> str:
+        return "".join(self._words)
 
-    def has(self, said: _Sentence) -> bool:
-        """Whether it holds the sentence's words in a row."""
-        left = len(said.words) - len(said.words) * _ALIKE  # words that may be missing
-        for word in said.longest_first:
-            left -= word not in self.plain
+    def _may_have(self, said: _Sentence) -> bool:
+        """Whether it holds most stems of the sentence."""
+        left = len(said.stems) * (1 - _REWORDED)
+        for stem in said.longest_first:
+            left -= stem not in self.plain
             if left < 0:
                 return False
-        return said.joined in self._joined
+        return True
+
+    def has(self, said: _Sentence) -> bool:
+        """Whether it holds the sentence's words in a row, however they are spaced."""
+        return self._may_have(said) and said.letters in self._letters
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
         they or the sentence must direct."""
         enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
         least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
-        if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
+        if len(said.stems) < _FEWEST_STEMS or not self._may_have(said):
             return False
         words, size, most = self._words, _WINDOW * len(said.words), 0
         for at in range(0, max(1, len(words) - size // 2), size // 2):
@@ -147,11 +157,11 @@ class _Sentence:
 
     def __init__(self, text: str) -> None:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
-        self.joined = f" {' '.join(words)} "
+        self.letters = "".join(words)
         self.words = set(words)
-        self.longest_first = sorted(self.words, key=len, reverse=True)  # rarest first, so most searches end early
         self.directs = directs(text)
-        self.stems = _stems(self.joined)
+        self.stems = _stems(" ".join(words))
+        self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
 
 
 def _without_tags(plain: str) -> str:
@@ -162,6 +172,8 @@ def _without_tags(plain: str) -> str:
         from urllib.parse import unquote
 
         plain = unquote(plain)
+    if "](" in plain:
+        plain = _LINK.sub(r"\1", plain)
     return plain.replace("__", "").replace("*", "").replace("`", "")
 
 
@@ -197,7 +209,7 @@ def source(
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
-    heard = [*_read(message for turn in earlier for message in turn.messages), *_heard(turns)]
+    heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
@@ -210,38 +222,25 @@ def source(
     return None
 
 
-#: The last searched messages. A flush seeks many sentences in the same ones.
-_last: tuple[list[Message], list[_Heard]] = ([], [])
-
-
-def _heard(turns: Iterable[Turn]) -> list[_Heard]:
-    global _last  # noqa: PLW0603
-    messages = [message for turn in turns for message in turn.messages]
-    if list(map(id, messages)) != list(map(id, _last[0])):
-        _last = messages, _read(messages)
-    return _last[1]
-
-
 #: Prepared messages, because a flush compares the same ones with many sentences; emptied when full.
 _compared: dict[tuple[int, bool], _Heard] = {}
-_MOST_COMPARED: Final = 10_000
+_MOST_COMPARED: Final = 100_000
 
 
 def _read(messages: Iterable[Message]) -> list[_Heard]:
     """The messages, in order. A result belongs to the oldest call of its tool without one."""
     if len(_compared) > _MOST_COMPARED:
         _compared.clear()
-    calls: dict[str, deque[bool]] = {}
+    calls: dict[str, deque[_Heard]] = {}
     found = []
     for message in messages:
-        is_fetched = False
-        if message.role == "assistant" and message.tool:
-            calls.setdefault(message.tool, deque()).append(_FETCHES.search(message.text) is not None)
-        elif message.role == "tool" and calls.get(message.tool):
-            is_fetched = calls[message.tool].popleft()
+        called = calls.get(message.tool) if message.role == "tool" else None
+        is_fetched = called.popleft().fetches if called else False
         one = _compared.get((id(message), is_fetched))
         if one is None:  # the message stays in it, so its id is not used again
             one = _compared[id(message), is_fetched] = _Heard(message, is_fetched=is_fetched)
+        if message.role == "assistant" and message.tool:
+            calls.setdefault(message.tool, deque()).append(one)
         found.append(one)
     return found
 

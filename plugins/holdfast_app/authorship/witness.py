@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
@@ -53,7 +53,7 @@ class Witness:
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not strangers.may_stay(text, self.said, self._earlier(text), is_rule=is_rule)
+        return any(not strangers.may_stay(f, self.said, self._earlier(f), is_rule=is_rule) for f in _forms(text))
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -63,12 +63,6 @@ class Witness:
             form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self.said))
             for form in forms
         )
-
-    def is_quoted(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent, or is a stranger's sentence."""
-        if hostile.instructs_anywhere(text):
-            return True
-        return any(not strangers.may_stay(form, self.said, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
         """A noun phrase for where ``text`` comes from; empty for the user's own words."""
@@ -88,7 +82,7 @@ class Witness:
         for line in text.split("\n"):
             body = line.lstrip(hostile.LEADS)
             if not hostile.is_marked(body):
-                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_quoted(one))
+                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_hostile(one))
                 if source := next(filter(None, map(self.source_of, said)), ""):
                     line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
@@ -122,14 +116,15 @@ class _Journals:
         self._root, self._state, self._said, self._recordings = root, state, said, recordings
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
+        self._row = cache(recorded.messages)
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
         return [(data.lower(), data) for data in _newest(self._state)]
 
     @cached_property
-    def _recorded(self) -> list[recorded.Recording]:
-        return recorded.read(recorded.paths(self._root, self._recordings))
+    def _recorded(self) -> list[tuple[bytes, bytes]]:
+        return [(data.lower(), data) for data in recorded.read(self._root, self._recordings)]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
@@ -138,9 +133,9 @@ class _Journals:
             said = {message.id.encode() for turn in self._said for message in turn.messages}
             shown = [
                 message
-                for one in self._recorded
-                for start, end in _lines(one.lower, keys)
-                for message in one.messages(start, end)
+                for lower, data in self._recorded
+                for start, end in _lines(lower, keys)
+                for message in self._row(data, start, end)
             ]
             shown.sort(key=lambda message: message.at)
             found = (_holding(*one, keys, said, self._messages) for one in self.read if keys)
@@ -243,9 +238,6 @@ class Authorship(interfaces.Authorship):
     def own_words(self, text: str) -> str:
         return ownwords.own_words(text)
 
-    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
-        return hostile.cleared(draft, turns)
-
     def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
         return sources.of(payload, messages)
 
@@ -274,13 +266,17 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         lines = (hostile.MARK.format(name=witness.source_of(one) or source) + one for one in withheld)
         facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
         payload = payload.evolve(facts=tuple(facts))
+    if "artifacts" in payload.derived and payload.artifacts is not None:
+        links = {text for text in payload.artifacts if "://" in text}
+        gone = links - hostile.linked(links, witness.said)
+        payload = payload.evolve(artifacts=[text for text in payload.artifacts if text not in gone])
     aside = _not_prose(payload)
     changed = {
         text: hostile.MARK.format(name=source) + text
         for text in contract.strings_of(payload)
         if text not in aside
         and not hostile.is_marked(text)
-        and witness.is_quoted(text)
+        and witness.is_hostile(text)
         and (source := witness.source_of(text))
     }
     if changed:
