@@ -42,7 +42,7 @@ class Services(base.Services):
         def repeating(passages: Iterable[str]) -> set[str]:
             from holdfast_app.authorship import witness
 
-            return witness.repeating(root, state, passages)
+            return witness.repeating(state, passages)
 
         storage, judge = config.storage, provenance.Provenance()
         if Capability.LOCAL_FILES in backend.capabilities:

@@ -67,7 +67,6 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
     if event.messages:
         return _take(services, session, memo, _given(event), event)
     problem, unread = "the client named no transcript", False
-    services.recordings += event.transcripts
     for path in event.transcripts:
         try:
             transcript, head = _settled(path, memo, event, patience_s)

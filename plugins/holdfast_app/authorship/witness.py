@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
@@ -21,7 +21,7 @@ from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
-from holdfast_app.authorship import hostile, ownwords, recorded, sources, strangers
+from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Witness:
     def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
         self.said = said
-        self._journals = _Journals(services.root, services.state, said, services.recordings)
+        self._journals = _Journals(services.state, said)
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
@@ -110,43 +110,31 @@ class Witness:
 
 
 class _Journals:
-    """The newest journals, without the messages of ``said``, and the clients' own recordings; read on demand."""
+    """The newest journals, read on demand, without the messages of ``said``."""
 
-    def __init__(self, root: str, state: str, said: Sequence[Turn] = (), recordings: Sequence[str] = ()) -> None:
-        self._root, self._state, self._said, self._recordings = root, state, said, recordings
+    def __init__(self, state: str, said: Sequence[Turn] = ()) -> None:
+        self._state = state
+        self._said = said
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
-        self._row = cache(recorded.messages)
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
         return [(data.lower(), data) for data in _newest(self._state)]
-
-    @cached_property
-    def _recorded(self) -> list[tuple[bytes, bytes]]:
-        return [(data.lower(), data) for data in recorded.read(self._root, self._recordings)]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
             said = {message.id.encode() for turn in self._said for message in turn.messages}
-            shown = [
-                message
-                for lower, data in self._recorded
-                for start, end in _lines(lower, keys)
-                for message in self._row(data, start, end)
-            ]
-            shown.sort(key=lambda message: message.at)
-            found = (_holding(*one, keys, said, self._messages) for one in self.read if keys)
-            self._found[keys] = [Turn(messages=tuple(messages)) for messages in (shown, *found)]
+            self._found[keys] = [Turn(messages=_holding(*one, keys, said, self._messages)) for one in self.read if keys]
         return self._found[keys]
 
 
-def repeating(root: str, state: str, passages: Iterable[str]) -> set[str]:
+def repeating(state: str, passages: Iterable[str]) -> set[str]:
     """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
     :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
-    journals, left, found = _Journals(root, state), _MOST_SENTENCES, set[str]()
+    journals, left, found = _Journals(state), _MOST_SENTENCES, set[str]()
     for text in passages if journals.read else ():  # without a journal no agent has read anything
         bodies = (line.lstrip(hostile.LEADS) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]

@@ -17,12 +17,11 @@ from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 _SPEECH: Final = frozenset({"user", "assistant"})
-#: Rows that repeat or describe what others show.
-NOT_SHOWN: Final = frozenset(
+_BOOKKEEPING: Final = frozenset(
     {
         "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state",
         "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress",
-        "queue-operation", "summary", "tag", "tools-used",
+        "summary", "tag", "tools-used",
     }
 )  # fmt: skip
 #: Attachments with the client's own state, and with hook output (including holdfast's brief).
@@ -54,11 +53,12 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         return True
     if kind in _SPEECH or kind in {"system", "attachment"}:
         reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
-    elif kind in NOT_SHOWN:
+    elif kind in _BOOKKEEPING:
         reading.place(session_id=row.get("sessionId"))
         reading.leave_out(kind)
-        if kind == "queue-operation":
-            _take_queued(row, position, reading)
+        return True
+    elif kind == "queue-operation":
+        _take_queued(row, position, reading)
         return True
     else:
         return False
@@ -152,6 +152,8 @@ def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
 def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
     """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry. It appears when the
     queue is passed to the running turn, so it adds all waiting prompts."""
+    reading.place(session_id=row.get("sessionId"))
+    reading.leave_out("queue-operation")
     operation, waiting = row.get("operation"), reading.queued
     text = clean(row.get("content")).strip()
     if operation == "enqueue":
