@@ -50,6 +50,9 @@ class TellsAll:
         return Extraction(summary=" ".join(f"<{TOKEN.findall(m.text)[0]}>" for t in turns for m in t.messages))
 
 
+TELLS_ALL = TellsAll()
+
+
 @define(eq=False)
 class Op:
     """One call of one process. ``token`` of a message, a decision or a fact; ``fact`` of a payload."""
@@ -398,7 +401,7 @@ def payload(token: str, fact: str) -> dict[str, Any]:
 
 
 def _opened(world: World) -> Holdfast:
-    return Holdfast.open(ROOT, config=CONFIG, clock=world.now, plugins=[("tells-all", TellsAll())])
+    return Holdfast.open(ROOT, config=CONFIG, clock=world.now, plugins=[("tells-all", TELLS_ALL)])
 
 
 @cache
