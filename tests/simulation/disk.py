@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from random import Random
 from stat import S_IFDIR, S_IFREG, S_ISDIR
 from types import SimpleNamespace
@@ -94,6 +95,12 @@ class _File(io.RawIOBase):
         super().close()
 
 
+@lru_cache(4096)
+def _parts(path: str) -> tuple[list[str], str]:
+    *above, name = [part for part in path.split("/") if part and part != "."] or [""]
+    return above, name
+
+
 def _fail(code: int, path: object = None) -> OSError:
     return OSError(code, os.strerror(code), path)
 
@@ -133,7 +140,7 @@ class Disk:
         node = self.top if path.startswith("/") else self.handle(folder or 0).node
         if "/" not in path:
             return node, "" if path == "." else path
-        *above, name = [part for part in path.split("/") if part and part != "."] or [""]
+        above, name = _parts(path)
         for part in above:
             node = self._child(node, part, path)
         if not node.is_folder:

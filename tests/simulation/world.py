@@ -196,6 +196,7 @@ class World:
             (os, "rename", _moving(disk, "rename")),
             (os, "replace", _moving(disk, "replace")),
             (os.path, "realpath", _no_links(os.path.realpath)),
+            (os.path, "abspath", _no_links(os.path.abspath)),
             (safeopen, "_walked", _at_once(safeopen._walked, disk.open)),
             (safeopen, "open_fd", _at_once(safeopen.open_fd, disk.open_file)),
             (safeopen, "read", _at_once(safeopen.read, disk.read_file)),
@@ -268,7 +269,13 @@ def _moving(disk: Disk, name: str) -> Callable[..., Any]:
 
 def _no_links(real: Callable[..., str]) -> Callable[..., str]:
     """There are no links on this disk, so nothing is looked up there."""
-    return lambda path, **named: os.path.normpath(path) if str(path).startswith(ROOT) else real(path, **named)
+
+    def call(path: Any, **named: Any) -> str:
+        if type(path) is str and path.startswith(ROOT):
+            return path if "/." not in path and "//" not in path else os.path.normpath(path)
+        return real(path, **named)
+
+    return call
 
 
 def _at_once(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
@@ -284,9 +291,12 @@ _REMEMBERED: dict[tuple[Any, ...], Any] = {}
 
 
 def _remembering(real: Callable[..., Any]) -> Callable[..., Any]:
-    """What a module or a function has does not change from history to history."""
+    """What a module or a function has does not change from history to history, and a guarded plugin has its hooks."""
 
     def call(of: Any, *args: Any, **named: Any) -> Any:
+        if isinstance(of, calls.GuardedPlugin):
+            hook = vars(of).get(*args)
+            return (hook, hook) if isinstance(hook, FunctionType) else None
         if named or not isinstance(of, ModuleType | FunctionType):
             return real(of, *args, **named)
         if (real, of, *args) not in _REMEMBERED:
