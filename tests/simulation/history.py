@@ -18,10 +18,12 @@ from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
 from holdfast.hooks import hookimpl
+from holdfast.journal.journal import every
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
+from holdfast_app.checkup import verify
 from holdfast_app.config import Config
-from holdfast_app.data_loss import newest
+from holdfast_app.data_loss import newest, proofs
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})
@@ -170,6 +172,8 @@ class History:
             for op in ops:
                 memory = self._do(memory, op)
             memory.close()
+            left = [handle.node for handle in self.world.disk.fds.values() if handle.owner is process]
+            self._expect(not left, f"{process.number} leaves {len(left)} files open", is_loss=False)
 
         def guarded() -> None:
             try:
@@ -279,6 +283,7 @@ class History:
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
         self._expect(not edited or is_overridden, f"a torn block counts as edited: {blocks}")
         self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}", is_loss=False)
+        receipts = {receipt.flush_id for receipt, _ in proofs(memory.services)}
         forgotten = {op.token for op in self._all() if op.kind == "forget" and op.was != WAITING}
         for op in self._all():
             if op.kind == "add":
@@ -295,6 +300,9 @@ class History:
                     self._check(op, facts[op.fact], unsure, "in the facts")
             if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
+                self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
+        bad = [] if purged else list(verify._journals(memory.services, list(every(memory.services.state, packed=True))))
+        self._expect(not bad, f"nobody changed a journal: {bad}", is_loss=False)
         losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
         self._expect(not losses or bool(purged), f"losses are reported: {losses}")
 
@@ -334,6 +342,8 @@ class History:
         if session.state is State.DIRTY and len(self.ops) == 1 and mine and mine[-1].was == REFUSED:
             self._expect(mine[-1].faulted or not unsure, f"{session.id} is DIRTY after {mine[-1]}", is_loss=False)
         last = mine[-1] if mine and len(self.ops) == 1 else None
+        if last and last.kind == "state" and last.was == DONE and not self.was_cut:  # which may bring its marker back
+            self._expect(session.state is State.SAFE, f"{session.id} is {session.state} after {last}", is_loss=False)
         if last and last.was == BEGUN and last.payload and in_notes[last.token]:
             what = f"{session.id} is DIRTY, and the block of {last} is there"
             self._expect(session.state is not State.DIRTY, what, is_loss=False)
@@ -384,6 +394,7 @@ class History:
         self.faulted = False
         states = {name: memory.session(name).state for name in sorted({op.session for op in self._all()})}
         memory.close()
+        self.was_cut = True
         self.world.cut_power()
         ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end"}
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
