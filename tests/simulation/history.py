@@ -311,9 +311,17 @@ class History:
         for name in memory.store.names():
             document = memory.store.read(name)
             self._expect(document is not None, f"{name} is listed and missing")
+            if name == "continuity/active.md" and document:
+                self._check_handoff(document.text)
             if name.startswith("memory/"):
                 texts.append(document.text if document else "")
         return "".join(texts)
+
+    def _check_handoff(self, text: str) -> None:
+        """The last flush that was answered is what the next session goes on with."""
+        last = next((op for op in reversed(self.ops[-1]) if op.kind not in ("add", "reopen", "fact", "forget")), None)
+        if last and last.kind == "state" and last.was == DONE and (len(self.ops) == 1 or self._again):
+            self._expect(last.fact in text, f"{last}: not in the handoff")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
