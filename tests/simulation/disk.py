@@ -23,18 +23,8 @@ class Node:
     """A file or a folder: what processes see (``data``, ``names``), and what is on the disk."""
 
     __slots__ = (
-        "data",
-        "disk",
-        "disk_mode",
-        "disk_names",
-        "holder",
-        "ino",
-        "is_folder",
-        "mode",
-        "mtime",
-        "names",
-        "pending",
-    )
+        "data", "disk", "disk_mode", "disk_names", "holder", "ino", "is_folder", "mode", "mtime", "names", "pending",
+    )  # fmt: skip
 
     def __init__(self, ino: int, mode: int, mtime: int) -> None:
         self.ino, self.mode, self.disk_mode, self.mtime = ino, mode, mode, mtime
@@ -161,7 +151,9 @@ class Disk:
         for path, one in waiting:
             if one is node:
                 return path
-            waiting += [(f"{path}/{'*' if name.endswith('.tmp') else name}".strip("/"), n) for name, n in one.names.items()]
+            waiting += [
+                (f"{path}/{'*' if name.endswith('.tmp') else name}".strip("/"), n) for name, n in one.names.items()
+            ]
         raise AssertionError("it has no name")
 
     def find(self, path: Any, folder: int | None = None) -> Node:
@@ -220,6 +212,7 @@ class Disk:
 
     def open_file(self, path: Any, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
         """As ``safeopen.open_fd``."""
+        self._look_for_folder(path)
         fd = self.open(path, flags & ~os.O_TRUNC, mode)
         try:
             if self.fds[fd].node.is_folder:
@@ -233,14 +226,18 @@ class Disk:
 
     def read_file(self, path: Any, most: int = -1, *, private: bool = True) -> bytes:
         """As ``safeopen.read``."""
+        self._look_for_folder(path)
         above, name = self._split(path, None)
-        if name not in above.names:
-            raise _fail(errno.ENOENT, path)
         self._step("look", 0)
         node = self._child(above, name, path)  # others had their turn
         if node.is_folder or 0 <= most < len(node.data):
             raise _fail(errno.EISDIR if node.is_folder else errno.EFBIG, path)
         return bytes(node.data)
+
+    def _look_for_folder(self, path: Any) -> None:
+        above, name = self._split(os.path.dirname(path), None)
+        if name not in above.names:
+            self._step("look", 0)
 
     def flock(self, fd: int, how: int) -> None:
         import fcntl

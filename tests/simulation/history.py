@@ -360,7 +360,10 @@ class History:
             self._expect(not missing or self._overridden(session.id), f"{missing} left context and are in no note")
 
     def _may_refuse(self, op: Op, error: HoldfastError) -> bool:
-        """Whether a payload that lacks a field was stated, which later flushes must complete, or a purge interfered."""
+        """Whether a payload was stated that lacks a field or whose process was killed, which must be completed, or a
+        purge interfered."""
+        if isinstance(error, FlushRefused) and any(one.dead for one in self.world.processes):
+            return True
         kind = "lack" if isinstance(error, FlushRefused) else "purge" if isinstance(error, Conflict) else ""
         return any(one.kind == kind and one.session == op.session and one.was != WAITING for one in self._all())
 
@@ -404,7 +407,7 @@ class History:
         memory.close()
         self.was_cut = True
         self.world.cut_power()
-        ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end"}
+        ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end" and op.was == DONE}
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()

@@ -17,7 +17,15 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in mem
 KEPT = (110, 141, 427, 571, 895, 1410, 1010167, 1020195, 13, 29, 54, 180)
 #: Syncs of what a killed process may have written, see the planted faults and tests/backends/file/test_crashes.py; and
 #: of the flush's plan, which a flush stated again does without.
-FOR_OTHERS = {"home/holdfast/key", "home/holdfast", ".holdfast/state", ".holdfast/memory", ".holdfast", "", ".holdfast/state/unsafe/*"}
+FOR_OTHERS = {
+    "home/holdfast/key",
+    "home/holdfast",
+    ".holdfast/state",
+    ".holdfast/memory",
+    ".holdfast",
+    "",
+    ".holdfast/state/unsafe/*",
+}
 #: The numbers of histories that find a planted fault, where it takes more than a few.
 FOUND: dict[str, int] = {
     "a lock excludes nobody": 14,
