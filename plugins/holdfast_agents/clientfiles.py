@@ -28,6 +28,8 @@ FOLDERS: Final = {
     "cursor": (".cursor", "", ".cursor", ""),
     "windsurf": (".windsurf", "", ".codeium", "windsurf"),
     "vscode": (".vscode", "XDG_CONFIG_HOME", ".config", "Code/User"),
+    "droid": (".factory", "", ".factory", ""),
+    "kiro": (".kiro", "", ".kiro", ""),
     "zed": (".zed", "XDG_CONFIG_HOME", ".config", "zed"),
 }
 
