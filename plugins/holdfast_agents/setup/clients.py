@@ -100,6 +100,7 @@ _ROWS: Final = (
     _client("windsurf", "Windsurf", "windsurf", "", "", server="mcp_config.json", rules="rules/holdfast.md"),
     _client("vscode", "VS Code", "code", "", "", server="mcp.json", rules=f"../{_VSCODE}"),
     _client("droid", "Factory droid", "droid", "", "", server="mcp.json", rules="../AGENTS.md"),
+    _client("kimi", "Kimi Code", "kimi", "", "", server="mcp.json", rules="../AGENTS.md"),
     _client("kiro", "Kiro", "kiro-cli", "", "", server="settings/mcp.json", rules="steering/holdfast.md"),
     _client("zed", "Zed", "zed", "", "", server="settings.json", rules="../AGENTS.md"),
 )  # fmt: skip
