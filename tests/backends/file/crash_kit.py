@@ -1,4 +1,4 @@
-"""A workload with a known state after each step, and stand-ins for ``os`` that fail or die.
+"""A workload with a known state after each step, and stand-ins for ``os`` that fail, die or record.
 
 The stand-ins replace the name ``os`` in the modules that write, and nowhere else: every call that touches the store
 goes through them, and nothing of pytest does.
@@ -6,6 +6,7 @@ goes through them, and nothing of pytest does.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections import Counter
@@ -116,13 +117,16 @@ class Os:
 
         def counted(*args: Any, **named: Any) -> Any:
             if name == "open" and not args[1] & (os.O_WRONLY | os.O_RDWR):  # a look, as on the way to a folder
-                return real(*args, **named)
+                return self.on_look(partial(real, **named), args)
             self.calls += 1
             return self.on_call(name, partial(real, **named), args)
 
         return counted
 
     def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        return real(*args)
+
+    def on_look(self, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         return real(*args)
 
     def installed_in(self) -> Iterator[tuple[Any, str, Any]]:
@@ -194,3 +198,149 @@ class FailingOs(Os):
 
 class Killed(BaseException):
     """Stands for the end of the process: nothing after it reaches the disk."""
+
+
+class _Node:
+    def __init__(self) -> None:
+        self.now = b""
+        self.synced = b""
+
+    def may_be(self) -> list[bytes]:
+        """What a power cut may leave of this file."""
+        old, new = self.synced, self.now
+        if old == new:
+            return [old]
+        found = [old, new]
+        if new.startswith(old):
+            added = new[len(old) :]
+            half = len(added) // 2
+            zeros = b"\0" * len(added)
+            found += [
+                old + added[:half],
+                old + zeros,
+                old + added[:half] + zeros[half:],
+                old + zeros[:half] + added[half:],
+            ]
+        return found
+
+
+class DiskOs(Os):
+    """Keeps beside the real files what of them has been flushed, and collects what a power cut would leave.
+
+    Unsynced data may be lost, kept, cut in half or zeroed, for each file on its own; names that were not synced with
+    their folder may all be lost or all be kept. ``kill_at``: the process ends before that call.
+    """
+
+    def __init__(self, root: Path, *, kill_at: int = -1) -> None:
+        super().__init__()
+        self.root = str(root)
+        self.kill_at = kill_at
+        self.names: dict[str, _Node | None] = {}  # path -> file, None for a folder
+        self.synced_names: dict[str, _Node | None] = {}
+        self.fds: dict[int, tuple[str, _Node | None]] = {}
+        self.acknowledged = 0
+        self.watching = True
+        self.left: set[tuple[int, frozenset[tuple[str, bytes | None]]]] = set()
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if 0 <= self.kill_at <= self.calls:
+            raise Killed
+        result = real(*args)
+        getattr(self, f"_{name}")(result, *self._absolute(name, args, getattr(real, "keywords", {})))
+        self.cut_power()
+        return result
+
+    def on_look(self, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if 0 <= self.kill_at <= self.calls:
+            raise Killed
+        result = real(*args)
+        self._open(result, *self._absolute("open", args, getattr(real, "keywords", {})))
+        return result
+
+    def _absolute(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments with names in a folder's descriptor as paths."""
+        folder = named.get("dir_fd", named.get("src_dir_fd"))
+        if folder is None:
+            return args
+        paths = 2 if name == "replace" else 1
+        inside = self.fds[folder][0]
+        return (*(os.path.normpath(os.path.join(inside, one)) for one in args[:paths]), *args[paths:])
+
+    def cut_power(self) -> None:
+        """Note every state that a power cut at this moment may leave."""
+        if not self.watching:
+            return
+        for names in (self.names, self.synced_names):
+            there = {p: node for p, node in names.items() if all(str(q) in names for q in self._above(p))}
+            paths = sorted(there)
+            choices = [[None] if there[p] is None else there[p].may_be() for p in paths]
+            for contents in itertools.product(*choices):
+                self.left.add((self.acknowledged, frozenset(zip(paths, contents, strict=True))))
+
+    def _above(self, path: str) -> Iterator[str]:
+        while (path := os.path.dirname(path)) != self.root:
+            yield path
+
+    def _open(self, fd: int, path: Any, flags: int, mode: int = 0) -> None:
+        path = os.fspath(path)
+        if path == self.root or path in self.names:
+            self.fds[fd] = (path, self.names.get(path))
+        elif path.startswith(self.root):
+            assert flags & os.O_CREAT, path
+            self.names[path] = _Node()
+            self.fds[fd] = (path, self.names[path])
+        else:
+            self.fds[fd] = (path, None)
+
+    def _write(self, count: int, fd: int, data: Any) -> None:
+        path, node = self.fds[fd]
+        if not path.startswith(self.root):
+            return
+        assert node is not None
+        if path.endswith(mark.FILE):
+            node.now = b""  # written in place, and always of one length
+        node.now += bytes(data[:count])  # appended or to a new file: nothing else writes in the middle
+
+    def _fsync(self, _: None, fd: int) -> None:
+        path, node = self.fds[fd]
+        if node is not None:
+            node.synced = node.now
+            return
+        for name in {*self.names, *self.synced_names}:
+            if os.path.dirname(name) == path:
+                if name in self.names:
+                    self.synced_names[name] = self.names[name]
+                else:
+                    del self.synced_names[name]
+
+    def _replace(self, _: None, source: str, target: str) -> None:
+        if not target.startswith(self.root):
+            return  # the user's key
+        self.names[target] = self.names.pop(source)
+
+    def _ftruncate(self, _: None, fd: int, length: int) -> None:
+        node = self.fds[fd][1]
+        assert node is not None
+        node.now = node.now[:length]
+
+    def _truncate(self, _: None, path: str, length: int) -> None:
+        node = self.names[path]
+        assert node is not None
+        node.now = node.now[:length]
+
+    def _unlink(self, _: None, path: Any) -> None:
+        del self.names[os.fspath(path)]
+
+    def _mkdir(self, _: None, path: str, mode: int) -> None:
+        if path.startswith(self.root):
+            self.names[path] = None
+
+
+def build(root: Path, before: str, files: frozenset[tuple[str, bytes | None]]) -> None:
+    """Make the folder that a power cut left."""
+    for path, content in sorted(files, key=lambda item: item[0]):
+        target = root / os.path.relpath(path, before)
+        if content is None:
+            target.mkdir(parents=True, exist_ok=True)
+        else:
+            target.write_bytes(content)

@@ -1,4 +1,4 @@
-"""SIGKILL at every call that touches the store, faults at every such call, and power cuts at every one.
+"""SIGKILL at every call that touches the store, faults at every such call, and power cuts after every one.
 
 The oracle is the state after each acknowledged step: whatever happens, a new process sees the last acknowledged state
 or the one that the step that was hit would have made, as a whole; and the workload can go on from there.
@@ -6,20 +6,32 @@ or the one that the step that was hit would have made, as a whole; and the workl
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import itertools
 import os
 import subprocess
 import sys
-from datetime import timedelta
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
-from crash_kit import STEPS, FailingOs, State, finish, states
-from tests.simulation.world import ROOT, Process, World
+from crash_kit import (
+    DAY,
+    HEADER,
+    STEPS,
+    DiskOs,
+    FailingOs,
+    Killed,
+    State,
+    build,
+    finish,
+    observe,
+    states,
+)
 
-from holdfast.errors import Unavailable
-from holdfast_file import facts
+from holdfast.errors import Conflict, NotFound, Unavailable
+from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 
 pytestmark = pytest.mark.usefixtures("shared_key")  # folders are copied and built anew
@@ -112,30 +124,109 @@ def test_call__fails_in_one_process__the_next_goes_on(
         finish(root, done, wanted)
 
 
-@pytest.mark.req("R142", "R143")
-@pytest.mark.parametrize("seed", range(2))
-def test_power__cut_at_each_change__acknowledged_is_there_and_work_goes_on(
-    wanted: list[State], monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """C1, C7: unsynced data lost, cut, zeroed or holed, unsynced names lost or kept."""
-    monkeypatch.setattr(facts, "SPARE_DEAD_LINES", 0)
-    at, done = 0, 0
+def _killed_processes(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, DiskOs]]:
+    """Disks as a process leaves them that is killed before its k-th call, for each k."""
+    for k in itertools.count(1):
+        root = scratch / f"p{k}"
+        root.mkdir()
+        disk = DiskOs(root, kill_at=k)
+        disk.watching = False
+        with monkeypatch.context() as patch:
+            for what in disk.installed_in():
+                patch.setattr(*what)
+            try:
+                store = FileBackend(root)
+                for step in STEPS:
+                    step(store)
+                    disk.acknowledged += 1
+                return
+            except Killed:
+                disk.kill_at = -1
+        yield k, disk
 
-    def work() -> None:
-        nonlocal done
-        store = FileBackend(ROOT)
+
+def _check(scratch: Path, disk: DiskOs, wanted: list[State], *, go_on: bool) -> int:
+    for number, (done, files) in enumerate(sorted(disk.left, key=lambda item: (item[0], len(item[1])))):
+        root = scratch / f"cut-{number}"
+        root.mkdir()
+        build(root, disk.root, files)
+        found = observe(root)
+        assert found in wanted[done : done + 2], f"power cut after step {done}: {found}\n{sorted(files)}"
+        if not go_on:
+            continue
+        store = FileBackend(root)
+        store.append(DAY, make_block("later"), HEADER, "later")
+        store.add_fact(make_fact(99), 100)
+        after = observe(root)
+        before = dict(found.documents)
+        assert dict(after.documents) == {**before, DAY: before.get(DAY, HEADER) + make_block("later")}
+        assert after.facts == (*found.facts, make_fact(99))
+    return len(disk.left)
+
+
+@pytest.mark.req("R142", "R143")
+def test_power__cut_after_each_call__acknowledged_is_there_and_whole(
+    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1, C7: unsynced data lost, halved or zeroed, unsynced names lost or kept."""
+    root = scratch / "powered"
+    root.mkdir()
+    disk = DiskOs(root)
+    with monkeypatch.context() as patch:
+        for what in disk.installed_in():
+            patch.setattr(*what)
+        store = FileBackend(root)
         for step in STEPS:
             step(store)
-            done += 1
+            disk.acknowledged += 1
+            disk.cut_power()
+    assert _check(scratch, disk, wanted, go_on=True) > 200
 
-    while done < len(STEPS):
-        at, done = at + 1, 0
-        world = World(Random(f"{seed} {at}"))
-        world.break_at(at, "cut")
-        with world.installed():
-            world.run([(Process(1, timedelta()), work)], 0.0)
-            world.mend()
-            world.cut_power()
-            world.running = Process(2, timedelta())
-            finish(Path(ROOT), done, wanted)
-    assert at > 100
+
+@pytest.mark.req("R142", "R143")
+def test_power__cut_after_a_killed_process__what_the_next_acknowledged_is_there(
+    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1: a process dies before its flush; the next one must not say yes to what only the page cache has."""
+    for k, disk in _killed_processes(scratch, monkeypatch):
+        with monkeypatch.context() as patch:
+            for what in disk.installed_in():
+                patch.setattr(*what)
+            store = FileBackend(disk.root)
+            for step in STEPS[disk.acknowledged : disk.acknowledged + 2]:
+                with contextlib.suppress(Conflict, NotFound):  # it was done before the kill, and no yes was said
+                    step(store)
+                disk.acknowledged += 1
+                if step is not STEPS[0]:
+                    disk.watching = True
+                    disk.cut_power()
+                    disk.watching = False
+        (scratch / f"c{k}").mkdir()
+        _check(scratch / f"c{k}", disk, wanted, go_on=False)
+
+
+@pytest.mark.req("R142", "R143")
+def test_power__cut_after_a_killed_process__other_work_of_the_next_is_there(
+    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1: the next process builds on a file whose name only the page cache has."""
+    block, fact = make_block("other"), make_fact(50)
+    for k, disk in _killed_processes(scratch, monkeypatch):
+        with monkeypatch.context() as patch:
+            for what in disk.installed_in():
+                patch.setattr(*what)
+            store = FileBackend(disk.root)
+            store.append(DAY, block, HEADER, "other")
+            store.add_fact(fact, 100)
+            disk.watching = True
+            disk.cut_power()
+        for number, (done, files) in enumerate(disk.left):
+            root = scratch / f"o{k}-{number}"
+            root.mkdir()
+            build(root, disk.root, files)
+            found = observe(root)
+            assert found.facts[-1] == fact
+            assert dict(found.documents)[DAY].endswith(block)
+            was = [(name, text.removesuffix(block)) for name, text in found.documents]
+            was = [(name, text) for name, text in was if text != HEADER]
+            assert State(tuple(was), found.facts[:-1]) in wanted[done : done + 2]
