@@ -87,13 +87,6 @@ def test_load__from_files_alone__returns_where_to_go_on(flushed, project):
     assert table["text"] == text.rstrip("\n")
 
 
-@pytest.mark.req("R171")
-@pytest.mark.parametrize("limit", [1, 50, 400, 4000])
-def test_load__with_a_budget__keeps_it(talked, limit):
-    talked("flush", "--session", "s1")
-    assert len(talked("load", "--max-chars", str(limit)).out.rstrip("\n")) <= limit
-
-
 @pytest.mark.req("R110", "R111", "R112", "R113", "R114")
 def test_report__answers_the_five_questions(flushed):
     run = flushed
