@@ -39,7 +39,7 @@ def own_exit() -> Iterator[None]:
             end(status)
         raise ExitRefused(
             f"A plugin or backend called os._exit({status}), which would end holdfast before the work is done.",
-            next_step="Disable the plugin that ends it; `holdfast plugins` lists those that are on.",
+            next_step="`HOLDFAST_TRACE=hooks` in the environment shows the calls. Disable the plugin that ends it.",
         )
 
     os._exit = refuse
@@ -63,23 +63,6 @@ _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
 _VALUE = Lazy(r"argument (--[\w-]+): takes ")
 _UNKNOWN = Lazy(r"unrecognized arguments: (--[^\s=]+)")
 _MISSING = "the following arguments are required: "
-#: Words that are not commands -> the command they belong to.
-_PART_OF = {
-    "edit": "facts edit",
-    "forget": "facts forget",
-    "list": "facts list",
-    "log": "dream log",
-    "undo": "dream undo",
-    "review": "dream review",
-    "brief": "load",
-    "resume": "load",
-    "recall": "search",
-    "find": "search",
-    "checkpoint": "flush",
-    "save": "flush",
-    "set": "config",
-    "get": "config",
-}
 
 
 class Parser(argparse.ArgumentParser):
@@ -206,7 +189,7 @@ def _unknown(command: str) -> UsageError:
         return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
-    near = _PART_OF.get(command) or nearest(command, known())
+    near = nearest(command, known())
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
 
