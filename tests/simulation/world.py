@@ -59,7 +59,7 @@ class World:
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault = errno.EIO
         self.syncs, self._at_sync = 0, False
-        self.skipped = 0  # the number of a sync that does nothing
+        self.skipped = -1  # the number of a sync that does nothing
         self.hit = ""
         self.faulted = False
         self.switching = 0.0
@@ -127,7 +127,7 @@ class World:
 
     def mend(self) -> None:
         """From here on nothing fails."""
-        self.crash_at = self.fault_at = self.skipped = -1
+        self.crash_at = self.fault_at = -1
         self.lasting = self.lying = self.faulted = False
 
     # processes in turns
