@@ -145,6 +145,17 @@ class Disk:
         except KeyError:
             raise _fail(errno.ENOENT, path) from None
 
+    def path(self, node: Node) -> str:
+        """The node's path from the root, with ``*`` for the name of a temporary file."""
+        waiting = [("", self.find(self.root))]
+        for path, one in waiting:
+            if one is node:
+                return path
+            waiting += [
+                (f"{path}/{'*' if name.endswith('.tmp') else name}".strip("/"), n) for name, n in one.names.items()
+            ]
+        raise AssertionError("it has no name")
+
     def find(self, path: Any, folder: int | None = None) -> Node:
         if isinstance(path, int):
             return self.handle(path).node
