@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import tomllib
 from collections.abc import Iterator
 
 from holdfast.text import untrusted
@@ -84,7 +83,7 @@ def _problems(where: Where) -> Iterator[Problem]:
     config = os.path.join(own_folder(NAME), "config.toml")
     try:
         settings = untrusted.from_toml(read_or_empty(config).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
         return
     step = "Open `codex` in this folder and choose `Trust all and continue`."
