@@ -279,32 +279,6 @@ def test_flush__power_cut_brought_back_a_finished_flushs_marker__its_payload_is_
     assert (note().count("first words"), session.state) == (1, State.SAFE)
 
 
-def test_flush__payload_refused_and_more_said_since__plain_flush_takes_it_up_whole(opened, payload, project, note):
-    (project / ".holdfast" / "MEMORY.md").mkdir(parents=True)
-    session = opened().session("s")
-    session.add("user", "hello")
-    with pytest.raises(FlushRefused):
-        session.flush(payload(decisions=["kept"], curated={"memory": ["Python 3.11 is the minimum"]}))
-    (project / ".holdfast" / "MEMORY.md").rmdir()
-    session.add("user", "more")
-    again = opened().session("s")
-    again.end()
-    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
-    assert again.state is State.SAFE
-
-
-def test_flush__payload_could_not_be_kept__an_operator_overrides_it_and_the_note_says_so(opened, payload, note):
-    session = opened().session("s")
-    session.add("user", "hello")
-    with pytest.raises(FlushRefused):
-        opened(plugins=GHOST).session("s").flush(payload(decisions=["gone"]))
-    opened().session("s").override("the agent is gone")
-    again = opened().session("s")
-    again.flush()
-    assert again.state is State.SAFE
-    assert "**Operator override:** the agent is gone" in note()
-
-
 def test_flush__another_process_holds_the_lock_and_succeeds__the_refused_payload_still_stands(
     opened, payload, monkeypatch
 ):
@@ -561,15 +535,6 @@ def test_flush__newest_payload_lacks_a_field_while_an_older_one_is_pending__the_
     opened().session("s").flush(payload(decisions=["the newest one"]))
     assert "the newest one" in note()
     assert opened().session("s").state is State.SAFE
-
-
-def test_flush__plugin_missing_and_its_handoff_entry_went_with_a_later_flush__is_refused_too(opened, payload):
-    """Nothing is left then that the gate would be asked about."""
-    closed = payload(work_open=False, handoff=None)
-    opened().session("s").flush(closed)
-    opened().session("other").flush(closed)
-    with pytest.raises(FlushRefused, match="ghost"):
-        opened(plugins=GHOST).session("s").flush()
 
 
 def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flushed_without_it(opened, payload, note):

@@ -14,7 +14,7 @@ import pytest
 from tests.support import file_keyring
 from tests.support.trusting import trusted
 
-from holdfast.config import trust
+from holdfast.config import resolved, trust
 from holdfast.fs import userdir
 from holdfast_keys import secrets
 
@@ -89,6 +89,9 @@ def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_proj
         get()
     assert "holdfast trust" in caught.value.next_step
     assert get(HOLDFAST_PLUGINS__OPENAI__BASE_URL=address + "/other") == "k"
+    assert get(HOLDFAST_TRUST=trust.digest(resolved.portable(str(project)))) == "k"
+    with pytest.raises(secrets.AddressNotTrusted):
+        get(HOLDFAST_TRUST="0" * 64)
     assert run("auth", "set", "openai", "--origin", address, stdin="bound").code == 0
     assert get() == "bound"  # set for this very address
     trusted(project)
