@@ -34,6 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """More than processors, because the tests wait for disks and other processes a third of their time."""
+    return 1 + (os.cpu_count() or 1)
+
+
 def pytest_sessionstart() -> None:
     """Plugins, commands and methods are found through installed entry points: those of another version of the sources
     would make most tests fail for no reason that they name."""

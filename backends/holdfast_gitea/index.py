@@ -12,7 +12,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from attrs import field, frozen
@@ -85,7 +85,8 @@ class Entry:
 @frozen(kw_only=True)
 class Copy:
     """What this machine keeps of a store: ``at`` is the server's clock as the last list began, ``whole_at`` as the last
-    complete one did. ``listed`` is the invited users' list as last read."""
+    complete one did. ``listed`` is the invited users' list as last read, and ``recent`` the second from which
+    changes are new to it. ``swept`` is this machine's clock at ``at``."""
 
     format: int = _FORMAT
     repository: str
@@ -102,6 +103,8 @@ class Copy:
     at: datetime | None
     whole_at: datetime | None
     issues: list[Entry]
+    recent: datetime | None = None
+    swept: datetime | None = None
     tails: dict[str, Tail] = field(factory=dict)
 
 
@@ -129,6 +132,8 @@ class Index:
         self._tails: dict[str, Tail] = {}
         self._at: datetime | None = None
         self._whole_at: datetime | None = None
+        self._recent: datetime | None = None
+        self._swept: datetime | None = None
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._saved = ""
@@ -136,15 +141,20 @@ class Index:
     # --- asking
 
     def refresh(self, *, whole: bool = False) -> None:
-        """Ask for the issues that changed since the last time, or for all of them."""
+        """Ask for the issues that changed since the last time, or for all of them.
+
+        A change can show late or with an earlier time, so the list begins :data:`MARGIN` before the last one. Inside
+        ``held``, which only reads, that is done once in :data:`MARGIN`, or a burst would come again with each question.
+        """
         self._load()
         since = self._at
         if since is None or self._whole_at is None or since - self._whole_at > WHOLE:
             whole = True
-        asked = time.monotonic()
+        asked, now = time.monotonic(), datetime.now(UTC)
         if self.held and self._asked and not whole and asked - self._asked < FRESH_S:
             return
-        listed, at = self._repo.issues(since=None if whole or since is None else since - MARGIN)
+        sweeps = whole or not (self.held and self._recent and self._swept and abs(now - self._swept) < MARGIN)
+        listed, at = self._repo.issues(since=None if whole else since - MARGIN if sweeps and since else self._recent)
         self._check_repository(listed)
         if self._learn(listed, whole=whole):
             self.refresh(whole=True)
@@ -169,7 +179,14 @@ class Index:
             _check_store(issue)
             entries[issue.number] = entry
         self.foreign = foreign
-        self._entries, self._at, self._asked = entries, at, asked
+        self._entries, self._asked = entries, asked
+        if at and listed:
+            last = max(issue.updated_at for issue in listed) + timedelta(seconds=1)
+            self._recent = max(self._recent or last, min(last, at))
+        if sweeps:
+            if listed and at and since and at - since > MARGIN:
+                self._saved = ""  # keep the time, so that these do not come again
+            self._at, self._swept = at, now
         if whole:
             self._whole_at = at
 
@@ -312,6 +329,8 @@ class Index:
             at=at,
             whole_at=self._whole_at,
             issues=[*self._entries.values()],
+            recent=self._recent,
+            swept=self._swept if at else None,
             tails=self._tails,
         )
         return json.dumps(serde.unstructure(copy), ensure_ascii=False)
@@ -333,6 +352,7 @@ class Index:
             return
         self._entries = {entry.number: entry for entry in copy.issues}
         self._tails, self._at, self._whole_at = copy.tails, copy.at, copy.whole_at
+        self._recent, self._swept = copy.recent, copy.swept
         self.looked = self.looked or copy.looked
         if copy.token == self._repo.token_id:
             self._authors.remembered = self._authors.remembered or copy.own

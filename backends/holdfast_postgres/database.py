@@ -125,12 +125,11 @@ class Database:
         return self._repeated(_version, tables=False)
 
     def vacuum(self) -> None:
-        """Forget earlier versions of documents, and return the space of deleted rows. Raises: Unavailable."""
+        """Return the space of deleted rows. Raises: Unavailable."""
 
         def full(connection: Connection) -> None:
             connection.execute(_CHECK, (self.namespace,))
-            connection.execute("DELETE FROM holdfast.versions WHERE namespace = %s", (self.namespace,))
-            connection.execute("VACUUM holdfast.documents, holdfast.facts, holdfast.versions")
+            connection.execute("VACUUM holdfast.documents, holdfast.facts")
 
         reading(lambda: self._repeated(full))
 
@@ -271,10 +270,10 @@ class Database:
 
     def _upgraded(self, connection: Connection) -> None:
         before = _version(connection)
-        if before > schema.LATEST:
+        if schema.steps(before) is None:
             raise Unsupported(
-                f"{self.server} has schema {before}, and this version of holdfast knows none above {schema.LATEST}.",
-                next_step="Upgrade holdfast. It changed nothing.",
+                f"{self.server} has schema {before}, and this version of holdfast knows only {schema.LATEST}.",
+                next_step="Use the version of holdfast that made it. This one changed nothing.",
             )
         if before < schema.LATEST:
             with connection.transaction():
@@ -282,10 +281,11 @@ class Database:
                 for statement in schema.BEGIN:
                     connection.execute(statement)
                 found = connection.execute(schema.VERSION).fetchone()  # another process may have been faster
-                for number in range(int(found[0] or 0) if found else 0, schema.LATEST):
-                    for statement in schema.STEPS[number]:
-                        connection.execute(statement)
-                    connection.execute("INSERT INTO holdfast.version VALUES (%s)", (number + 1,))
+                version = int(found[0] or 0) if found else 0
+                for statement in schema.steps(version) or ():
+                    connection.execute(statement)
+                if version < schema.LATEST:
+                    connection.execute("INSERT INTO holdfast.version VALUES (%s)", (schema.LATEST,))
 
 
 def _version(connection: Connection) -> int:

@@ -58,10 +58,8 @@ class Documents(StorageBackend):
 
     def delete(self, name: str) -> None:
         check_name(name)
-        space = self._database.namespace
         query = "DELETE FROM holdfast.documents WHERE namespace = %s AND name = %s RETURNING 1"
-        versions = "DELETE FROM holdfast.versions WHERE namespace = %s AND name = %s"
-        gone = reading(lambda: self._database.run((query, (space, name)), (versions, (space, name)))[0])
+        gone = reading(lambda: self._database.run((query, (self._database.namespace, name)))[0])
         if not gone and not self._database.was_repeated:  # a repeat means that the response to the deletion was lost
             raise no_document(name)
 

@@ -1,17 +1,16 @@
 """``holdfast completion SHELL``, and the words that its script asks for at TAB.
 
 The script runs ``holdfast completion words WORD ...``, whose last word is the one to complete. Names can come with a
-clone, and a shell may expand them, so only names of plain characters are offered. They are read from plain files and
-SQLite, never from a server.
+clone, and a shell may expand them, so only names of plain characters are offered. No server is asked.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, Final
 
-from holdfast.config import settings, statefolder
+from holdfast.config import resolved, settings, statefolder
+from holdfast.fs import private
 from holdfast.text.lazy import Lazy
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.table import known, other_owner
@@ -21,17 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PLAIN = Lazy(r"[^\W_][\w./:-]*")
-_FACT = Lazy(r'"id": ?"(fact_[0-9a-f]+)"')
-#: The layouts' document folders under the project, each with its documents' name prefix.
-_PLACES = (
-    (".holdfast", ""),
-    (".opencode/holdfast", "holdfast/"),
-    (".opencode/context/01_memory", "context/01_memory/"),
-    ("timmy-config", "timmy-config/"),
-    ("timmy-home", "timmy-home/"),
-)
-#: The most files to look at, and the largest one to read, in bytes.
-_MOST, _LARGEST = 5_000, 1 << 24
+#: Stores that are read without a server.
+_LOCAL: Final = ("file", "sqlite")
 #: Commands whose words are stored names, with the kind.
 _KINDS: Final = {
     **dict.fromkeys(("show", "validate", "why"), "documents"),
@@ -111,57 +101,17 @@ def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
 
 
 def _stored(kind: str, root: str | None) -> Iterator[str]:
-    """The plain names of ``sessions``, ``facts`` or ``documents`` of a store in files. Raises: ConfigError."""
+    """The plain names of ``sessions``, or of ``facts`` or ``documents`` in a local store. Raises: any HoldfastError."""
     folder = settings.find_root(root)
+    found: list[str] = []
     if kind == "sessions":
-        names = _listed(os.path.join(statefolder.of_files(folder), "sessions"))
-        yield from (stem for stem, end in map(os.path.splitext, names) if end == ".jsonl" and _PLAIN.fullmatch(stem))
+        names = private.names(os.path.join(statefolder.of_files(folder), "sessions"))
+        found = [stem for stem, end in map(os.path.splitext, names) if end == ".jsonl"]
     elif kind:
-        yield from filter(_PLAIN.fullmatch, _in_files(kind, folder))
+        from holdfast import Holdfast
 
-
-def _in_files(kind: str, root: str) -> Iterator[str]:
-    for place, prefix in _PLACES:
-        top = os.path.join(root, place)
-        for folder, folders, names in os.walk(top):
-            folders[:] = [one for one in folders if one != "state" or folder != top]
-            inside = "" if folder == top else os.path.relpath(folder, top).replace(os.sep, "/") + "/"
-            for name in names[:_MOST]:
-                if name.endswith(".db"):
-                    yield from _in_database(kind, os.path.join(folder, name))
-                elif kind == "documents" and name.endswith(".md"):
-                    yield prefix + inside + name
-                elif kind == "facts" and name.endswith(".jsonl"):
-                    yield from _FACT.findall(_text(os.path.join(folder, name)))
-
-
-def _in_database(kind: str, path: str) -> list[str]:
-    import sqlite3
-
-    column = {"facts": "id FROM facts", "documents": "name FROM documents"}[kind]
-    try:
-        database = sqlite3.connect(f"file:{path.replace('?', '%3f').replace('#', '%23')}?mode=ro&immutable=1", uri=True)
-        try:
-            return [str(row[0]) for row in database.execute(f"SELECT {column} LIMIT {_MOST}")]
-        finally:
-            database.close()
-    except sqlite3.Error:
-        return []
-
-
-def _text(path: str) -> str:
-    try:
-        about = os.lstat(path)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+        storage = resolved.load(folder, lenient=True).storage
+        if storage.backend in _LOCAL and os.path.isdir(os.path.join(folder, storage.path)):
+            with Holdfast.open(folder) as memory:
+                found = memory.store.names() if kind == "documents" else [fact.id for fact in memory.facts.list()]
+    yield from filter(_PLAIN.fullmatch, found)

@@ -63,23 +63,6 @@ _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
 _VALUE = Lazy(r"argument (--[\w-]+): takes ")
 _UNKNOWN = Lazy(r"unrecognized arguments: (--[^\s=]+)")
 _MISSING = "the following arguments are required: "
-#: Words that are not commands -> the command they belong to.
-_PART_OF = {
-    "edit": "facts edit",
-    "forget": "facts forget",
-    "list": "facts list",
-    "log": "dream log",
-    "undo": "dream undo",
-    "review": "dream review",
-    "brief": "load",
-    "resume": "load",
-    "recall": "search",
-    "find": "search",
-    "checkpoint": "flush",
-    "save": "flush",
-    "set": "config",
-    "get": "config",
-}
 
 
 class Parser(argparse.ArgumentParser):
@@ -206,7 +189,7 @@ def _unknown(command: str) -> UsageError:
         return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
-    near = _PART_OF.get(command) or nearest(command, known())
+    near = nearest(command, known())
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
 

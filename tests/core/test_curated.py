@@ -49,14 +49,6 @@ def test_compact__memory_entry_is_a_diary_a_branch_or_a_guess__is_refused_and_th
     assert f"- Fact: {entry}\n" in note()
 
 
-@pytest.mark.req("R158")
-@pytest.mark.parametrize("entry", DIARY)
-def test_compact__user_entry_is_a_diary_a_branch_or_a_guess__is_refused_as_in_memory(session, payload, project, entry):
-    with pytest.raises(FlushRefused):
-        session.compact(0, payload(curated={"user": [entry]}))
-    assert not (project / ".holdfast" / "USER.md").exists()
-
-
 @pytest.mark.req("R139", "R151", "R152", "R153", "R157", "R182", "R102")
 def test_compact__standing_facts_are_decided__are_in_their_files_on_other_days_and_for_other_providers(
     session, opened, payload, memory_file, project, clock

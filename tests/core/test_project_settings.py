@@ -270,6 +270,17 @@ def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_belo
     assert settings.find_root() == str(tmp_path)
 
 
+def test_root__empty_git_folder_above__is_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client's sandbox puts one into each folder where its commands may write."""
+    (tmp_path / ".git").mkdir()
+    below = tmp_path / "work"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert settings.find_root() == str(below)
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    assert settings.find_root() == str(tmp_path)
+
+
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 
 

@@ -11,7 +11,6 @@ ELSEWHERE = {
     "core/holdfast_memory/__init__.py": "a receipt of uv, in the environment",
     "core/holdfast_memory/__main__.py": "installed code",
     "plugins/holdfast_cli/__init__.py": "the null device",
-    "plugins/holdfast_cli/completion.py": "names for the shell; only regular files, and only plain names are offered",
     "plugins/holdfast_cli/stdin.py": "a file that the user names",
     "plugins/holdfast_cli/problem.py": "the null device",
     "core/holdfast/fs/gitrun.py": "a new folder of its own, outside of every project",

@@ -116,7 +116,7 @@ def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_
     assert working.run("trust", "--yes").code == 0
     assert "Withheld" not in working.run("load").out + working.run("status").out
     if attack not in ("a block is added to a note", "the handoff's readable part is edited"):
-        assert EVIL in agent_reads(working)
+        assert EVIL in working.run("load").out + working.run("search", "evil").out
 
 
 def test_pull__moves_a_known_line_below_another_heading__is_withheld(working: Victim) -> None:

@@ -173,7 +173,8 @@ def test_session__its_agent_enters_a_stranger_s_repository_in_the_project__stays
     victim.clone(lambda source: None)
     victim.run("init")
     inner = victim.project / "vendor" / "inner"
-    (inner / ".git").mkdir(parents=True)
+    inner.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(inner)], check=True)
     (inner / ".holdfast").mkdir()
     victim.hook("UserPromptSubmit", prompt="Decision: the port is 8443", prompt_id="p1")
     victim.hook("UserPromptSubmit", prompt="Remember: the host is frankfurt", prompt_id="p2", cwd=str(inner))

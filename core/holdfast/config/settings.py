@@ -49,7 +49,7 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     for folder in paths.upwards(here):
         if is_marked(folder, env) and (folder == here or folder != home or config_file(home)):
             return _in_main_checkout(folder, env)
-        if os.path.lexists(os.path.join(folder, ".git")):
+        if _is_repository(folder):
             is_own = _obeyed(os.path.join(folder, ".git"), folder, env)
             return _in_main_checkout(folder, env) if is_own else here
     return here
@@ -57,7 +57,7 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
 def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
     """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
-    top = next((one for one in paths.upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
+    top = next(filter(_is_repository, paths.upwards(folder)), "")
     if not top or os.path.isdir(os.path.join(top, ".git")):
         return folder
     if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
@@ -83,7 +83,7 @@ def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
                 if path.endswith("pyproject.toml") and not _has_table(root):
                     continue
                 return path
-        if os.path.lexists(os.path.join(folder, ".git")) or is_marked(folder, env):
+        if _is_repository(folder) or is_marked(folder, env):
             break  # parent folders do not count
     return ""
 
@@ -96,11 +96,17 @@ def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
 def repository(start: str, env: Mapping[str, str] | None = None) -> str:
     """The top folder of ``start``'s git repository or worktree; empty when there is none, or when its ``.git``
     belongs to another user."""
-    for folder in paths.upwards(start):
-        git = os.path.join(folder, ".git")
-        if os.path.lexists(git):
-            return folder if _obeyed(git, folder, env) else ""
-    return ""
+    top = next(filter(_is_repository, paths.upwards(start)), "")
+    return top if top and _obeyed(os.path.join(top, ".git"), top, env) else ""
+
+
+def _is_repository(folder: str) -> bool:
+    """Whether ``folder`` has a ``.git`` file or folder. Sandboxes make an empty one where there is none."""
+    git = os.path.join(folder, ".git")
+    try:
+        return bool(os.listdir(git))
+    except OSError:
+        return os.path.lexists(git)
 
 
 def _obeyed(path: str, folder: str, env: Mapping[str, str] | None) -> bool:
@@ -287,10 +293,8 @@ def put(data: dict[str, Any], keys: Sequence[str], value: object) -> None:
 
 def toml_value(text: str) -> object:
     """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), otherwise ``text`` itself."""
-    import tomllib
-
     try:
         table = untrusted.from_toml(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return text
     return table["value"] if set(table) == {"value"} else text

@@ -6,20 +6,15 @@ dream.inbox.json    a result waiting for review
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 
 from attrs import frozen
 
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
-from holdfast.text import untrusted
+from holdfast_app import json_file
 from holdfast_app.dream.dreamlog import DreamResult
-
-T = TypeVar("T")
 
 INBOX: Final = "dream.inbox.json"
 FOLDER: Final = "dreams"
@@ -56,7 +51,7 @@ def back_up(state: str, backup: Backup, *, keep: int) -> str:
     """Store a backup, durably, and remove the oldest beyond ``keep``. Returns its name. Raises: Unavailable."""
     private.make(state, FOLDER)
     name = f"{backup.at:%Y%m%dT%H%M%S%f}-{backup.id}.json"
-    _save(os.path.join(state, FOLDER, name), backup)
+    json_file.save(os.path.join(state, FOLDER, name), backup)
     for old in _backups(state)[: -max(1, keep)]:
         durable.remove(os.path.join(state, FOLDER, old))
     return name
@@ -64,7 +59,7 @@ def back_up(state: str, backup: Backup, *, keep: int) -> str:
 
 def backups(state: str) -> list[Backup]:
     """Every backup, oldest first. Raises: Corrupt; Unavailable."""
-    loaded = (_load(os.path.join(state, FOLDER, name), Backup) for name in _backups(state))
+    loaded = (json_file.load(os.path.join(state, FOLDER, name), Backup) for name in _backups(state))
     return [one for one in loaded if one is not None]
 
 
@@ -74,30 +69,14 @@ def _backups(state: str) -> list[str]:
 
 def proposal(state: str) -> Proposal | None:
     """The result waiting for review. Raises: Corrupt; Unavailable."""
-    return _load(os.path.join(state, INBOX), Proposal)
+    return json_file.load(os.path.join(state, INBOX), Proposal)
 
 
 def propose(state: str, value: Proposal) -> None:
     """Put a result into the inbox, replacing any result there. Raises: Unavailable."""
-    _save(os.path.join(state, INBOX), value)
+    json_file.save(os.path.join(state, INBOX), value)
 
 
 def clear_inbox(state: str) -> None:
     """Raises: Unavailable."""
     durable.remove(os.path.join(state, INBOX))
-
-
-def _load(path: str, cls: type[T]) -> T | None:
-    name = os.path.basename(path)
-    data = private.read(path)
-    if data is None:
-        return None
-    step = f"Move {name} out of the private folder, then try again."
-    try:
-        return structure(untrusted.from_json(data), cls, what=name, error=Corrupt, next_step=step)
-    except ValueError as error:
-        raise Corrupt(f"{name} is not valid JSON: {error}.", next_step=step) from error
-
-
-def _save(path: str, value: object) -> None:
-    durable.replace(path, json.dumps(unstructure(value), ensure_ascii=False).encode("utf-8"))

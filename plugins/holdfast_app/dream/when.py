@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.config.serde import structure, unstructure
+from holdfast.config.serde import structure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private
-from holdfast.text import untrusted
+from holdfast.fs import private
+from holdfast_app import json_file
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
@@ -35,20 +34,16 @@ class Mark:
 
 
 def mark(state: str) -> Mark:
-    """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm.
-
-    Raises: Unavailable.
-    """
-    data = private.read(os.path.join(state, MARK))
+    """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm."""
     try:
-        return structure(untrusted.from_json(data), Mark, what=MARK, error=Corrupt) if data else Mark()
-    except (Corrupt, ValueError):
+        return structure(private.table(os.path.join(state, MARK)), Mark, what=MARK, error=Corrupt)
+    except Corrupt:
         return Mark()
 
 
 def set_mark(state: str, value: Mark) -> None:
     """Raises: Unavailable."""
-    durable.replace(os.path.join(state, MARK), json.dumps(unstructure(value)).encode())
+    json_file.save(os.path.join(state, MARK), value)
 
 
 def not_due(services: Services, last: Mark) -> str:

@@ -196,7 +196,8 @@ def _answer_rows(answer: Row) -> list[Any]:
     if answer.get("choices"):
         return [one["message"] for one in answer["choices"][:1] if "message" in one]  # a stream has deltas
     if isinstance(answer.get("output"), list):
-        return list(answer["output"])
+        repeats = answer.get("object") == "response.compaction"  # it has the request's prompts, and the summary
+        return [row for row in answer["output"] if not repeats or row.get("type") == "compaction"]
     return [{"role": "assistant", "content": answer["content"]}] if answer.get("content") else []
 
 

@@ -21,8 +21,6 @@ _PATCHED: Final = Lazy(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$",
 #: A line of a patch tool's result, one per file. Call records shorten long patches.
 _UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
 _UPDATED_FILE: Final = Lazy(r"^[AMD] (.+)$", re.MULTILINE)
-#: The first line of a call, which holds a patch on one line, clipped.
-_PATCHED_HEAD: Final = Lazy(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
 _NAMED: Final = Lazy(r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+)$", re.MULTILINE)
 _LOOKS: Final = ("view", "undo_edit")
 _COMMIT: Final = Lazy(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
@@ -92,7 +90,7 @@ def changes(messages: Iterable[Message]) -> Changes:
 
 def _edited(tool: str, text: str) -> Iterator[str]:
     if "*** Begin Patch" in text:
-        yield from _PATCHED.findall(text) or _PATCHED_HEAD.findall(text)
+        yield from _PATCHED.findall(text)
     elif tool in EDITORS:
         head = text.partition("\n")[0].partition(": ")[2].strip()
         if head in _LOOKS or text.startswith(tuple(f"{tool}: {look}" for look in _LOOKS)):

@@ -87,7 +87,7 @@ _MORE: Final = r"(?=\W*\w+\W+\w+)"
 #: Words that make an order a rule.
 _GENERAL: Final = (
     r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no"
-    r"|please|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
+    r"|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
 )
 _ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
 #: Subjects that name the sentence's topic.

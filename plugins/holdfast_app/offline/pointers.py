@@ -17,8 +17,6 @@ _POINTER: Final = Lazy(
     r"|\b(?:commit(?:ted)?|pushed|merged)(?: (?:as|in|at|is|sha|hash|id))?:? `?(?P<sha>(?=[a-f]*\d)[0-9a-f]{7,40})\b",
     re.IGNORECASE,
 )
-#: Three digits in such a line, or three equal ones, are a colour.
-_COLOUR: Final = Lazy(r"\bcolou?rs?\b|\bhex\b|\bbackground\b|\bcss\b|\bgr[ea]y\b", re.IGNORECASE)
 _LOOPBACK: Final = Lazy(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
 
 
@@ -31,8 +29,8 @@ def pointers(line: str) -> Iterator[str]:
     """Pointers from a line, in order. Loopback URLs are left out, because they work only on this machine."""
     for found in _POINTER.finditer(line):
         text = found[found.lastgroup or 0]
-        if found.lastgroup == "number" and len(text) == 4 and (len({*text[1:]}) == 1 or _COLOUR.search(line)):
-            continue
+        if found.lastgroup == "number" and len(text) == 4 and len({*text[1:]}) == 1:
+            continue  # a colour
         if found.lastgroup == "url":
             text = text.rstrip(".,;:!?*_")
             while text.endswith((")", "]")) and text.count("(") + text.count("[") < text.count(")") + text.count("]"):

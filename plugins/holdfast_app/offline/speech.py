@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -18,8 +18,6 @@ _SENTENCE_END: Final = Lazy(
 )
 #: A longer list item is read by sentence.
 MAX_ITEM_CHARS: Final = 320
-#: Minimum length of a line that may go on in the next one.
-_WRAPPED: Final = 50
 
 
 def own_lines(text: str) -> Iterator[str]:
@@ -68,7 +66,7 @@ def units(text: str, *, headings: bool = False) -> Iterator[str]:
     """Whole list items, table rows, and paragraphs by sentence, in order, without code, rules, a table's first row and,
     by default, headings."""
     in_table = False
-    for line in _unwrapped(own_lines(text)):
+    for line in own_lines(text):
         found = read_line(line)
         if found.text.startswith("|"):
             if in_table:
@@ -86,20 +84,6 @@ def units(text: str, *, headings: bool = False) -> Iterator[str]:
             yield found.text
         else:
             yield from sentences(line)
-
-
-def _unwrapped(lines: Iterable[str]) -> Iterator[str]:
-    """``lines`` with the lines that a terminal or editor wrapped joined again."""
-    held = ""
-    for line in lines:
-        if len(held) >= _WRAPPED and held[-1] not in ".!?:;|" and line.lstrip()[:1].islower():
-            held = f"{held} {line.strip()}"
-            continue
-        if held:
-            yield held
-        held = line.rstrip()
-    if held:
-        yield held
 
 
 def clip(text: str, max_chars: int) -> str:

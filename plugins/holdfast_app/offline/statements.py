@@ -39,7 +39,7 @@ _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECAS
 _NO_FACT: Final = Lazy(
     r"(?:for|you(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
     r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)(?! (?:wrong|not right|incorrect)))\b"
-    r"|.*\b(?:it|this|that|them|these|those|here|there|and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
+    r"|.*\b(?:and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
     re.IGNORECASE,
 )
 #: A sentence that goes on with the rule before it.

@@ -10,7 +10,6 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``rank``: ranking of the matches
 - ``embedders``, ``vectors``: vectors, where the plugin ``embeddings`` is enabled
 - ``served``: hits from a backend whose server does the searching
-- ``spelling``: typing errors in a question that finds nothing
 - ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, those that hold now first
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast_app.search import dates, index, masking, records, words
+from holdfast_app.search import dates, index, records, words
 
 if TYPE_CHECKING:
     import sqlite3
@@ -155,7 +155,7 @@ def excerpts(
 def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, _Row]) -> dict[int, str]:
     """The entries' words, masked now where the index has them from other rules."""
     bodies = index.bodies(db, rows)
-    rules = masking.rules(memory)
+    rules = index.rules(memory)
     unmasked = [one for one, row in rows.items() if not rules or row.clean != rules]
     if unmasked:
         masked = memory.services.gate.outgoing_all([bodies[one] for one in unmasked], surface="journal")

@@ -10,19 +10,23 @@ there, and a passage's id is its entry's id and its number there, so neighbours 
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, ownership_mark, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app.progress import report
-from holdfast_app.search import masking, records, words
+from holdfast_app.search import records, words
+from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -54,6 +58,8 @@ _WAIT_S: Final = 60.0
 _ACTIVITY: Final = "Updating the search index"
 #: Entries added in one transaction.
 _STEP: Final = 500
+#: Optional libraries with which our validators find more.
+_LIBRARIES: Final = ("re2", "stdnum")
 #: The name before what someone says, where several people talk in one session.
 _SPEAKER: Final = Lazy(r"([^\W\d_]{2,24}): ")
 
@@ -244,16 +250,26 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str,
 
 def _add(db: sqlite3.Connection, memory: Holdfast, first: int, added: list[records.Text]) -> None:
     """Add entries, masked as they may be shown now."""
-    rules = masking.rules(memory)
+    masked_by = rules(memory)
     masked = [text.body for text in added]
-    if rules:
+    if masked_by:
         masked = memory.services.gate.outgoing_all(masked, surface="journal")
     for number, (text, body) in enumerate(zip(added, masked, strict=True), first):
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         db.execute(
             "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, text.kind, text.place, text.at, text.role, len(body), asks, speaker and speaker[1].lower(), rules),
+            (
+                number,
+                text.kind,
+                text.place,
+                text.at,
+                text.role,
+                len(body),
+                asks,
+                speaker and speaker[1].lower(),
+                masked_by,
+            ),
         )
         db.executemany(
             "INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)",
@@ -275,3 +291,32 @@ def _forget(db: sqlite3.Connection, gone: list[int], other: list[int]) -> None:
         db.execute("UPDATE source SET stamp = '', origin = '', place = 0, texts = 0 WHERE id = ?", (one,))
     db.executemany("DELETE FROM source WHERE id = ?", ((one,) for one in gone))
     db.execute("INSERT INTO text (text) VALUES ('optimize')")
+
+
+# the rules by which entries are masked
+
+
+def rules(memory: Holdfast) -> int:
+    """A number for the validators, their settings and their files. 0 when a validator is not holdfast's own, is not
+    loaded or has a user's own rules, because then its answer can change unnoticed."""
+    plugins, config = memory.services.plugins, memory.config
+    own = {one.name for one in plugins.statuses if one.distribution == DISTRIBUTION and one.status == "loaded"}
+    names = plugins.implementing("on_validate")
+    settings = [config.plugin(name) for name in names]
+    if (
+        len(own) < len(plugins.statuses)
+        or not own.issuperset(names)
+        or any(one.settings.get("rules") for one in settings)
+    ):
+        return 0
+    loaded = plugins.implementations_of(object)
+    return _number(repr(settings), tuple(type(loaded[name]).__module__ for name in names))
+
+
+@functools.cache
+def _number(settings: str, modules: tuple[str, ...]) -> int:
+    folders = {os.path.dirname(sys.modules[name].__file__ or "") for name in modules}
+    files = sorted(os.path.join(one, name) for top in folders for one, _, names in os.walk(top) for name in names)
+    stamps = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in files if not path.endswith(".pyc")]
+    known = [name for name in _LIBRARIES if find_spec(name)]
+    return int(ownership_mark.digest(repr((settings, stamps, known)).encode(), size=6), 16) or 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.config import resolved
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.journal import journal
-from holdfast_app.search import KINDS, answer, dates, index, rank, records, spelling, vectors, words
+from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries
 from holdfast_app.search.served import hits as served_hits
@@ -106,7 +106,7 @@ class _Search:
             ranking = partial(rank.rank, self._db, where=where, given=given, similar=near)
             ranked = ranking(question) if wanted.content or not any_word else []
             if not ranked and not by_kind and not any_word:
-                corrected = spelling.corrected(self._db, question)
+                corrected = words.corrected(self._db, question)
                 ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
         if not ranked and wanted.cues:
             ranked = rank.rank(self._db, wanted.cues, where=where, given=given)

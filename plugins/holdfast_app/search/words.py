@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+import sqlite3
+from collections import Counter
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -18,6 +20,8 @@ _ASCII_WORD: Final = re.compile(r"\w+(?:'\w+)?", re.ASCII)
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
 STEM: Final = 5
+#: Length of a word from which one edit is forgiven, and from which two are. Shorter words would match any other.
+_ONE, _TWO = 4, 8
 
 #: Characters of a passage, about 120 words, and of the longest entry that stays one passage.
 _PASSAGE, _ONE_PASSAGE = 700, 1_000
@@ -137,3 +141,34 @@ def _wide(text: str) -> list[str]:
 
 def _without_s(word: str) -> str:
     return word.removesuffix("'s").removesuffix("’s")
+
+
+# typing errors, in a question that finds nothing as written
+
+
+def corrected(db: sqlite3.Connection, question: str) -> str:
+    """The question's words, with unknown words replaced by the nearest indexed word, of equals the most frequent.
+
+    Empty when no word is unknown, or when no indexed word is near.
+    """
+    count = Counter(word for (body,) in db.execute("SELECT body FROM text") for word in written(body))
+    wanted = asked(question)
+    found = {word: near for word in wanted if word not in count and (near := _nearest(count, word))}
+    return " ".join(found.get(word, word) for word in wanted) if found else ""
+
+
+def _nearest(count: Counter[str], word: str) -> str:
+    if not word.isalpha() or len(word) < _ONE:
+        return ""
+    forgiven = 1 if len(word) < _TWO else 2
+    from difflib import SequenceMatcher
+
+    letters, common = set(word), 2 * (len(word) - forgiven)
+    near = (
+        (ratio, number, other)
+        for other, number in count.items()
+        if abs(len(other) - len(word)) <= forgiven
+        if len(set(other) - letters) <= forgiven
+        if (ratio := SequenceMatcher(None, word, other).ratio()) * (len(word) + len(other)) >= common
+    )
+    return max(near, default=(0.0, 0, ""))[2]

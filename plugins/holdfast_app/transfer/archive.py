@@ -29,8 +29,6 @@ DOCUMENTS: Final = "documents.jsonl"
 FACTS: Final = "facts.jsonl"
 EVENTS: Final = "fact-log.jsonl"
 JOURNALS: Final = "journals/"
-#: Of archives made before; not read.
-PRIVATE: Final = "private.jsonl"
 #: Limits against archives that unpack to more than any project holds: bytes of a line, of the manifest, of all members
 #: together, and the number of members.
 MAX_LINE: Final = 64 << 20
@@ -110,7 +108,7 @@ class Archive:
         if len(set(names)) != len(names):
             raise _damaged(self._path, "it has two members of one name")
         for info in infos:
-            known = info.filename in (MANIFEST, DOCUMENTS, FACTS, EVENTS, PRIVATE) or _JOURNAL.fullmatch(info.filename)
+            known = info.filename in (MANIFEST, DOCUMENTS, FACTS, EVENTS) or _JOURNAL.fullmatch(info.filename)
             if not known or info.compress_type not in _METHODS or info.flag_bits & 1:
                 raise _damaged(self._path, f"it has an unknown member {info.filename[:80]!r}")
         if MANIFEST not in names or self._zip.getinfo(MANIFEST).file_size > MAX_MANIFEST:
@@ -163,8 +161,6 @@ def _check_row(name: str, row: Any) -> None:
     if name == DOCUMENTS:
         check_name(row["name"])
         strings = [row["text"]]
-    elif name == PRIVATE:
-        strings = [row["kind"], row["name"], row["text"]]
     else:
         strings = [row[key] for key in (_FACT if name == FACTS else ("at", "event", "id", "why"))]
     plain = all(value is None or isinstance(value, str | int | float) for value in row.values())

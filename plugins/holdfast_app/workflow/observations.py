@@ -13,7 +13,6 @@ end of a workflow or an update. A crash loses nothing, and nothing is written tw
 
 from __future__ import annotations
 
-import json
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -21,12 +20,12 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve, field, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, stamp, structure, unstructure
-from holdfast.errors import Corrupt, Refused
+from holdfast.config.serde import moment, stamp
+from holdfast.errors import Refused
 from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
-from holdfast.text import untrusted
 from holdfast.text.stored import duplicate_key
+from holdfast_app import json_file
 from holdfast_app.workflow import sections, update
 from holdfast_app.workflow.three import FILES, WORKFLOWS
 
@@ -197,17 +196,8 @@ def _lock(services: Services) -> durable.Lock:
 
 
 def _load(services: Services) -> _Book:
-    data = private.read(services.private(_FILE))
-    if data is None:
-        return _Book()
-    try:
-        return structure(untrusted.from_json(data), _Book, what=_FILE, error=Corrupt)
-    except ValueError as error:
-        raise Corrupt(
-            f"{_FILE} is not valid JSON: {error}.", next_step=f"Move {_FILE} out of the private folder."
-        ) from error
+    return json_file.load(services.private(_FILE), _Book) or _Book()
 
 
 def _save(services: Services, book: _Book) -> None:
-    data = json.dumps(unstructure(book), ensure_ascii=False).encode("utf-8")
-    durable.replace(services.private(_FILE), data)
+    json_file.save(services.private(_FILE), book)

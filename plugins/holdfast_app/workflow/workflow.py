@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast.config.serde import moment, stamp, structure, unstructure
+from holdfast.config.serde import moment, stamp, unstructure
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
-from holdfast.text import recall, untrusted
+from holdfast.text import recall
 from holdfast.text.plain import BOM
+from holdfast_app import json_file
 from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
@@ -168,7 +169,7 @@ class Workflow:
 
     def _note(self, record: Record) -> None:
         private.make(self._services.state, _FOLDER)
-        durable.replace(self._path, json.dumps(unstructure(record), ensure_ascii=False).encode("utf-8"))
+        json_file.save(self._path, record)
 
 
 def records(services: Services) -> list[Record]:
@@ -183,18 +184,11 @@ def unfinished(services: Services) -> tuple[str, ...]:
 
 
 def _read(path: str, name: str) -> Record | None:
-    stored = private.read(path)
-    if stored is None:
-        return None
     try:
-        data = untrusted.from_json(stored)
-    except ValueError as error:
-        raise _damaged(path, name) from error
-    try:
-        record = structure(data, Record, what="The record of a workflow", error=Corrupt)
+        record = json_file.load(path, Record)
     except Corrupt as error:
         raise _damaged(path, name) from error
-    if record.name != name:
+    if record is not None and record.name != name:
         raise _damaged(path, name)
     return record
 

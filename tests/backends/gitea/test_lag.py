@@ -9,7 +9,8 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.fake_server.state import Issue
 
-from holdfast.errors import Corrupt
+from holdfast.errors import Conflict, Corrupt
+from holdfast.storage import ABSENT, snapshot
 from holdfast_gitea.backend import GiteaBackend
 
 REPO = "agent/memory"
@@ -87,6 +88,22 @@ def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
             reader.read("memory/2026-03-01.md")
         assert "elete" not in caught.value.next_step.replace("Edits and deletions", "")
         assert "minute" in caught.value.next_step
+
+
+def test_write__a_document_of_another_machine_shows_late__is_found_all_the_same(
+    gitea: FakeServer, machine: Machine
+) -> None:
+    """Questions look back to the last change that they saw, writers by two minutes."""
+    store = machine()
+    machine().write("other.md", "first\n")
+    late = {number_of(gitea, "holdfast:doc:other.md"): issues(gitea).pop(number_of(gitea, "holdfast:doc:other.md"))}
+    store.write("MEMORY.md", "text\n")
+    gitea.world.skew_s += 60
+    with snapshot():
+        assert store.read("other.md") is None
+    issues(gitea).update(late)
+    with pytest.raises(Conflict):
+        store.write("other.md", "second\n", expected=ABSENT)
 
 
 def block(number: int) -> str:

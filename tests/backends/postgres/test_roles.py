@@ -28,7 +28,7 @@ def roles(cluster: Cluster, opened: Opened) -> Iterator[None]:
     names = ("alice", "bob", "eve", "team", "crew")
     opened(cluster, "tables").write("MEMORY.md", "x")  # by the database's owner
     gone = "DELETE FROM holdfast.namespaces WHERE namespace IN ('alice/one', 'bob/one', 'team/one')"
-    rows = [f"DELETE FROM holdfast.{table} WHERE namespace <> 'tables'" for table in ("documents", "facts", "versions")]
+    rows = [f"DELETE FROM holdfast.{table} WHERE namespace <> 'tables'" for table in ("documents", "facts")]
     cluster.sql(gone, *rows, *(f"DROP ROLE IF EXISTS {name}" for name in names))
     cluster.sql(*(f"CREATE ROLE {name} LOGIN" for name in ("alice", "bob", "eve")))
     for name in ("alice", "bob"):

@@ -138,16 +138,6 @@ def test_flush__incomplete_payload_for_a_session_that_never_was__refused_and_not
     assert talked("status").code == 0
 
 
-@pytest.mark.req("R088")
-def test_flush__after_the_store_is_repaired__succeeds_and_nothing_is_lost(unwritable, project):
-    assert unwritable("flush", "--session", "s1").code == 1
-    for folder in (project / ".holdfast/memory").iterdir():
-        folder.rmdir()
-    assert unwritable("flush", "--session", "s1").code == 0
-    assert unwritable("status").code == 0
-    assert "Fix the flaky login test" in stored(project)
-
-
 # end and override
 
 

@@ -106,7 +106,7 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
     ("script", "told"),
     [
         (None, f"Install it with {program.INSTALL}"),
-        ("sleep 30", "gave no answer in"),
+        ("sleep 3", "gave no answer in"),
         ("exit 0", "ended without"),
         ("kill -9 $$", "holdfast-memory doctor"),
         ("exit 1", "einstall it"),

@@ -22,7 +22,6 @@ from holdfast.hooks import hookimpl
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
 from holdfast_app.facts.rejected import key_of
-from holdfast_app.report.report import SECTIONS
 
 
 @pytest.fixture
@@ -266,40 +265,7 @@ def test_handoff__too_much__is_clipped_and_points_to_the_note():
     assert "s11, s10, s9, s8, s7 and 7 more" in crowded(entries)
 
 
-@pytest.mark.req("R121")
-def test_handoff__same_payload_twice__is_byte_equal(opened, payload, project):
-    path = project / ".holdfast" / "continuity" / "active.md"
-    texts = []
-    for _ in range(2):
-        opened().session("s").flush(payload())
-        texts.append(path.read_bytes())
-        path.unlink()
-        for other in ("memory", "state"):
-            import shutil
-
-            shutil.rmtree(project / ".holdfast" / other)
-    assert texts[0] == texts[1]
-
-
 # report
-
-
-@pytest.mark.req("R110", "R111", "R112", "R113", "R114")
-@pytest.mark.parametrize(
-    ("section", "text"),
-    [
-        ("What happened", "The token expires after 60 s"),
-        ("What changed", "**status** owner/repo#12: in review"),
-        ("What is blocked", "CI is red"),
-        ("What is needed from you", "Renew the certificate"),
-        ("Where the proof lives", "owner/repo#12"),
-    ],
-)
-def test_report__after_a_flush__answers_the_operators_question(flushed, section, text):
-    report = flushed().report()
-    assert list(report.sections) == list(SECTIONS)
-    assert text in [line.text for line in report.sections[section]]
-    assert f"## {section}\n" in str(report)
 
 
 @pytest.mark.req("R120", "R164", "R183")

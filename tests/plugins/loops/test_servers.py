@@ -103,6 +103,21 @@ def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_on
     assert len(sealed) == len(tied) + sum("although no flush" in t for _, _, t in said) > 1
 
 
+@pytest.mark.req("R184")
+def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_once(project: Path) -> None:
+    openai = pytest.importorskip("openai")
+    with Holdfast.open(project) as memory, CompactingServer() as server:
+        client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
+        rows: Any = []
+        for turn in range(4):
+            rows.append({"role": "user", "content": f"question {turn}"})
+            rows += client.responses.create(model="m", input=rows).output
+            rows = client.responses.compact(model="m", input=rows).output
+        said = journal_of(memory)
+    assert [text for role, _, text in said if role == "user"] == [f"question {turn}" for turn in range(4)]
+    assert sum("after flush flush_" in text for _, _, text in said) == 4
+
+
 @pytest.mark.req("R184", "R166")
 def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: Path) -> None:
     pytest.importorskip("openai")

@@ -6,30 +6,21 @@ run says what happened.
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
 from tests.support.model_server import ModelServer, Reply
-from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.validation import ValidationRequest
 from holdfast_app.config import Config
-from holdfast_app.dream.dreamlog import DreamResult, Status
+from holdfast_app.dream.dreamlog import Status
 from holdfast_app.dream.grounding import ground
 
-PROVIDERS = ("openai", "anthropic")
 OLD_ITEMS = (
     "The API lives in services/api",
     "Deploys need two reviewers",
@@ -136,19 +127,6 @@ CASES = {
 }
 
 
-@pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
-    return str(request.param)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ModelServer() as running:
-        yield running
-
-
 @pytest.fixture
 def files(project: Path) -> Path:
     """The project's store, with a memory and a note."""
@@ -252,43 +230,3 @@ def test_dream__question__holds_memory_notes_and_rules_in_one_call(
     assert result.lines[-1].sources[0].startswith("memory/2026-11-21.md:")
     usage = (files / "state" / "usage.jsonl").read_text()
     assert usage.count("\n") == 2
-
-
-def test_dream__two_at_once__ask_once(memory: Callable[[], Holdfast], server: ModelServer, files: Path) -> None:
-    server.answers(Reply(text=answer(GOOD), delay_s=0.3))
-    results: list[DreamResult] = []
-    opened = [memory(), memory()]
-    threads = [threading.Thread(target=lambda m=m: results.append(m.deep_dream())) for m in opened]  # type: ignore[misc]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(r.status for r in results) == [Status.DONE, Status.SKIPPED]
-    assert len(server.requests) == 2  # the dream, and its judge
-    assert (files / "memory" / "dreams" / "2026-11-21.md").read_text().count("## Dream (") == 1
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-def test_dream__killed_while_the_model_thinks__nothing_changed_and_the_record_says_so(
-    project: Path, files: Path, server: ModelServer, provider: str
-) -> None:
-    server.answers(Reply(text=answer(GOOD), delay_s=30))
-    note = files / "memory" / "2026-11-21.md"
-    today = note.rename(note.with_name(f"{datetime.now(UTC).date()}.md"))
-    lines = [f"{key} = {value!r}" for key, value in settings(server, provider).items()]
-    text = f'zone = "UTC"\n[plugins.{provider}]\n' + "\n".join([*lines[:-1], "dream_timeout_s = 60.0"]) + "\n"
-    (project / "holdfast.toml").write_text(text.replace("'", '"'))
-    trusted(project)
-    command = [sys.executable, "-c", f"from holdfast import Holdfast; Holdfast.open({str(project)!r}).deep_dream()"]
-    process = subprocess.Popen(command, env={**os.environ, f"HOLDFAST_{provider.upper()}_KEY": "key-123"})
-    deadline = time.monotonic() + 20
-    while not server.requests and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    assert (files / "MEMORY.md").read_text() == OLD
-    assert today.read_text() == NOTE
-    with Holdfast.open(project) as one:
-        (interrupted,) = one.dreams()
-        assert (interrupted.status, "killed" in interrupted.reason) == (Status.FAILED, True)
-        assert one.dream_due()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from holdfast.config.values import PluginConfig
 from holdfast.models import AddOutcome
 from holdfast_app.config import Config, ExtractConfig
 
-PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
     {
         "facts": [
@@ -27,19 +25,6 @@ GOOD = json.dumps(
         "summary": "Talked about style.",
     }
 )
-
-
-@pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(request.param)
-    return str(request.param)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ModelServer() as running:
-        yield running
 
 
 @pytest.fixture
@@ -103,25 +88,6 @@ def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(
         120,
         30,
     )
-
-
-def test_extract__secret_in_the_turn__never_reaches_the_model(
-    memory: Any, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from holdfast.hooks import hookimpl
-    from holdfast.models import Finding
-
-    class Masker:
-        @hookimpl
-        def on_validate(self, request: Any) -> list[Finding]:
-            at = request.text.find("hunter2")
-            return [Finding(rule="s", message="s", span=(at, at + 7), replacement="[GONE]")] if at >= 0 else []
-
-    opened = memory()
-    opened.services.plugins.register(Masker(), "masker")
-    opened.extract(turn("my password is hunter2", "ok"))
-    assert "my password is [GONE]" in json.dumps(server.requests[0].body)
-    assert "hunter2" not in json.dumps(server.requests[0].body)
 
 
 def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: Any, server: ModelServer) -> None:
@@ -307,57 +273,7 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
 # --- waiting turns
 
 
-def test_queue__failed_turn__extracted_at_the_next_chance_and_forgotten(
-    memory: Any, server: ModelServer, clock: Any, project: Path
-) -> None:
-    server.answers(Reply(status=500), GOOD, '{"facts": []}')
-    opened = memory()
-    assert opened.extract(turn("first", "b")).queued == 1
-    clock.tick(seconds=30)
-    opened.extract(turn("second", "b"))  # not due yet; answered with the facts
-    assert len(server.requests) == 2
-    clock.tick(seconds=31)
-    result = opened.extract(turn("third", "b"))
-    assert len(server.requests) == 4
-    assert "first" in json.dumps(server.requests[-1].body)
-    assert result.failures == ()
-    assert not (project / ".holdfast" / "state" / "extract.jsonl").exists()
-
-
 # --- at a flush
-
-
-@pytest.mark.req("R033")
-def test_flush__model_answers__summary_in_the_note_and_facts_stored(memory: Any, server: ModelServer) -> None:
-    server.answers(GOOD)
-    opened = memory()
-    session = opened.session("s")
-    session.add("user", "I like tabs")
-    session.add("assistant", "Noted")
-    receipt = session.flush()
-    assert "Talked about style." in receipt.summary
-    assert [f.source for f in opened.facts.list()] == ["s", "s"]
-    session.flush()
-    assert len(server.requests) == 1
-
-
-def test_flush__model_down__flush_succeeds_and_the_turn_waits(memory: Any, server: ModelServer, clock: Any) -> None:
-    server.answers(Reply(status=401), Reply(status=401), GOOD)
-    opened = memory()
-    session = opened.session("s")
-    session.add("user", "I like tabs")
-    receipt = session.flush()
-    assert any("401" in w for w in receipt.warnings)
-    assert not session.unsafe
-    clock.tick(minutes=5)
-    session.add("user", "and Rust")
-    session.flush()  # fails again: the waiting turn is not tried on top of that
-    assert len(server.requests) == 2
-    clock.tick(minutes=5)
-    opened.session("t").add("user", "more")
-    opened.session("t").flush()
-    assert len(server.requests) == 4
-    assert len(contents(opened)) == 2
 
 
 def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_completes_it(

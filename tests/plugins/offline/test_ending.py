@@ -44,10 +44,6 @@ ASK = ("user", "Fix the login test")
         ("Which `user`? " + "x" * 290 + "?", "x" * 290 + "?"),
         ("I need the staging URL. Please share it.", "I need the staging URL. Please share it."),
         (
-            "Kept staged.\n\nRun this in your shell:\n\n```\ngit commit\n```",
-            "Kept staged. Run this in your shell: git commit",
-        ),
-        (
             "Fixed, it works. Do you want a 429 or a silent drop?",
             "Fixed, it works. Do you want a 429 or a silent drop?",
         ),

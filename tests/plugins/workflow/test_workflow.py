@@ -18,7 +18,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
 from holdfast_app.workflow import observations, update
-from holdfast_app.workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
+from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
 
 FOLDER = ".opencode/context/01_memory"
 ALL = ["active_context", "patterns", "progress"]
@@ -61,20 +61,6 @@ def conditions(name: str) -> list[str]:
 
 
 # making them
-
-
-@pytest.mark.req("R186", "R193", "R204", "R233", "R236")
-def test_create__empty_project__makes_the_files_with_their_anchors_and_nothing_the_second_time(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
-    opened = memory()
-    first = texts()
-    assert sorted(first) == ALL
-    for surface in FILES:
-        assert all(f"\n{anchor}\n".encode() in first[surface] for anchor in ANCHORS[surface])
-    assert update.create(opened.services)[0] == []
-    assert texts() == first
-    assert opened.validate().findings == ()
 
 
 @pytest.mark.req("R204")
@@ -447,15 +433,6 @@ def test_capture__similar_three_times_over_sessions__is_one_gotcha(
     for _ in range(3):
         memory().capture("issue", "test 3 fails at line 1f")
         assert gotchas() == ["Test 1 fails at line 12"]
-
-
-@pytest.mark.req("R220", "R223")
-def test_capture__critical_pattern__is_a_convention_at_once(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
-    done = memory().capture("pattern", "handlers are named on_EVENT", critical=True)
-    assert (done.sighting.trigger, done.sighting.written) == ("critical", True)
-    assert under(texts()["patterns"], "## Conventions") == ["handlers are named on_EVENT"]
 
 
 @pytest.mark.req("R224")

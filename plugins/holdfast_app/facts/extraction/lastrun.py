@@ -3,16 +3,15 @@ it."""
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt, HoldfastError
-from holdfast.fs import durable, private
-from holdfast.text import untrusted
+from holdfast.config.serde import structure
+from holdfast.errors import Corrupt
+from holdfast.fs import private
+from holdfast_app import json_file
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services
@@ -36,15 +35,14 @@ class Run:
 def last_run(services: Services) -> Run | None:
     """The record. None without one, or when it is unreadable, because it only informs."""
     try:
-        data = private.read(services.private(_RECORD))
-        return structure(untrusted.from_json(data), Run, what=_RECORD, error=Corrupt) if data else None
-    except (HoldfastError, ValueError):
+        return structure(private.table(services.private(_RECORD)), Run, what=_RECORD, error=Corrupt)
+    except Corrupt:
         return None
 
 
 def save(services: Services, run: Run) -> None:
     """Store the record. Raises: Unavailable."""
-    durable.replace(services.private(_RECORD), json.dumps(unstructure(run)).encode())
+    json_file.save(services.private(_RECORD), run)
 
 
 def begun(services: Services) -> Run:

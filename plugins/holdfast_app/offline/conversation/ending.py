@@ -98,8 +98,6 @@ _DONE: Final = Lazy(
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
-#: A command handed over in its own block.
-_CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
 
@@ -164,7 +162,7 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     room = limit
     for text in said:
         for unit in reversed(_ends(text)):
-            unit = _with_code(" ".join(re.sub(r"[*_]{2,}", "", unit).split()), text)
+            unit = " ".join(re.sub(r"[*_]{2,}", "", unit).split())
             if not kept and _FILLER.match(unit):
                 continue
             if kept and len(unit) >= room:
@@ -182,12 +180,6 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
 def _ends(text: str) -> list[str]:
     """The last sentences, items and headings that have a word."""
     return [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), _UNITS)]
-
-
-def _with_code(unit: str, text: str) -> str:
-    """``unit`` with the first line of the code block after it in ``text``."""
-    below = _CODE_BELOW.match(text, text.rfind(unit) + len(unit)) if unit.endswith(":") and unit in text else None
-    return f"{unit} {below[1].strip()}" if below else unit
 
 
 def waits(text: str) -> bool:

@@ -1,25 +1,38 @@
--- Schema step 2: earlier texts, search words, and functions. Each call of the store is one function, so that it is one
--- statement in one round trip. A function's statements are planned once for each connection of the server, also behind
--- PgBouncer; sent one by one, planning them took four times as long as running them. All run with the caller's rights,
--- so row security applies. A writer first locks its namespace's row, so writers of one namespace take turns.
+-- Each call of the store is one function, so that it is one statement in one round trip. A function's statements are
+-- planned once for each connection of the server, also behind PgBouncer; sent one by one, planning them took four times as
+-- long as running them. Most run with the caller's rights, so row security applies. A writer first locks its namespace's
+-- row, so writers of one namespace take turns.
 --
 -- Raised SQLSTATEs: HF001 the namespace's row is missing or not visible, HF002 the expected revision is not stored,
--- HF003 a stored text differs from its digest (the detail names the document).
+-- HF003 a stored text differs from its digest (the detail names the document), HF004 the namespace belongs to a role of
+-- which the caller is not a member (the detail names it).
 
-ALTER TABLE holdfast.facts ADD COLUMN words tsvector, ADD COLUMN evicted text[];
+-- ``owner`` is the role's name as it was given, which this binds to its OID. A restored row names its server and is not
+-- bound.
+CREATE OR REPLACE FUNCTION holdfast.bind_owner() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' OR NEW.server IS NULL THEN
+        NEW.role := to_regrole(quote_ident(NEW.owner));
+        NEW.server := (SELECT system_identifier FROM pg_control_system());
+    END IF;
+    RETURN NEW;
+END $$;
 
--- A note grows by appends, each of which writes it anew: compressing it would take longer than all the rest.
-ALTER TABLE holdfast.documents ADD COLUMN words tsvector, ALTER COLUMN body SET STORAGE EXTERNAL;
-ALTER TABLE holdfast.documents ALTER COLUMN words SET STORAGE EXTERNAL;
+-- The owning role: NULL for a namespace that does not exist, 0 for one without an owner. With the rights of the tables'
+-- owner, because row security hides the row from the roles that have to know that it exists.
+CREATE OR REPLACE FUNCTION holdfast.owning_role(space text) RETURNS oid
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+    SELECT CASE WHEN n.server = (SELECT system_identifier FROM pg_control_system()) THEN coalesce(n.role, 0) ELSE 0 END
+        FROM holdfast.namespaces AS n WHERE n.namespace = space $$;
 
-CREATE TABLE holdfast.versions (
-        namespace text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, name text COLLATE "C" NOT NULL,
-        at timestamptz NOT NULL DEFAULT clock_timestamp(), revision text NOT NULL, body text NOT NULL,
-        PRIMARY KEY (namespace, name, seq));
+CREATE OR REPLACE FUNCTION holdfast.check_access(space text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF NOT pg_has_role(holdfast.owning_role(space), 'MEMBER') THEN
+        RAISE EXCEPTION 'not allowed' USING ERRCODE = 'HF004', DETAIL = space;
+    END IF;
+END $$;
 
-GRANT SELECT, INSERT, DELETE ON holdfast.versions TO PUBLIC;
-
-CREATE FUNCTION holdfast.lock_namespace(space text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION holdfast.lock_namespace(space text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM holdfast.namespaces AS n WHERE n.namespace = space FOR UPDATE;
     IF NOT FOUND THEN RAISE EXCEPTION 'no such namespace' USING ERRCODE = 'HF001'; END IF;
@@ -28,7 +41,7 @@ END $$;
 -- Inserting, recognising a duplicate and evicting in one step. ``most`` is the maximum number of facts, ``patience`` the
 -- lock time-out. Kind 0: a duplicate, with its fact and the facts evicted for it. Kind 1: the id is taken. Kind 2: added;
 -- ``gone`` has the ids of the evicted facts. Counting first takes the lock, so a duplicate counts back.
-CREATE FUNCTION holdfast.add_fact(space text, new_id text, key bytea, new_content text, new_category text,
+CREATE OR REPLACE FUNCTION holdfast.add_fact(space text, new_id text, key bytea, new_content text, new_category text,
     new_confidence double precision, new_created bigint, new_source text, new_words tsvector, most bigint, patience text,
     OUT kind integer, OUT id text, OUT content text, OUT category text, OUT confidence double precision,
     OUT created_us bigint, OUT source text, OUT gone text[]) LANGUAGE plpgsql AS $$
@@ -61,9 +74,8 @@ BEGIN
     END IF;
 END $$;
 
--- ``expected`` is a revision, ``absent``, or NULL for any. The replaced text goes to ``holdfast.versions``, which keeps the
--- last 50 of a document.
-CREATE FUNCTION holdfast.put_document(space text, doc text, new_body text, new_revision text, new_words tsvector,
+-- ``expected`` is a revision, ``absent``, or NULL for any.
+CREATE OR REPLACE FUNCTION holdfast.put_document(space text, doc text, new_body text, new_revision text, new_words tsvector,
     expected text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE old holdfast.documents; present boolean;
 BEGIN
@@ -81,10 +93,6 @@ BEGIN
         INSERT INTO holdfast.documents (namespace, name, revision, body, words)
             VALUES (space, doc, new_revision, new_body, new_words);
     ELSIF old.revision <> new_revision THEN
-        INSERT INTO holdfast.versions (namespace, name, body, revision) VALUES (space, doc, old.body, old.revision);
-        DELETE FROM holdfast.versions AS v WHERE v.namespace = space AND v.name = doc AND v.seq <= (
-            SELECT o.seq FROM holdfast.versions AS o WHERE o.namespace = space AND o.name = doc
-            ORDER BY o.seq DESC OFFSET 50 LIMIT 1);
         UPDATE holdfast.documents AS d SET body = new_body, revision = new_revision, words = new_words
             WHERE d.namespace = space AND d.name = doc;
     END IF;
@@ -93,7 +101,7 @@ END $$;
 
 -- ``first`` is the header and the block. A block's marker counts when it is alone on its line, with or without a CR. A
 -- text with more words than a tsvector holds has none, and is then found by its text.
-CREATE FUNCTION holdfast.append_block(space text, doc text, marker text, first text, block text, first_words tsvector,
+CREATE OR REPLACE FUNCTION holdfast.append_block(space text, doc text, marker text, first text, block text, first_words tsvector,
     block_words tsvector) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE old holdfast.documents; present boolean; joined text; digest text; all_words tsvector;
 BEGIN
