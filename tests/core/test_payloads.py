@@ -248,37 +248,6 @@ def test_flush__payload_lacks_a_field__what_it_said_is_kept_and_stands_in_the_wa
     assert note().count("**Objective:**") == 1
 
 
-def test_flush__refused_after_its_block_was_written__another_payload_does_not_repeat_it(opened, payload, project, note):
-    handoffs = project / ".holdfast" / "continuity"
-    handoffs.parent.mkdir()
-    handoffs.write_text("A file where a folder should be.\n")
-    with pytest.raises(FlushRefused):
-        opened().session("s").flush(payload(decisions=["first words"]))
-    handoffs.unlink()
-    opened().session("s").flush(payload(decisions=["other words"]))
-    assert [note().count(words) for words in ("first words", "other words", "Stated before")] == [1, 1, 0]
-
-
-@pytest.mark.parametrize("decisions", [None, ["other words"]], ids=["nothing is stated", "another payload"])
-def test_flush__power_cut_brought_back_a_finished_flushs_marker__its_payload_is_not_taken_up_again(
-    opened, payload, project, note, decisions
-):
-    marker = project / ".holdfast" / "state" / "unsafe" / "s.json"
-
-    class Keeps:
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            self.marker = marker.read_bytes()
-
-    plugin = Keeps()
-    opened(plugin).session("s").flush(payload(decisions=["first words"]))
-    marker.write_bytes(plugin.marker)  # its removal is not flushed
-    session = opened().session("s")
-    session.add("user", "hello")
-    session.flush(payload(decisions=decisions) if decisions else None)
-    assert (note().count("first words"), session.state) == (1, State.SAFE)
-
-
 def test_flush__another_process_holds_the_lock_and_succeeds__the_refused_payload_still_stands(
     opened, payload, monkeypatch
 ):

@@ -124,8 +124,11 @@ class _Heard:
         they or the sentence must direct."""
         enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
         least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
-        if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
-            return False
+        left = len(said.stems) - least  # stems that may be missing
+        for stem in said.stems:
+            left -= stem not in self.plain
+            if left < 0:
+                return False
         words, size, most = self._words, _WINDOW * len(said.words), 0
         for at in range(0, max(1, len(words) - size // 2), size // 2):
             window = " ".join(words[at : at + size])
