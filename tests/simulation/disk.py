@@ -355,6 +355,10 @@ class Disk:
             st_mtime_ns=node.mtime, st_ctime_ns=node.mtime, st_dev=99, st_nlink=1, st_uid=_USER, st_gid=0,
         )  # fmt: skip
 
+    def access(self, path: Any, mode: int) -> bool:
+        """All processes are of one user."""
+        return True
+
     def listdir(self, path: Any) -> list[str]:
         node = self.find(path)
         if not node.is_folder:
