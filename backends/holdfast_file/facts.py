@@ -11,7 +11,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from stat import S_ISREG
 from typing import TYPE_CHECKING, BinaryIO, Final
 from zlib import crc32
 
@@ -370,12 +369,8 @@ class FactFile:
         """The file as it is now, or None when there is none. Raises: Corrupt, Refused, Unavailable."""
         if not self._path:
             self._path = self._place.inside(self._place.facts)
-        stat = None
-        with durable.reporting(self._place.facts, "find"), contextlib.suppress(FileNotFoundError):
-            stat = os.stat(self._path, follow_symlinks=False)
+        stat = self._place.regular(self._path)
         if stat is None:
             return None
-        if not S_ISREG(stat.st_mode):
-            self._place.inside(self._place.facts)  # raises with the reason
         self._other_name = may_be_shared(stat)
         return identity_of(stat)

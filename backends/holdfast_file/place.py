@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TypeAlias
@@ -65,18 +64,7 @@ class Place(durable.StoreFolder):
                 f"A symbolic link on the way to {name!r} leaves the project.",
                 next_step="Replace the link by a real folder.",
             )
-        try:
-            mode = os.lstat(path).st_mode
-        except FileNotFoundError:
-            return path
-        except NotADirectoryError as error:
-            raise Corrupt(f"A file is where the folder of {self.shown(name)!r} should be.", next_step=_MOVE) from error
-        except OSError as error:
-            raise durable.unavailable(error, name, "find") from error
-        if stat.S_ISLNK(mode):
-            raise Refused(f"{self.shown(name)!r} is a symbolic link.", next_step="Replace the link by the file itself.")
-        if not stat.S_ISREG(mode):
-            raise Corrupt(f"{self.shown(name)!r} is not a regular file.", next_step=_MOVE)
+        self.regular(path)
         return path
 
     @property

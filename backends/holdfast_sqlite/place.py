@@ -21,8 +21,6 @@ from holdfast.storage import check_name
 
 #: What SQLite adds to the database's name for the files next to it.
 _SIDES: Final = ("-wal", "-shm", "-journal")
-_MOVE: Final = "Move it away or restore the file from a copy, then try again."
-
 
 #: The fields of an :class:`Identity`.
 _of_stat: Final[Callable[[os.stat_result], tuple[int, int, int, int]]] = attrgetter(
@@ -65,25 +63,19 @@ class Place(durable.StoreFolder):
 
         Raises: Refused for symbolic links; Corrupt when something else has replaced it or only its log is left.
         """
-        try:
-            found = os.stat(self.database, follow_symlinks=False)
-        except FileNotFoundError:
+        found = self.regular(self.database)
+        if found is None:
             if os.path.lexists(self.log) and not os.path.lexists(self.database):
                 raise Corrupt(
                     f"{self.file!r} is missing, but its log {os.path.basename(self.log)!r} exists.",
                     next_step="Restore the database next to it from a copy, or move the log away.",
-                ) from None
+                )
             return None
-        except NotADirectoryError as error:
-            raise Corrupt(f"A file is where the folder of {self.file!r} should be.", next_step=_MOVE) from error
-        except OSError as error:
-            raise durable.unavailable(error, self.database, "find") from error
-        if stat.S_ISLNK(found.st_mode):
-            raise Refused(f"{self.file!r} is a symbolic link.", next_step="Replace the link by the file itself.")
-        if not stat.S_ISREG(found.st_mode):
-            raise Corrupt(f"{self.file!r} is not a regular file.", next_step=_MOVE)
         if found.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
-            raise Corrupt(f"{self.file!r} is empty because it was cut off.", next_step=_MOVE)
+            raise Corrupt(
+                f"{self.file!r} is empty because it was cut off.",
+                next_step="Move it away or restore the file from a copy, then try again.",
+            )
         return Identity(*_of_stat(found))
 
     def node(self) -> tuple[int, int] | None:

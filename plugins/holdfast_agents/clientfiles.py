@@ -28,6 +28,9 @@ FOLDERS: Final = {
     "cursor": (".cursor", "", ".cursor", ""),
     "windsurf": (".windsurf", "", ".codeium", "windsurf"),
     "vscode": (".vscode", "XDG_CONFIG_HOME", ".config", "Code/User"),
+    "droid": (".factory", "", ".factory", ""),
+    "kimi": (".kimi-code", "", ".kimi-code", ""),
+    "kiro": (".kiro", "", ".kiro", ""),
     "zed": (".zed", "XDG_CONFIG_HOME", ".config", "zed"),
 }
 

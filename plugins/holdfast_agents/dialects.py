@@ -33,7 +33,7 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast_agents import events
-from holdfast_agents.events import Answer, Dialect, Event, Reply, text
+from holdfast_agents.events import UNSTOPPABLE, Answer, Dialect, Event, Reply, text
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
 TYPE_CHECKING = False
@@ -200,11 +200,9 @@ def plugin_answer(kind: str, reply: Reply) -> Answer:
 
 
 class Shape(NamedTuple):
-    """A client with command hooks in Claude Code's form. ``blocks``: exit 2 refuses a compaction. Otherwise the client
-    waits, then compacts. ``names`` maps its events to Claude Code's. ``flat``: the answer is only the text for the
-    model. ``second``: as in its time limits."""
+    """A client with command hooks in Claude Code's form. ``names`` maps its events to Claude Code's. ``flat``: the
+    answer is only the text for the model. ``second``: as in its time limits."""
 
-    blocks: bool = False
     names: Mapping[str, str] = {}
     flat: bool = False
     second: int = 1
@@ -217,16 +215,11 @@ _GEMINI = {
     "PreCompress": "PreCompact",
 }
 SHAPES = {
-    "deepagents": Shape(blocks=True),
+    "deepagents": Shape(),
     "qwen": Shape(),
     "gemini": Shape(names=_GEMINI, second=1000),
     "copilot": Shape(flat=True),
 }
-#: What a guarded client says, and what is true of the others.
-_SOFTER = (
-    ("holdfast keeps the context:", "holdfast has not saved this context, and this client compacts anyway:"),
-    ("Until then compaction is blocked.", "Until then a compaction is not saved first."),
-)
 
 
 def shaped_event(payload: Mapping[str, object], client: str) -> Event:
@@ -257,9 +250,7 @@ def shaped_event(payload: Mapping[str, object], client: str) -> Event:
 def shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
     """The answer in Claude Code's form, as far as the client heeds it."""
     shape = SHAPES[client]
-    for hard, soft in () if shape.blocks else _SOFTER:
-        reply = Reply(*(part.replace(hard, soft).partition(" `holdfast override")[0] for part in reply))
-    if kind == events.COMPACTING and not shape.blocks:
+    if kind == events.COMPACTING and client in UNSTOPPABLE:
         return Answer(stdout=events.json_text({"systemMessage": reply.block})) if reply.block else Answer()
     if shape.flat and kind in _NAMES:
         return Answer(stdout=events.json_text({"additionalContext": reply.context})) if reply.context else Answer()

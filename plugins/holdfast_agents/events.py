@@ -17,6 +17,8 @@ START, PROMPT, TOOL, STOP = "start", "prompt", "tool", "stop"
 COMPACTING, COMPACTED, END, CONFIG, OTHER = "compacting", "compacted", "end", "config", "other"
 
 _MAX_ID_CHARS = 120
+#: Clients that wait for the flush, then compact even if it failed.
+UNSTOPPABLE = frozenset({"qwen", "gemini", "copilot"})
 
 
 class Event(NamedTuple):
@@ -107,10 +109,23 @@ def session_of(client: str, native: str, agent: str = "") -> str:
     return safe
 
 
-def refusal(message: str, next_step: str, session: str) -> str:
-    """The reason why compaction is blocked and the next step, for the client's user."""
+def unsaved(client: str) -> str:
+    """What happens to a context that is not saved."""
+    if client in UNSTOPPABLE:
+        return "holdfast has not saved this context, and this client compacts anyway:"
+    return "holdfast keeps the context:"
+
+
+def until(client: str) -> str:
+    """What holds until a failure is repaired."""
+    return f"Until then {'a compaction is not saved first' if client in UNSTOPPABLE else 'compaction is blocked'}."
+
+
+def refusal(client: str, message: str, next_step: str, session: str) -> str:
+    """The reason why the context is not saved and the next step, for the client's user."""
     override = f'`holdfast override --session {session} --reason "..."` lets it go once, unsaved.'
-    return " ".join(filter(None, ["holdfast keeps the context:", message, next_step, override]))
+    words = (unsaved(client), message, next_step, "" if client in UNSTOPPABLE else override)
+    return " ".join(filter(None, words))
 
 
 def text(payload: Mapping[str, object], *names: str) -> str:

@@ -104,6 +104,8 @@ def compacted(memory: Holdfast, event: Event) -> None:
     session = Session(services, event.session)
     is_ours = restore.is_answered(services, session)
     _drop(services, session, event._replace(unsummarised=event.unsummarised and not is_ours))
+    if is_ours and (last := session.last_receipt):
+        memo.write(services.state, evolve(memo.read(services.state, session.id), answered="", used=last.flush_id))
     summary = "" if is_ours else event.text or _last_summary(event)
     if summary:
         _keep(services, session, summary, event.client)
@@ -165,7 +167,7 @@ def _blocked(error: HoldfastError, event: Event, session: str) -> Reply:
     if isinstance(error, FlushRefused) and error.missing:
         command = "$memory-update" if event.client == "codex" else "/memory-update"
         step = f"`{command}` states them; then compact again."
-    return Reply(block=refusal(error.message, step, session))
+    return Reply(block=refusal(event.client, error.message, step, session))
 
 
 def _mark(services: Services, session: str, error: HoldfastError) -> None:
@@ -190,7 +192,8 @@ def _drop(services: Services, session: Session, event: Event) -> None:
         with suppress(HoldfastError):  # the journal alone is better than nothing
             follow(services, session, event)
     new, _, position = session.span()
-    past = not session.unrecorded_overrides and _is_past(session, event, new)
+    is_early = bool(memo.read(services.state, session.id).answered)
+    past = not is_early and not session.unrecorded_overrides and _is_past(session, event, new)
     found = PastGate(session.id, services.now(), position, len(new))
     wrote: list[str] = []
     try:

@@ -341,22 +341,22 @@ class _Call:
         from holdfast_agents.events import refusal
 
         marker = safety.read(self.state, event.session)
-        return refusal(marker.error, marker.way_out, event.session) if marker else ""
+        return refusal(event.client, marker.error, marker.way_out, event.session) if marker else ""
 
     # failing
 
     def _unforeseen(self, why: str) -> Reply:
-        block = f"holdfast keeps the context: {why} Run `holdfast doctor`, then compact again."
+        block = f"{events.unsaved(self.dialect.client)} {why} Run `holdfast doctor`, then compact again."
         return Reply(block=block) if self.kind == events.COMPACTING else NO_REPLY
 
     def _failure(self, error: HoldfastError) -> Reply:
         self._log(f"{type(error).__name__}: {error.message}")
         if self.kind == events.COMPACTING:
-            return Reply(block=f"holdfast keeps the context: {error.message} {error.next_step}".rstrip())
+            return Reply(block=f"{events.unsaved(self.dialect.client)} {error.message} {error.next_step}".rstrip())
         if self.kind == events.END:
             return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
-            notice = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
+            notice = f"holdfast: {error.message} {error.next_step} {events.until(self.dialect.client)}"
             context = f"holdfast cannot read this project's memory now: {error.message} Do not assume that it is empty."
             return Reply(notice=notice, context=context if self.kind == events.START else "")
         return NO_REPLY
@@ -432,11 +432,11 @@ def _begun_in(root: str, session: str) -> str:
     """The project above ``root`` that has the session's journal; ``root`` without one. An agent can enter a stranger's
     repository inside the project."""
     from holdfast.config import settings
+    from holdfast.fs.paths import upwards
     from holdfast.journal.journal import file_stem
 
-    name, folder = f"{file_stem(session)}.jsonl", os.path.dirname(root)
-    while folder != os.path.dirname(folder):
+    name = f"{file_stem(session)}.jsonl"
+    for folder in upwards(os.path.dirname(root)):
         if any(os.path.exists(os.path.join(folder, s, "sessions", name)) for s in settings.STATE_FOLDERS.values()):
             return folder
-        folder = os.path.dirname(folder)
     return root

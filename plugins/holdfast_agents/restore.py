@@ -17,7 +17,7 @@ from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import clientfiles
-from holdfast_agents.events import COMPACTING, Event, Reply
+from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.heartbeat import log
 
@@ -93,8 +93,8 @@ def summary(memory: Holdfast, event: Event) -> Reply:
 
 def is_answered(services: Services, session: Session) -> bool:
     """Whether the last compaction's summary is holdfast's."""
-    last = session.last_receipt
-    return last is not None and bool(last.flush_id) and last.flush_id == memo.read(services.state, session.id).answered
+    told, last = memo.read(services.state, session.id), session.last_receipt
+    return bool(told.answered) or (last is not None and bool(last.flush_id) and last.flush_id == told.used)
 
 
 def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
@@ -110,7 +110,7 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
 def _unwritable(memory: Holdfast, event: Event, error: Unavailable) -> Reply:
     """The brief when the disk accepts no writes but can be read. Raises: HoldfastError otherwise."""
     reply = opening(memory, event)
-    told = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
+    told = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
     return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
 
 
@@ -132,7 +132,7 @@ def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Repl
     if kept is not None:
         room = MAX_CHARS - sum(len(part) + 2 for part in parts)
         parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)
-    blocked = "" if spool.is_on else " Until then compaction is blocked."
+    blocked = "" if spool.is_on else f" {until(event.client)}"
     notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
     return Reply(context="\n\n".join(parts), notice=notice)
 

@@ -123,8 +123,10 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
         return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"
     parts = event.parts or (("", event.text),)
+    # a prompt's own words are journalled as such, and the whole of it as evidence
+    injected = [("system", clean(text), "") for _, text in parts if role == "user" and "<system-reminder>" in text]
     strings = [(clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part_id)) for part_id, text in parts]
-    return [(role, text, part_id) for text, part_id in strings if text]
+    return [*injected, *((role, text, part_id) for text, part_id in strings if text)]
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

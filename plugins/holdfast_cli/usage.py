@@ -39,7 +39,7 @@ def own_exit() -> Iterator[None]:
             end(status)
         raise ExitRefused(
             f"A plugin or backend called os._exit({status}), which would end holdfast before the work is done.",
-            next_step="Disable the plugin that ends it; `holdfast plugins` lists those that are on.",
+            next_step="`HOLDFAST_TRACE=hooks` in the environment shows the calls. Disable the plugin that ends it.",
         )
 
     os._exit = refuse

@@ -18,9 +18,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from holdfast.text.plain import cut, one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
-from holdfast_app.outbox.trail import BLOCKED, PATIENCE_S, PRIORITY, IssueForge, asks
+from holdfast_app.outbox.trail import BLOCKED, PATIENCE_S, PRIORITY, IssueForge, asks, folded, row_text
 
 if TYPE_CHECKING:
     from holdfast_app.outbox.forge import Ask, Item
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20
-#: Maximum comments of an issue shown one by one. Of more, only the last and those to the operator are.
-MOST_COMMENTS: Final = 5
 _SCOPES: Final = (
     "Give the token the permissions issues (read and write), pull requests, contents, checks and metadata (read), "
     "or set such a token with `holdfast auth set github`."
@@ -210,13 +207,8 @@ class _Day:
                     text = body.split("\n\n", 1)[0] if is_own else body
                     one = self._line("comment", number, row["html_url"], text, at, author, asked)
                     found.setdefault(one.target, []).append(one._replace(own=is_own))
-        for target, several in found.items():
-            yield from (one for one in several if one.waits or len(several) <= MOST_COMMENTS)
-            others = [one for one in several if not one.waits]
-            if others and len(several) > MOST_COMMENTS:
-                last = others[-1]
-                text = cut(f"{len(others)} comments; the last one by {last.author}: {last.text}", 200)
-                yield Activity("comment", target, last.pointer, text, last.at)
+        for several in found.values():
+            yield from folded(several)
 
     def pulls(self) -> Iterator[Activity]:
         """Reviews and failed checks. Raises: Absent, Closed."""
@@ -247,7 +239,7 @@ class _Day:
         repo = f"/repos/{self._name}"
         for row in self._server.get(f"{repo}/releases", per_page=30).data:
             if self._now(row["published_at"]):
-                text, url = _line(f"released: {row['name'] or row['tag_name']}"), row["html_url"]
+                text, url = row_text(f"released: {row['name'] or row['tag_name']}"), row["html_url"]
                 yield Activity("release", self._name, url, text, _moment(row["published_at"]), _login(row["author"]))
         here = self._server.get(repo).data
         for row in self._server.rows(f"{repo}/activity", time_period="week", per_page=100):
@@ -255,7 +247,7 @@ class _Day:
             is_push = kind in ("push", "force_push") and branch == here["default_branch"]
             if self._now(row["timestamp"]) and (is_push or kind == "branch_deletion"):
                 what = {"push": "pushed directly", "force_push": "force-pushed"}.get(kind, "deleted")
-                url, text = f"{here['html_url']}/commits/{branch}", _line(f"branch {branch} {what}")
+                url, text = f"{here['html_url']}/commits/{branch}", row_text(f"branch {branch} {what}")
                 yield Activity("push", self._name, url, text, _moment(row["timestamp"]), _login(row["actor"]))
 
     def _said(self, event: Mapping[str, Any], issue: Mapping[str, Any]) -> str:
@@ -281,7 +273,7 @@ class _Day:
 
     def _line(self, kind: str, number: object, url: str, text: str, at: str, by: str, asked: object) -> Activity:
         waits = "operator" if asked else ""
-        return Activity(kind, f"{self._name}#{number}", url, _line(text), _moment(at), by, waits)
+        return Activity(kind, f"{self._name}#{number}", url, row_text(text), _moment(at), by, waits)
 
     def _is_operator(self, login: str) -> bool:
         return bool(login) and login.casefold() == self._operator.casefold()
@@ -312,7 +304,3 @@ def _label(label: Any) -> str:
 
 def _state(issue: Mapping[str, Any]) -> str:
     return "merged" if (issue.get("pull_request") or {}).get("merged_at") else str(issue["state"])
-
-
-def _line(text: str) -> str:
-    return cut(one_line(text), 200)

@@ -132,8 +132,8 @@ def only_project_names(
 
 
 def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    from holdfast.config import resolved, trust
     from holdfast.config import settings as files
-    from holdfast.config import trust
 
     root = os.fspath(root)
     yield files.overrides(env)
@@ -142,6 +142,10 @@ def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Ite
     found = trust.record_of(root, env)
     if found is not None:
         yield found.settings
+    with suppress(HoldfastError):
+        asked = resolved.portable(root, env)
+        if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):
+            yield asked
 
 
 def _named(table: Mapping[str, Any], settings: Sequence[str]) -> Iterator[str]:

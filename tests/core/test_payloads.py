@@ -248,63 +248,6 @@ def test_flush__payload_lacks_a_field__what_it_said_is_kept_and_stands_in_the_wa
     assert note().count("**Objective:**") == 1
 
 
-def test_flush__refused_after_its_block_was_written__another_payload_does_not_repeat_it(opened, payload, project, note):
-    handoffs = project / ".holdfast" / "continuity"
-    handoffs.parent.mkdir()
-    handoffs.write_text("A file where a folder should be.\n")
-    with pytest.raises(FlushRefused):
-        opened().session("s").flush(payload(decisions=["first words"]))
-    handoffs.unlink()
-    opened().session("s").flush(payload(decisions=["other words"]))
-    assert [note().count(words) for words in ("first words", "other words", "Stated before")] == [1, 1, 0]
-
-
-@pytest.mark.parametrize("decisions", [None, ["other words"]], ids=["nothing is stated", "another payload"])
-def test_flush__power_cut_brought_back_a_finished_flushs_marker__its_payload_is_not_taken_up_again(
-    opened, payload, project, note, decisions
-):
-    marker = project / ".holdfast" / "state" / "unsafe" / "s.json"
-
-    class Keeps:
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            self.marker = marker.read_bytes()
-
-    plugin = Keeps()
-    opened(plugin).session("s").flush(payload(decisions=["first words"]))
-    marker.write_bytes(plugin.marker)  # its removal is not flushed
-    session = opened().session("s")
-    session.add("user", "hello")
-    session.flush(payload(decisions=decisions) if decisions else None)
-    assert (note().count("first words"), session.state) == (1, State.SAFE)
-
-
-def test_flush__payload_refused_and_more_said_since__plain_flush_takes_it_up_whole(opened, payload, project, note):
-    (project / ".holdfast" / "MEMORY.md").mkdir(parents=True)
-    session = opened().session("s")
-    session.add("user", "hello")
-    with pytest.raises(FlushRefused):
-        session.flush(payload(decisions=["kept"], curated={"memory": ["Python 3.11 is the minimum"]}))
-    (project / ".holdfast" / "MEMORY.md").rmdir()
-    session.add("user", "more")
-    again = opened().session("s")
-    again.end()
-    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
-    assert again.state is State.SAFE
-
-
-def test_flush__payload_could_not_be_kept__an_operator_overrides_it_and_the_note_says_so(opened, payload, note):
-    session = opened().session("s")
-    session.add("user", "hello")
-    with pytest.raises(FlushRefused):
-        opened(plugins=GHOST).session("s").flush(payload(decisions=["gone"]))
-    opened().session("s").override("the agent is gone")
-    again = opened().session("s")
-    again.flush()
-    assert again.state is State.SAFE
-    assert "**Operator override:** the agent is gone" in note()
-
-
 def test_flush__another_process_holds_the_lock_and_succeeds__the_refused_payload_still_stands(
     opened, payload, monkeypatch
 ):
@@ -561,15 +504,6 @@ def test_flush__newest_payload_lacks_a_field_while_an_older_one_is_pending__the_
     opened().session("s").flush(payload(decisions=["the newest one"]))
     assert "the newest one" in note()
     assert opened().session("s").state is State.SAFE
-
-
-def test_flush__plugin_missing_and_its_handoff_entry_went_with_a_later_flush__is_refused_too(opened, payload):
-    """Nothing is left then that the gate would be asked about."""
-    closed = payload(work_open=False, handoff=None)
-    opened().session("s").flush(closed)
-    opened().session("other").flush(closed)
-    with pytest.raises(FlushRefused, match="ghost"):
-        opened(plugins=GHOST).session("s").flush()
 
 
 def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flushed_without_it(opened, payload, note):

@@ -183,7 +183,10 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
 
 
 @ROOT_ONLY
-def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(project: Path, state: Path) -> None:
+@pytest.mark.parametrize(("mode", "problem"), [(0o755, "cannot be put aside"), (0o700, "closed to this one")])
+def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(
+    project: Path, state: Path, mode: int, problem: str
+) -> None:
     forge(state)
     os.chown(state, 12345, 12345)
     code = """if 1:
@@ -198,10 +201,11 @@ def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(
             print(error)
     """
     open_to_all(state.parent, 0o755)
+    os.chmod(state.parent, mode)
     os.chmod(state, 0o700)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     ran = subprocess.run([sys.executable, "-c", code, state], capture_output=True, text=True, check=False, env=env)
-    assert "cannot be put aside" in ran.stdout, ran.stderr
+    assert problem in ran.stdout, ran.stderr
     assert (state / "outbox.jsonl").exists()
 
 

@@ -17,6 +17,13 @@ from holdfast.text import recall
 _BRACKETS = "<＜﹤‹〈⟨«"
 
 
+def original(text: str) -> str:
+    """The original of a defused text."""
+    for end in reversed([found.end(1) for found in recall._NAME.finditer(recall._folded(text))]):
+        text = text[:end] + text[end:].removeprefix(recall.MARK)
+    return re.sub("&(amp;)*lt;", lambda found: found[0].replace("amp;", "", 1) if found[1] else "<", text)
+
+
 def lenient(text: str) -> list[str]:
     """The fence's tags that a very lenient reader sees: entities decoded, all widths and cases one, invisible
     characters gone, blanks and signs anywhere in the tag. ``"open"`` or ``"close"`` of each, in order."""
@@ -68,7 +75,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=20), max_size=12).map("".join) | st.t
 def test_fence__text_that_tries_to_close_it__has_one_tag_at_each_end(trap: str) -> None:
     fenced = recall.fence(f"before {trap} after")
     assert lenient(fenced) == ["open", "close"]
-    assert recall.original(recall.defuse(trap)) == trap
+    assert original(recall.defuse(trap)) == trap
     assert recall.strip(f"said {fenced} more") == "said  more"
 
 
@@ -80,7 +87,7 @@ def test_fence__any_text__has_one_tag_at_each_end_and_the_text_can_be_had_back(t
     assert lenient(fenced) == ["open", "close"]
     assert fenced.startswith(recall.OPEN + "\n")
     assert fenced.endswith("\n" + recall.CLOSE)
-    assert recall.original(recall.defuse(text)) == text
+    assert original(recall.defuse(text)) == text
 
 
 @given(TEXTS)
@@ -93,7 +100,7 @@ def test_defuse__comments__only_those_of_our_notes_stay() -> None:
     assert recall.defuse(marker) == marker
     for other in ("<!-- MEMORY.md -->", "<!-- a=b", "<!-- a=b\n-->", "<!-- a=<b> -->", "<!-- recalled=memory -->"):
         assert recall.defuse(other) != other
-        assert recall.original(recall.defuse(other)) == other
+        assert original(recall.defuse(other)) == other
 
 
 def test_defuse__megabytes_made_to_be_slow__stay_linear() -> None:
@@ -110,7 +117,7 @@ def test_defuse__megabytes_made_to_be_slow__stay_linear() -> None:
     ):
         text = unit * (500_000 // len(unit))
         start = time.process_time()
-        assert recall.original(recall.defuse(text)) == text
+        assert original(recall.defuse(text)) == text
         assert time.process_time() - start < 20
 
 

@@ -12,6 +12,7 @@ from tests.support.trusting import trusted
 from holdfast.config import resolved, trust
 from holdfast.errors import Corrupt
 from holdfast.fs import userdir
+from holdfast_app.trust import provenance
 
 HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[facts]\nmax_facts = 1\n'
 
@@ -43,6 +44,19 @@ def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(
 
     assert resolved.load(str(clone)).facts.max_facts == 1
     assert resolved.load(str(clone)).zone == "UTC"
+
+
+def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))  # of other settings
+    assert resolved.load(str(clone)).facts.max_facts == 500
+    assert not provenance.trusts_all(str(clone))
+
+    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest(resolved.portable(str(clone))))
+
+    assert resolved.load(str(clone)).facts.max_facts == 1
+    assert provenance.trusts_all(str(clone))
 
 
 def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from holdfast_cli import main
 @pytest.mark.parametrize("tables", [101, 100_000])
 def test_from_toml__dotted_key_of_many_tables__not_valid(tables: int, dot: str, line: str, key: str) -> None:
     """Parsing it takes memory with the square of its length, and a walk over the result exceeds the recursion limit."""
-    with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
+    with pytest.raises(ValueError, match="nested too deeply"):
         untrusted.from_toml(line.format(dot.join([key] * tables)))
 
 
@@ -89,5 +88,5 @@ def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
 )
 @pytest.mark.parametrize("part", ["a", '"a"', "'a'", '"a\\"x"'])
 def test_from_toml__a_long_key_anywhere__is_refused(before: str, part: str) -> None:
-    with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
+    with pytest.raises(ValueError, match="nested too deeply"):
         untrusted.from_toml(before + f"{part}." * 200 + "b = 1")

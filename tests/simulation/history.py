@@ -18,10 +18,12 @@ from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
 from holdfast.hooks import hookimpl
+from holdfast.journal.journal import every
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
+from holdfast_app.checkup import verify
 from holdfast_app.config import Config
-from holdfast_app.data_loss import newest
+from holdfast_app.data_loss import newest, proofs
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})
@@ -48,6 +50,9 @@ class TellsAll:
     @hookimpl
     def on_extract(self, turns: Any) -> Extraction:
         return Extraction(summary=" ".join(f"<{TOKEN.findall(m.text)[0]}>" for t in turns for m in t.messages))
+
+
+TELLS_ALL = TellsAll()
 
 
 @define(eq=False)
@@ -167,6 +172,8 @@ class History:
             for op in ops:
                 memory = self._do(memory, op)
             memory.close()
+            left = [handle.node for handle in self.world.disk.fds.values() if handle.owner is process]
+            self._expect(not left, f"{process.number} leaves {len(left)} files open", is_loss=False)
 
         def guarded() -> None:
             try:
@@ -276,6 +283,7 @@ class History:
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
         self._expect(not edited or is_overridden, f"a torn block counts as edited: {blocks}")
         self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}", is_loss=False)
+        receipts = {receipt.flush_id for receipt, _ in proofs(memory.services)}
         forgotten = {op.token for op in self._all() if op.kind == "forget" and op.was != WAITING}
         for op in self._all():
             if op.kind == "add":
@@ -292,6 +300,9 @@ class History:
                     self._check(op, facts[op.fact], unsure, "in the facts")
             if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
+                self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
+        bad = [] if purged else list(verify._journals(memory.services, list(every(memory.services.state, packed=True))))
+        self._expect(not bad, f"nobody changed a journal: {bad}", is_loss=False)
         losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
         self._expect(not losses or bool(purged), f"losses are reported: {losses}")
 
@@ -300,9 +311,17 @@ class History:
         for name in memory.store.names():
             document = memory.store.read(name)
             self._expect(document is not None, f"{name} is listed and missing")
+            if name == "continuity/active.md" and document:
+                self._check_handoff(document.text)
             if name.startswith("memory/"):
                 texts.append(document.text if document else "")
         return "".join(texts)
+
+    def _check_handoff(self, text: str) -> None:
+        """The last flush that was answered is what the next session goes on with."""
+        last = next((op for op in reversed(self.ops[-1]) if op.kind not in ("add", "reopen", "fact", "forget")), None)
+        if last and last.kind == "state" and last.was == DONE and (len(self.ops) == 1 or self._again):
+            self._expect(last.fact in text, f"{last}: not in the handoff")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
@@ -331,6 +350,8 @@ class History:
         if session.state is State.DIRTY and len(self.ops) == 1 and mine and mine[-1].was == REFUSED:
             self._expect(mine[-1].faulted or not unsure, f"{session.id} is DIRTY after {mine[-1]}", is_loss=False)
         last = mine[-1] if mine and len(self.ops) == 1 else None
+        if last and last.kind == "state" and last.was == DONE and not self.was_cut:  # which may bring its marker back
+            self._expect(session.state is State.SAFE, f"{session.id} is {session.state} after {last}", is_loss=False)
         if last and last.was == BEGUN and last.payload and in_notes[last.token]:
             what = f"{session.id} is DIRTY, and the block of {last} is there"
             self._expect(session.state is not State.DIRTY, what, is_loss=False)
@@ -339,7 +360,10 @@ class History:
             self._expect(not missing or self._overridden(session.id), f"{missing} left context and are in no note")
 
     def _may_refuse(self, op: Op, error: HoldfastError) -> bool:
-        """Whether a payload that lacks a field was stated, which later flushes must complete, or a purge interfered."""
+        """Whether a payload was stated that lacks a field or whose process was killed, which must be completed, or a
+        purge interfered."""
+        if isinstance(error, FlushRefused) and any(one.dead for one in self.world.processes):
+            return True
         kind = "lack" if isinstance(error, FlushRefused) else "purge" if isinstance(error, Conflict) else ""
         return any(one.kind == kind and one.session == op.session and one.was != WAITING for one in self._all())
 
@@ -381,8 +405,9 @@ class History:
         self.faulted = False
         states = {name: memory.session(name).state for name in sorted({op.session for op in self._all()})}
         memory.close()
+        self.was_cut = True
         self.world.cut_power()
-        ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end"}
+        ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end" and op.was == DONE}
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()
@@ -398,7 +423,7 @@ def payload(token: str, fact: str) -> dict[str, Any]:
 
 
 def _opened(world: World) -> Holdfast:
-    return Holdfast.open(ROOT, config=CONFIG, clock=world.now, plugins=[("tells-all", TellsAll())])
+    return Holdfast.open(ROOT, config=CONFIG, clock=world.now, plugins=[("tells-all", TELLS_ALL)])
 
 
 @cache

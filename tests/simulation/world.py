@@ -6,6 +6,7 @@ import atexit
 import errno
 import fcntl
 import functools
+import inspect
 import os
 import random
 import threading
@@ -14,8 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import FunctionType, ModuleType
 from typing import Any
 
+import pluggy
 from tests.simulation.disk import FIRST_FD, Disk
 
 from holdfast.fs import locks, safeopen
@@ -24,7 +27,7 @@ from holdfast.plugin import calls
 ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
-_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "listdir", "scandir")
+_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir")
 _BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
 
@@ -52,10 +55,11 @@ class World:
         self.chance = chance
         self.seconds = 0.0
         self.changes = 0
-        self.crash_at = self.fault_at = -1
+        self.crash_at = self.fault_at = self.skipped = -1
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault = errno.EIO
         self.syncs, self._at_sync = 0, False
+        self.skipped = -1  # the number of a sync that does nothing
         self.hit = ""
         self.faulted = False
         self.switching = 0.0
@@ -106,7 +110,7 @@ class World:
                 return size // 2
             if not (self.fault == errno.ENOSPC and name in ("fsync", "truncate", "rename", "unlink", "rmdir")):
                 raise OSError(self.fault, os.strerror(self.fault))
-        return int(self.lying) if name == "fsync" else size
+        return int(self.lying or self.syncs == self.skipped) if name == "fsync" else size
 
     def _crash(self, me: Process) -> None:
         me.dead = True
@@ -123,7 +127,7 @@ class World:
 
     def mend(self) -> None:
         """From here on nothing fails."""
-        self.crash_at = self.fault_at = -1
+        self.crash_at = self.fault_at = self.skipped = -1
         self.lasting = self.lying = self.faulted = False
 
     # processes in turns
@@ -193,7 +197,12 @@ class World:
             (os, "rename", _moving(disk, "rename")),
             (os, "replace", _moving(disk, "replace")),
             (os.path, "realpath", _no_links(os.path.realpath)),
-            (safeopen, "_walked", _at_once(disk)),
+            (os.path, "abspath", _no_links(os.path.abspath)),
+            (safeopen, "_walked", _at_once(safeopen._walked, disk.open)),
+            (safeopen, "open_fd", _at_once(safeopen.open_fd, disk.open_file)),
+            (safeopen, "read", _at_once(safeopen.read, disk.read_file)),
+            (pluggy._manager, "_static_hook_attr", _remembering(pluggy._manager._static_hook_attr)),
+            (inspect, "signature", _remembering(inspect.signature)),
             (os, "urandom", self.chance.randbytes),
             (random, "random", self.chance.random),
             (os, "getpid", lambda: self.running.number),
@@ -235,13 +244,8 @@ def _by_path(disk: Disk, name: str, real_name: str = "") -> Callable[..., Any]:
     real, mine, has = getattr(os, real_name or name), getattr(disk, name), disk.has
 
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
-        if has(path, named.get("dir_fd")):
-            folder = named.get("dir_fd")
-            if folder is None or disk.handle(folder).node is not disk.top or path in disk.top.names:
-                return mine(path, *args, **named)
-            path = f"/{path}"
-            del named["dir_fd"]
-        return real(path, *args, **named)
+        folder = named.get("dir_fd")
+        return (mine if has(path, folder) else real)(path, *args, **named)
 
     return call
 
@@ -266,13 +270,41 @@ def _moving(disk: Disk, name: str) -> Callable[..., Any]:
 
 def _no_links(real: Callable[..., str]) -> Callable[..., str]:
     """There are no links on this disk, so nothing is looked up there."""
-    return lambda path, **named: os.path.normpath(path) if str(path).startswith(ROOT) else real(path, **named)
+
+    def call(path: Any, **named: Any) -> str:
+        if type(path) is str and path.startswith(ROOT):
+            return path if "/." not in path and "//" not in path else os.path.normpath(path)
+        return real(path, **named)
+
+    return call
 
 
-def _at_once(disk: Disk) -> Callable[[str, int], int]:
-    """A folder is opened with one call instead of one for each part of its path, for speed."""
-    real = safeopen._walked
-    return lambda path, flags: (disk.open if path.startswith(ROOT) else real)(path, flags)
+def _at_once(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
+    """A path is opened, or a file read, with one call instead of one for each part of its path, for speed."""
+
+    def call(path: Any, *args: Any, **named: Any) -> Any:
+        return (mine if os.fspath(path).startswith(ROOT) else real)(path, *args, **named)
+
+    return call
+
+
+_REMEMBERED: dict[tuple[Any, ...], Any] = {}
+
+
+def _remembering(real: Callable[..., Any]) -> Callable[..., Any]:
+    """What a module or a function has does not change from history to history, and a guarded plugin has its hooks."""
+
+    def call(of: Any, *args: Any, **named: Any) -> Any:
+        if isinstance(of, calls.GuardedPlugin):
+            hook = vars(of).get(*args)
+            return (hook, hook) if isinstance(hook, FunctionType) else None
+        if named or not isinstance(of, ModuleType | FunctionType):
+            return real(of, *args, **named)
+        if (real, of, *args) not in _REMEMBERED:
+            _REMEMBERED[real, of, *args] = real(of, *args)
+        return _REMEMBERED[real, of, *args]
+
+    return call
 
 
 def _without_lock(self: Any, instance: Any, owner: object = None) -> Any:

@@ -10,8 +10,9 @@ from holdfast_cli.commands.trust import Withheld
 
 def trusted(project: Path) -> Path:
     """Trust the project's settings as they are now, and its memory; returns the project."""
+    settings = resolved.portable(str(project))
     found = resolved.resolve(str(project))
-    trust.record(str(project), {**found.withheld, **found.trusted})
+    trust.record(str(project), {**settings, **found.withheld, **found.trusted})
     if (project / ".holdfast").exists():
         seen(project)
     return project

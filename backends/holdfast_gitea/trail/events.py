@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
 from holdfast.text.humanize import count
-from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
-from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks
+from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.client import Repo
@@ -29,9 +27,6 @@ from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50
-#: Maximum number of comments shown individually for an issue. The rest are counted in one line.
-MOST_COMMENTS: Final = 5
-_LONGEST: Final = 200
 #: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
 #: Kinds of timeline events -> their text, with the row's body and references.
@@ -72,12 +67,12 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
         if _said(comment, me) and (is_new or (comment.was_edited and _asks(comment, operator, me))):
             by_issue.setdefault(comment.issue, []).append(comment)
     for number, comments in by_issue.items():
-        yield from _of_comments(f"{repo.name}#{number}", comments, operator, me)
+        yield from folded([_of_comment(f"{repo.name}#{number}", one, operator, me) for one in comments])
     try:  # takes `read:repository`
         for row in models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data):
             at = models.moment(models.table(row), "published_at")
             if since <= at <= until:
-                name = _line(f"released: {text(row, 'name') or text(row, 'tag_name')}")
+                name = row_text(f"released: {text(row, 'name') or text(row, 'tag_name')}")
                 yield Activity("release", repo.name, text(row, "html_url"), name, at, text(row, "author", "login"))
         yield from _pushes(repo, since, until)
     except (Absent, Closed) as error:
@@ -111,7 +106,7 @@ def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
                 "tag", repo.name, repo.url, f"tag {name} {'pushed' if kind == 'push_tag' else 'deleted'}", at, author
             )
         elif kind == "commit_repo" and name == default and (messages := _messages(text(row, "content"))):
-            line = _line(f"{count(len(messages), 'commit')} pushed to {name} directly: {messages[0]}")
+            line = row_text(f"{count(len(messages), 'commit')} pushed to {name} directly: {messages[0]}")
             yield Activity("push", repo.name, url, line, at, author)
 
 
@@ -132,7 +127,9 @@ def _of_issue(
     target = f"{repo.name}#{issue.number}"
     if since <= issue.created_at <= until:
         waits = "operator" if asks(issue.body, issue.author, operator) else ""
-        yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author, waits)
+        yield Activity(
+            kind, target, issue.url, row_text(f"opened: {issue.title}"), issue.created_at, issue.author, waits
+        )
     ended = False
     rows = timeline(repo, issue.number, since, until) if detailed else []
     # The server notes the commits that a pull request was opened with as a push, some seconds later.
@@ -146,10 +143,10 @@ def _of_issue(
             ended = ended or row.get("type") in ("close", "merge_pull")
             what = "review" if row.get("type") in ("review", "review_request") else kind
             author, url = text(row, "user", "login"), text(row, "html_url") or issue.url
-            yield Activity(what, target, url, _line(line), at, author, waits)
+            yield Activity(what, target, url, row_text(line), at, author, waits)
     if not ended and issue.closed_at is not None and since <= issue.closed_at <= until:
         line = f"{'merged' if issue.merged else 'closed'}: {issue.title}"
-        yield Activity(kind, target, issue.url, _line(line), issue.closed_at)
+        yield Activity(kind, target, issue.url, row_text(line), issue.closed_at)
     if detailed and issue.is_pull:
         try:  # takes `read:repository`
             yield from _reviews(repo, issue, since, until, operator)
@@ -173,7 +170,7 @@ def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operato
             comments = models.many(repo.get(f"{path}/{row['id']}/comments").data)
             said += [text(models.table(one), "body") for one in comments]
         waits = "operator" if wanted or any(asks(one, author, operator) for one in said) else ""
-        yield Activity("review", target, text(row, "html_url"), _line(_verdict(row)), at, author, waits)
+        yield Activity("review", target, text(row, "html_url"), row_text(_verdict(row)), at, author, waits)
 
 
 def _checks(
@@ -186,7 +183,7 @@ def _checks(
     if times:
         bad = ", ".join(text(row, "context") for row in rows if text(row, "status") in ("failure", "error"))
         line = text(found, "state") + (f" ({bad})" if bad else "") + what
-        yield Activity("checks", target, url, _line(line), max(times))
+        yield Activity("checks", target, url, row_text(line), max(times))
 
 
 def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[str, str] | None:
@@ -245,23 +242,13 @@ def _verdict(row: Mapping[str, object]) -> str:
     return " ".join(parts) + (f": {text(row, 'body')}" if text(row, "body").strip() else "")
 
 
-def _of_comments(target: str, comments: list[Comment], operator: str, me: str) -> Iterator[Activity]:
-    """Up to :data:`MOST_COMMENTS` one by one, more as a count, and so the questions to the operator."""
-    asking = [one for one in comments if _asks(one, operator, me)]
-    others = [one for one in comments if one not in asking]
-    for some, waits, what in ((asking, "operator", "questions"), (others, "", "comments")):
-        if len(some) <= (MOST_COMMENTS if waits or len(comments) <= MOST_COMMENTS else 0):
-            for one in some:
-                said = f"edited: {_said(one, me)}" if one.was_edited and waits else _said(one, me)
-                at = one.updated_at if one.was_edited and waits else one.created_at
-                yield Activity("comment", target, one.url, _line(said), at, one.author, waits, _is_trail(one, me))
-        elif some:
-            last = some[-1]
-            counts = Counter(one.author for one in some).most_common()
-            authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
-            authors += f" and {len(counts) - 5} more" if counts[5:] else ""
-            said = f"{len(some)} {what} by {authors}; the last one: {_said(last, me)}"
-            yield Activity("comment", target, last.url, _line(said), last.created_at, "", waits)
+def _of_comment(target: str, comment: Comment, operator: str, me: str) -> Activity:
+    waits, said, at = "", _said(comment, me), comment.created_at
+    if _asks(comment, operator, me):
+        waits = "operator"
+        if comment.was_edited:
+            said, at = f"edited: {said}", comment.updated_at
+    return Activity("comment", target, comment.url, row_text(said), at, comment.author, waits, _is_trail(comment, me))
 
 
 def _asks(comment: Comment, operator: str, me: str) -> bool:
@@ -276,15 +263,10 @@ def _said(comment: Comment, me: str) -> str:
     """A comment's text for people, empty for a record of the token's store. Anyone can write a marker."""
     found = marker.fields(comment.body) if me in ("", comment.author) else None
     if found is None:
-        return _line(comment.body)
+        return row_text(comment.body)
     if found.get("kind") != "trail":
         return ""
-    return _line(comment.body.split("\n\n", 1)[0])
-
-
-def _line(words: str) -> str:
-    words = one_line(words)
-    return words if len(words) <= _LONGEST else words[: _LONGEST - 1].rstrip() + "…"
+    return row_text(comment.body.split("\n\n", 1)[0])
 
 
 def timeline(repo: Repo, number: int, since: datetime, until: datetime | None) -> list[Mapping[str, object]]:

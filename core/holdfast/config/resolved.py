@@ -70,7 +70,7 @@ def resolve(
     parted = part(written, outside, former)
     withheld, project = parted.asked, parted.allowed
     trusted: dict[str, object] = {}
-    if withheld and trust.are_trusted(root, withheld, env):
+    if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
         withheld, trusted = trusted, withheld
         project = _merged(project, parted.asking)
     strange = tuple(key for key, _ in leaves(parted.strange))
@@ -168,6 +168,14 @@ def _preset_defaults(data: dict[str, Any]) -> None:
     made = Layout(preset=layout.get("preset", "default"), roots=layout.get("roots", {}))
     storage.setdefault("path", made.base.path)
     storage.setdefault("facts", made.facts)
+
+
+def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
+    """The project's settings that need trust if the user has set nothing, which are the same on every machine.
+
+    Raises: ConfigError.
+    """
+    return part(settings.raw(root, env)[0], {}).asked
 
 
 def require_places(found: Resolved) -> None:

@@ -293,10 +293,8 @@ def put(data: dict[str, Any], keys: Sequence[str], value: object) -> None:
 
 def toml_value(text: str) -> object:
     """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), otherwise ``text`` itself."""
-    import tomllib
-
     try:
         table = untrusted.from_toml(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return text
     return table["value"] if set(table) == {"value"} else text

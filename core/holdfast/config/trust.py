@@ -17,9 +17,11 @@ from holdfast.text import untrusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+#: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
+VARIABLE = "HOLDFAST_TRUST"
 _VERSION = 1
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -67,8 +69,22 @@ def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
         return None
 
 
-def are_trusted(root: str, settings: Mapping[str, object], env: Mapping[str, str] | None = None) -> bool:
-    """Whether the user trusts the project at ``root`` for exactly ``settings``."""
+def are_trusted(
+    root: str,
+    settings: Mapping[str, object],
+    portable: Callable[[], Mapping[str, object]],
+    env: Mapping[str, str] | None = None,
+) -> bool:
+    """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
+
+    ``portable`` returns the settings that need trust if the user has set nothing. Their digest is the same on every
+    machine, so ``HOLDFAST_TRUST`` may hold it if they cover all of ``settings``.
+    """
+    named = (os.environ if env is None else env).get(VARIABLE, "").strip()
+    if named:
+        everywhere = portable()
+        if named == digest(everywhere) and all(key in everywhere for key in settings):
+            return True
     found = record_of(root, env)
     return found is not None and digest(found.settings) == digest(settings)
 

@@ -6,7 +6,7 @@ are not written again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
@@ -84,8 +84,6 @@ class Documents:
             self.written.append(intact)
         else:
             stored = self.services.store.read(name)
-            if not self.is_later:
-                self._warn_of_clock(stored, at)
             flush_id = self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, block)
         if payload.state_mutations:
             self.step = "daily summary"
@@ -166,13 +164,6 @@ class Documents:
                 self.written.append(self.services.store.append(surface, name, block, header, block_id))
                 return block_id
         raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
-
-    def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
-        last = notes.last_stamp(note.text) if note else None
-        if last is not None and at < last - timedelta(seconds=1):
-            self.warnings.append(
-                f"The clock went back. The note's last block is from {last:%H:%M:%S} UTC. Blocks stay in writing order."
-            )
 
     def _write_trail(self, payload: Payload, flush_id: str, note: str, at: datetime) -> None:
         """Append the state mutations to the operator's daily summary."""

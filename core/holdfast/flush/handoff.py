@@ -171,8 +171,6 @@ def _field(label: str) -> str:
 @lru_cache(maxsize=4)  # a flush, and a start, read it several times
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     """The entries, newest first. Raises: Corrupt when ``text`` is not a handoff. A damaged handoff is never "empty"."""
-    import tomllib
-
     from holdfast.config.serde import structure
 
     problem = f"{name} cannot be read as a handoff"
@@ -182,7 +180,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
     try:
         table = untrusted.from_toml(parts[1])
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise Corrupt(f"{problem}: {error}.", next_step=step) from error
     entries = table.get("work", [])
     if not isinstance(entries, list):

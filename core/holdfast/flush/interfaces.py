@@ -161,10 +161,6 @@ class Authorship:
         """A user message's text, without a client's additions; empty when nothing remains."""
         return text
 
-    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
-        """An extractor's draft without sentences that instruct an agent and are not the user's own words."""
-        return draft
-
     def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
         """``FIELD ID`` for each derived field and each message that it quotes."""
         return ()

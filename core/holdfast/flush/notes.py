@@ -339,13 +339,6 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
             yield heading, label, item
 
 
-def last_stamp(text: str) -> datetime | None:
-    """The UTC time of the note's newest block, or None."""
-    start = text.rfind("\n<!-- at=")  # a note can be long; only its end is of interest
-    found = _STAMP.search(text, start + 1) if start >= 0 else None
-    return _moment(found[1]) if found else None
-
-
 def _moment(text: str) -> datetime | None:
     try:
         return moment(text)

@@ -299,7 +299,7 @@ def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> t
     services, turns = attempt.services, turns_of(messages)
     found = services.facts.at_once(turns, before)
     attempt.warnings += found.failed.values()
-    drafts = [services.authorship.cleared(e.draft, turns) for _, e in found.results]
+    drafts = [e.draft for _, e in found.results]
     if not attempt.messages:  # an earlier flush has the lists and the summary of these messages
         stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
         return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""

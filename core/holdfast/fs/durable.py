@@ -17,10 +17,10 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from stat import S_IMODE, S_ISDIR, S_ISLNK
+from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from zlib import crc32
 
-from holdfast.errors import Refused, Unavailable
+from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import safeopen
 from holdfast.fs.locks import FolderLock, Line, Lock, lock
 from holdfast.fs.records import may_be_torn
@@ -250,6 +250,24 @@ class StoreFolder:
     def shown(self, name: str) -> str:
         """Where ``name`` in the folder is, for people: its path from the project's folder."""
         return os.path.relpath(os.path.join(self.folder, name), self.root).replace(os.sep, "/")
+
+    def regular(self, path: str) -> os.stat_result | None:
+        """The status of the regular file ``path``, None when there is none. Raises: Refused for a symbolic link;
+        Corrupt for anything else; Unavailable."""
+        shown, step = self.shown(path), "Move it away or restore the file from a copy, then try again."
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            return None
+        except NotADirectoryError as error:
+            raise Corrupt(f"A file is where the folder of {shown!r} should be.", next_step=step) from error
+        except OSError as error:
+            raise unavailable(error, path, "find") from error
+        if S_ISLNK(found.st_mode):
+            raise Refused(f"{shown!r} is a symbolic link.", next_step="Replace the link by the file itself.")
+        if not S_ISREG(found.st_mode):
+            raise Corrupt(f"{shown!r} is not a regular file.", next_step=step)
+        return found
 
     def check_inside(self, folder: str) -> None:
         """Raises: Refused when a symbolic link takes ``folder`` out of the project."""

@@ -102,7 +102,15 @@ def check(state: str) -> None:
 
     Raises: Unavailable when it cannot be put aside; ConfigError for a key that cannot be used.
     """
-    if not os.path.lexists(state) or _is_marked(state):
+    above = os.path.dirname(state)
+    if not os.path.lexists(state):
+        if os.path.isdir(above) and not os.access(above, os.X_OK):
+            raise Unavailable(
+                f"{above!r} is another account's, and closed to this one.",
+                next_step="Ask that account for write permission on this folder, without the private one inside.",
+            )
+        return
+    if _is_marked(state):
         return
     with _settling(state) as (parent, name):
         if not _is_marked(state) and not _is_blank(parent, name):

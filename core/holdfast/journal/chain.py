@@ -8,6 +8,7 @@ private folder cannot take it back. Rows since the last checkpoint have only the
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -19,6 +20,7 @@ from holdfast.fs.records import encode
 _FOLDER: Final = "heads"
 GONE: Final = "-"
 _BYTES: Final = 12
+_LINE: Final = re.compile(r"^([0-9a-f]{24}) (\d+) ([0-9a-f]{24}|-)$", re.MULTILINE)
 #: A longer list of heads shrinks to each journal's newest, at most this many.
 _LONG, _KEPT = 256 << 10, 2_000
 
@@ -56,15 +58,13 @@ def link(path: str, records: Iterable[dict[str, Any]], since: int, size: int, fi
 
 
 def heads(state: str) -> dict[str, Head]:
-    """The newest noted head of each journal of the project, by :func:`name_of`."""
+    """The newest noted head of each journal of the project, by :func:`name_of`. Lines torn by a power cut do not
+    count."""
     found: dict[str, Head] = {}
-    with suppress(OSError, ValueError):
-        for line in safeopen.read(_path(state), 64 << 20).decode("ascii").splitlines():
-            name, _, rest = line.partition(" ")
-            start, _, chain = rest.partition(" ")
-            if chain:
-                found.pop(name, None)  # so that the newest are last
-                found[name] = Head(int(start), chain)
+    with suppress(OSError):
+        for line in _LINE.finditer(safeopen.read(_path(state), 64 << 20).decode("ascii", "replace")):
+            found.pop(line[1], None)  # so that the newest are last
+            found[line[1]] = Head(int(line[2]), line[3])
     return found
 
 

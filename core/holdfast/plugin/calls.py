@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
@@ -107,6 +108,7 @@ def together(job: Callable[[], Any]) -> Any:
             if left <= 0:
                 batch.is_late = True
                 caller, hook, limit_s = batch.running
+                _trace(caller, hook, "failed (TimeoutError)", limit_s)
                 raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s", TimeoutError())
             batch.join(min(left, _MOST_WAIT_S))
     if batch.error is not None:
@@ -115,10 +117,15 @@ def together(job: Callable[[], Any]) -> Any:
 
 
 def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
-    """The result of ``job``. Without a limit it runs in this thread. Raises: CallFailed."""
+    """The result of ``job``. Without a limit it runs in this thread. Raises: CallFailed.
+
+    With ``HOLDFAST_TRACE=hooks`` a line on stderr shows the outcome and the time. It never contains memory text, or an
+    exception's message, which may quote it.
+    """
     batch: _Batch | None = getattr(_own, "batch", None)
     if limit_s is not None and (batch is None or batch.until):
         return together(partial(call, caller, hook, job, limit_s))
+    began, outcome = time.perf_counter(), "failed"
     if limit_s is None or batch is None:
         batch = None
     elif batch.is_late:
@@ -127,15 +134,28 @@ def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | Non
         batch.running, batch.until = (caller, hook, limit_s), time.monotonic() + limit_s
     try:
         with ToStderr():
-            return job()
+            result = job()
+        results = len(result) if isinstance(result, list | tuple) else -1
+        outcome = "nothing" if result is None else type(result).__name__ if results < 0 else f"{results} results"
+        return result
     except CallFailed:  # of another plugin, within a wrapper
         raise
     except BaseException as error:
-        reason = "" if isinstance(error, HoldfastError) else type(error).__name__
-        raise CallFailed(caller, hook, reason, error) from error
+        outcome = f"failed ({type(error).__name__})"
+        raise CallFailed(
+            caller, hook, "" if isinstance(error, HoldfastError) else type(error).__name__, error
+        ) from error
     finally:
         if batch is not None:
             batch.until = 0.0
+        if batch is None or not batch.is_late:
+            _trace(caller, hook, outcome, time.perf_counter() - began)
+
+
+def _trace(caller: Caller, hook: str, outcome: str, spent_s: float) -> None:
+    if os.environ.get("HOLDFAST_TRACE") == "hooks" and sys.stderr is not None:
+        who = f"{caller.plugin} ({caller.distribution})"
+        sys.stderr.write(f"holdfast: hook {hook} of {who}: {outcome}, {spent_s * 1000:.1f} ms\n")
 
 
 def implementation(caller: Caller, hook: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

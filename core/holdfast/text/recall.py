@@ -34,7 +34,6 @@ _NAME = Lazy(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
 #: A ``<`` that a reader may take for the start of tags, comments or instructions, or an entity for it. holdfast's own
 #: note markers stay, because a comment closed on its line hides nothing, and this form is not a :func:`heading`.
 _TAG_START = Lazy(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
-_ESCAPED = Lazy(r"&(amp;)*lt;")
 _ENTITY = Lazy(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
 #: Letters from other scripts that look like a letter in the name. Source: Unicode TR39, confusables.
 _LOOK_ALIKE = dict(zip("асԁеӏмоуүгοαԛе", "acdelmoyyroaqe", strict=True))
@@ -65,14 +64,6 @@ def defuse(text: str) -> str:
     if "<" in text or "&" in text:
         text = _TAG_START.sub(lambda found: "&lt;" if found[0] == "<" else "&amp;", text)
     return _without_name(text)
-
-
-def original(text: str) -> str:
-    """The original of a :func:`defuse` result."""
-    ends = [found.end(1) for found in _NAME.finditer(_folded(text))]
-    for end in reversed(ends):
-        text = text[:end] + text[end:].removeprefix(MARK)
-    return _ESCAPED.sub(lambda found: found[0].replace("amp;", "", 1) if found[1] else "<", text)
 
 
 def _without_name(text: str) -> str:

@@ -68,24 +68,24 @@ def _storable(value: Any) -> Any:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises: ValueError, usually tomllib.TOMLDecodeError."""
+    """Parse TOML. Raises: ValueError."""
     import re
     import tomllib
 
     if text.count(".") >= _TABLES and any(m["key"] for m in re.finditer(f"(?P<key>{_LONG_KEY})|{_TEXT}", text)):
-        raise tomllib.TOMLDecodeError(_TOO_DEEP)
+        raise ValueError(_TOO_DEEP)
     try:
         parsed = tomllib.loads(text)
     except RecursionError:
-        raise tomllib.TOMLDecodeError(_TOO_DEEP) from None
+        raise ValueError(_TOO_DEEP) from None
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # a number of thousands of digits
-        raise tomllib.TOMLDecodeError(_TOO_LARGE) from None
+        raise ValueError(_TOO_LARGE) from None
     if _is_deeper(parsed, _TABLES):  # dotted keys in inline tables multiply their depths
-        raise tomllib.TOMLDecodeError(_TOO_DEEP)
+        raise ValueError(_TOO_DEEP)
     if _has_long_number(parsed):  # in hexadecimal: Python reads it and refuses to print it
-        raise tomllib.TOMLDecodeError(_TOO_LARGE)
+        raise ValueError(_TOO_LARGE)
     return parsed
 
 

@@ -38,7 +38,8 @@ class Memo:
 
     ``journal`` is a digest of the journal's first line. No message journalled by a hook after ``matched_to`` has been
     found in the transcript yet. ``guards`` are the client's settings files that contained holdfast's hook at the start.
-    ``answered`` is the flush of the last compaction whose summary is holdfast's.
+    ``answered`` is the flush of a compaction whose summary is holdfast's and not used yet, because a client may ask in
+    advance. ``used`` is the last flush at the use of the last one.
     """
 
     client: str = ""
@@ -51,6 +52,7 @@ class Memo:
     agent: str = ""
     guards: tuple[str, ...] = field(default=(), converter=_strings)
     answered: str = ""
+    used: str = ""
 
 
 def path_of(state: str, session: str) -> str:

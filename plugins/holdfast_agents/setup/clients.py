@@ -14,6 +14,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from holdfast_agents.dialects import SHAPES
+from holdfast_agents.events import UNSTOPPABLE
 from holdfast_agents.setup import claude_code, codex, opencode, program
 from holdfast_agents.setup.client import AGREED, FLUSHES, GUARDED, Client, Needed, Where, hooks
 from holdfast_agents.setup.parts import Part, Values, Whole
@@ -27,7 +28,10 @@ _AGREED: Final = "Nothing makes its agent save. It reads the rules, and then cal
 _LOAD: Final = "- **LOAD, at the start.** Run `holdfast load --max-chars 9000` before anything else.\n"
 #: Where they differ: the key of the MCP servers, and what makes a file a rule for every task.
 _KEYS: Final = {"vscode": "servers", "zed": "context_servers"}
-_RULE: Final = {"cursor": "alwaysApply: true", "windsurf": "trigger: always_on", "vscode": 'applyTo: "**"'}
+_RULE: Final = {
+    "cursor": "alwaysApply: true", "windsurf": "trigger: always_on", "vscode": 'applyTo: "**"',
+    "kiro": "inclusion: always",
+}  # fmt: skip
 
 
 def _needed(
@@ -59,13 +63,13 @@ def _events(name: str, more: str) -> dict[str, dict[str, Any]]:
     """The client's events, each with its command and time limit, the gate first."""
     shape = SHAPES[name]
     own = {claude: theirs for theirs, claude in shape.names.items()}
-    gate = {"command": f"sh -c {shlex.quote(_GATE)}"} if shape.blocks else {}
+    gate = {"command": f"sh -c {shlex.quote(_GATE)}"} if name not in UNSTOPPABLE else {}
     others = {own.get(event, event): {"timeout": 30 * shape.second} for event in f"{_EVENTS} {more}".split()}
     return {own.get("PreCompact", "PreCompact"): {**gate, "timeout": 60 * shape.second}, **others}
 
 
 def _client(name: str, shown: str, command: str, seen: str, around: str, **facts: Any) -> Client:
-    holds = AGREED if name not in SHAPES else GUARDED if SHAPES[name].blocks else FLUSHES
+    holds = AGREED if name not in SHAPES else FLUSHES if name in UNSTOPPABLE else GUARDED
     needed = partial(_needed, name, **facts)
     return Client(name=name, shown=shown, program=command, seen=seen, holds=holds, around=around, needed=needed)
 
@@ -95,6 +99,9 @@ _ROWS: Final = (
     _client("cursor", "Cursor", "cursor", "", "", server="mcp.json", rules="rules/holdfast.mdc"),
     _client("windsurf", "Windsurf", "windsurf", "", "", server="mcp_config.json", rules="rules/holdfast.md"),
     _client("vscode", "VS Code", "code", "", "", server="mcp.json", rules=f"../{_VSCODE}"),
+    _client("droid", "Factory droid", "droid", "", "", server="mcp.json", rules="../AGENTS.md"),
+    _client("kimi", "Kimi Code", "kimi", "", "", server="mcp.json", rules="../AGENTS.md"),
+    _client("kiro", "Kiro", "kiro-cli", "", "", server="settings/mcp.json", rules="steering/holdfast.md"),
     _client("zed", "Zed", "zed", "", "", server="settings.json", rules="../AGENTS.md"),
 )  # fmt: skip
 #: Client by name, the ones that can block first.

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import tomllib
 from collections.abc import Iterator
 
+from holdfast.fs.paths import upwards
 from holdfast.text import untrusted
 from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
@@ -84,7 +84,7 @@ def _problems(where: Where) -> Iterator[Problem]:
     config = os.path.join(own_folder(NAME), "config.toml")
     try:
         settings = untrusted.from_toml(read_or_empty(config).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
         return
     step = "Open `codex` in this folder and choose `Trust all and continue`."
@@ -100,13 +100,8 @@ def _problems(where: Where) -> Iterator[Problem]:
 
 def _trusts_folder(settings: dict[str, object], root: str) -> bool:
     """Whether Codex trusts ``root`` or a folder above it."""
-    while True:
-        for name in (root, os.path.realpath(root)):
-            if at(settings, ("projects", name, "trust_level")) == "trusted":
-                return True
-        if root == os.path.dirname(root):
-            return False
-        root = os.path.dirname(root)
+    names = (name for folder in upwards(root) for name in (folder, os.path.realpath(folder)))
+    return any(at(settings, ("projects", name, "trust_level")) == "trusted" for name in names)
 
 
 CLIENT = Client(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from attrs import evolve
 
+from holdfast.fs import ownership_mark
 from holdfast_agents.clientfiles import own_folder
 from holdfast_agents.setup import placing
 from holdfast_agents.setup.client import AGREED, GUARDED
@@ -128,6 +129,8 @@ def _install(call: Call) -> Answer:
     wanted = _plugin(call, where) if as_plugin else CLIENTS[args.client].needed(where)
     if args.print:
         return _printed(args.client, wanted, args.model)
+    if where.in_project and not as_plugin:
+        ownership_mark.secret(make=True)  # without the user's key no hook could store anything
     done = placing.put_in(wanted.places)
     login = "" if as_plugin else chosen(call, call.root)
     model = switch_on(call.root, login) if login else None

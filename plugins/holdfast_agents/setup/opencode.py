@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
@@ -97,11 +98,21 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     if name == "pi":
         yield from _unloaded(name, _pi(where).places[0], unguarded=True)
         return
+    if name == "opencode" and _version(name).startswith("2."):
+        yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.", next_step="Use opencode 1.")
     settings, file, *_ = _needed(name, where).places
     if at(table(settings.path), SWITCH) is not True:
         switch = ".".join(SWITCH)
         yield Problem(f"{settings.shown} does not set {switch}, so without the plugin compaction is unguarded.")
     yield from _unloaded(name, file, unguarded=False)
+
+
+def _version(name: str) -> str:
+    try:
+        words = [name, "--version"]
+        return subprocess.run(words, capture_output=True, text=True, timeout=5, check=False).stdout  # noqa: S603 - ours
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def _unloaded(name: str, file: Place, *, unguarded: bool) -> Iterator[Problem]:

@@ -7,7 +7,6 @@ A part is added to a file's text (``""`` for a missing file) or removed from it.
 from __future__ import annotations
 
 import re
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -288,6 +287,6 @@ def _toml(text: str, name: str, problem: str = "", next_step: str = "") -> Mappi
     """Raises: ConfigError that names ``problem``, or the position where ``text`` is not TOML."""
     try:
         return untrusted.from_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         message = f"{name} {problem or f'is not valid TOML: {error}'}. It was not changed."
         raise ConfigError(message, next_step=next_step or "Correct the file, then try again.") from error

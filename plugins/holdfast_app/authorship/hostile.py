@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
-from holdfast_app.authorship.sources import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
 
-    from holdfast.models import Payload, Turn
+    from holdfast.models import Turn
 
 #: Prefix for a line that instructs an agent, with the tool or document that it came from.
 MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruction] "
@@ -134,9 +132,9 @@ _ODD: Final = Lazy(
     "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\uffff\U000e0100-\U000e01ef]"
 )
 #: Numbered character references, and words written letter by letter.
-_REFERENCE: Final = Lazy(r"&#(x[0-9a-fA-F]{1,6}|[0-9]{1,7});")
+_REFERENCE: Final = Lazy(r"(?:&#|\\u00)(?:(x[0-9a-fA-F]{1,6}|[0-9]{1,7});|(?<=u00)([2-7][0-9a-fA-F]))")
 _MARKS: Final = Lazy(r"[\W_]+")
-_SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,60}\w(?!\w)")
+_SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,400}\w(?!\w)")
 #: Cyrillic, Greek and Armenian letters and small capitals that look like Latin letters, and variation selectors.
 _LIKES: Final = str.maketrans(
     "\u0430\u0432\u0435\u0501\u04bb\u0456\u0458\u043a\u04cf\u043c\u043d\u043e\u0440\u051b\u0455"
@@ -171,33 +169,7 @@ def _words(text: str) -> str:
     return _MARKS.sub(" ", squeezed(text)).strip()
 
 
-def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
-    """An extractor's draft without sentences that instruct an agent and are not the user's own words. Fields named in
-    its ``derived`` stay, because a flush needs them and marks such a sentence there."""
-    changes: dict[str, Any] = {}
-    for name in ("objective", "next_step"):
-        text = getattr(draft, name)
-        if text is not None and name not in draft.derived and _orders(text, turns):
-            changes[name] = None
-    from holdfast.models.payload import OPTIONAL  # a session's start does without
-
-    for name in (*LISTS, *OPTIONAL):
-        strings = getattr(draft, name) or ()
-        kept = [text for text in strings if not _orders(text, turns)]
-        if len(kept) < len(strings):
-            changes[name] = kept or None
-    links = {text for text in draft.artifacts or () if "://" in text}
-    if links and (only := links - _linked(links, turns)):
-        changes["artifacts"] = [text for text in draft.artifacts or () if text not in only] or None
-    return draft.evolve(**changes) if changes else draft
-
-
-def _orders(text: str, turns: Sequence[Turn]) -> bool:
-    """Whether ``text`` instructs an agent and is not the user's. A flush marks strangers' sentences itself."""
-    return instructs(text) and not by_user(text, turns)
-
-
-def _linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:
+def linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:
     """The addresses in ``links`` that the user gave, or that are in a line which does not instruct an agent."""
     waiting, found = {*links}, set[str]()
     for message in (m for turn in turns for m in turn.messages if "://" in m.text):
@@ -275,7 +247,7 @@ def fold(text: str) -> str:
     zero-width space or a Cyrillic o cannot evade a rule."""
     if "\x1b" in text or "\\u20" in text or "\ufffd" in text or "\x9b" in text:
         text = _CONTROLS.sub("", text)
-    if "&#" in text:
+    if "&#" in text or "\\u00" in text:
         text = _REFERENCE.sub(_referred, text)
     if not text.isascii():
         text = _visible(text).translate(_LIKES)
@@ -295,14 +267,16 @@ def _without(text: str, unwanted: Callable[[str], bool]) -> str:
 
 
 def _referred(found: re.Match[str]) -> str:
-    number = found[1]
+    number = found[1] or f"x{found[2]}"
     code = int(number[1:], 16) if number[0] == "x" else int(number)
     return chr(code) if 32 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else found[0]
 
 
 def fold_quickly(text: str) -> str:
     """:func:`fold` where a character of ``text`` asks for it."""
-    is_plain = "\x1b" not in text and (text.isascii() or not _ODD.search(text))
+    is_plain = (
+        "\x1b" not in text and "\\u00" not in text and " e " not in text and (text.isascii() or not _ODD.search(text))
+    )
     return text.casefold() if is_plain else fold(text)
 
 

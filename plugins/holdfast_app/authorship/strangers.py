@@ -27,6 +27,8 @@ _ALIKE: Final = 0.8
 _REWORDED: Final = 0.7
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
+#: The user chose an answer, or the client summarised the agent's own session.
+_OF_OWN: Final = ("AskUserQuestion", "summary")
 #: Words compared at once, as a multiple of the sentence's.
 _WINDOW: Final = 2
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
@@ -34,6 +36,7 @@ _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
 )
 _TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
+_LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,300}\)")
 _BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
@@ -81,9 +84,10 @@ _STATES: Final = Lazy(
 )
 #: A shell command that prints strangers' text, in the line that records the call.
 _FETCHES: Final = Lazy(
-    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:curl|wget|lynx|w3m|https?|xh|gh|glab|tea|hub|ssh|nc"
-    r"|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? (?:download|index))\b"
-    r"|\b(?:https?|s3|ftp)://|\b(?:aws|kubectl|docker|mysql|psql) ",
+    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://"
+    r"|(?<![\w./-])(?:curl|wget|lynx|w3m|xh|gh|glab|ssh|scp|sftp|rsync|telnet|aws|gsutil|kubectl|docker"
+    r"|mysql|psql|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? download)(?![\w./-])"
+    r"|(?:\b(?:node|deno|bun|ruby|perl|python[\d.]*|make|run|(?:ba|z)?sh) |\./)\S*(?:fetch|download|scrape|crawl)",
     re.MULTILINE,
 )
 
@@ -99,7 +103,14 @@ class _Heard:
 
             text = html.unescape(text)
         self.plain = _without_tags(hostile.fold_quickly(text))
-        self.is_outside = message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
+        self.is_outside = message.role == "system" or (
+            message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
+        )
+
+    @cached_property
+    def fetches(self) -> bool:
+        """Whether this is a call that prints strangers' text."""
+        return _FETCHES.search(self.message.text) is not None
 
     @cached_property
     def _words(self) -> list[str]:
@@ -107,24 +118,28 @@ class _Heard:
         return _undressed(self.plain).split()
 
     @cached_property
-    def _joined(self) -> str:
-        return f" {' '.join(self._words)} "
+    def _letters(self) -> str:
+        return "".join(self._words)
 
-    def has(self, said: _Sentence) -> bool:
-        """Whether it holds the sentence's words in a row."""
-        left = len(said.words) - len(said.words) * _ALIKE  # words that may be missing
-        for word in said.longest_first:
-            left -= word not in self.plain
+    def _may_have(self, said: _Sentence) -> bool:
+        """Whether it holds most stems of the sentence."""
+        left = len(said.stems) * (1 - _REWORDED)
+        for stem in said.longest_first:
+            left -= stem not in self.plain
             if left < 0:
                 return False
-        return said.joined in self._joined
+        return True
+
+    def has(self, said: _Sentence) -> bool:
+        """Whether it holds the sentence's words in a row, however they are spaced."""
+        return self._may_have(said) and said.letters in self._letters
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
         they or the sentence must direct."""
         enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
         least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
-        if len(said.stems) < _FEWEST_STEMS or sum(stem in self.plain for stem in said.stems) < least:
+        if len(said.stems) < _FEWEST_STEMS or not self._may_have(said):
             return False
         words, size, most = self._words, _WINDOW * len(said.words), 0
         for at in range(0, max(1, len(words) - size // 2), size // 2):
@@ -142,11 +157,11 @@ class _Sentence:
 
     def __init__(self, text: str) -> None:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
-        self.joined = f" {' '.join(words)} "
+        self.letters = "".join(words)
         self.words = set(words)
-        self.longest_first = sorted(self.words, key=len, reverse=True)  # rarest first, so most searches end early
         self.directs = directs(text)
-        self.stems = _stems(self.joined)
+        self.stems = _stems(" ".join(words))
+        self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
 
 
 def _without_tags(plain: str) -> str:
@@ -157,6 +172,8 @@ def _without_tags(plain: str) -> str:
         from urllib.parse import unquote
 
         plain = unquote(plain)
+    if "](" in plain:
+        plain = _LINK.sub(r"\1", plain)
     return plain.replace("__", "").replace("*", "").replace("`", "")
 
 
@@ -192,50 +209,38 @@ def source(
     said = _Sentence(text)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
-    heard = [*_read(message for turn in earlier for message in turn.messages), *_heard(turns)]
+    heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
             continue
-        if (is_outside and not one.is_outside) or one.message.tool == "AskUserQuestion":  # the user chose
+        if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
-        if one.has(said) or (role == "tool" and one.says_otherwise(said)):
-            return None if any(other.has(said) for other in heard[:number]) else one.message
+        if one.has(said) or (role != "user" and one.says_otherwise(said)):
+            before = (other for other in heard[:number] if other.message.at <= one.message.at)
+            return None if any(other.has(said) for other in before) else one.message
     return None
-
-
-#: The last searched messages. A flush seeks many sentences in the same ones.
-_last: tuple[list[Message], list[_Heard]] = ([], [])
-
-
-def _heard(turns: Iterable[Turn]) -> list[_Heard]:
-    global _last  # noqa: PLW0603
-    messages = [message for turn in turns for message in turn.messages]
-    if list(map(id, messages)) != list(map(id, _last[0])):
-        _last = messages, _read(messages)
-    return _last[1]
 
 
 #: Prepared messages, because a flush compares the same ones with many sentences; emptied when full.
 _compared: dict[tuple[int, bool], _Heard] = {}
-_MOST_COMPARED: Final = 10_000
+_MOST_COMPARED: Final = 100_000
 
 
 def _read(messages: Iterable[Message]) -> list[_Heard]:
     """The messages, in order. A result belongs to the oldest call of its tool without one."""
     if len(_compared) > _MOST_COMPARED:
         _compared.clear()
-    calls: dict[str, deque[bool]] = {}
+    calls: dict[str, deque[_Heard]] = {}
     found = []
     for message in messages:
-        is_fetched = False
-        if message.role == "assistant" and message.tool:
-            calls.setdefault(message.tool, deque()).append(_FETCHES.search(message.text) is not None)
-        elif message.role == "tool" and calls.get(message.tool):
-            is_fetched = calls[message.tool].popleft()
+        called = calls.get(message.tool) if message.role == "tool" else None
+        is_fetched = called.popleft().fetches if called else False
         one = _compared.get((id(message), is_fetched))
         if one is None:  # the message stays in it, so its id is not used again
             one = _compared[id(message), is_fetched] = _Heard(message, is_fetched=is_fetched)
+        if message.role == "assistant" and message.tool:
+            calls.setdefault(message.tool, deque()).append(one)
         found.append(one)
     return found
 

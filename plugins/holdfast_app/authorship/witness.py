@@ -24,14 +24,14 @@ from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from holdfast.models import CuratedEntry, Payload
     from holdfast_app.base import Services
 
 
-#: Limits for the searched journals, newest first.
-_JOURNALS: Final = 30
+#: Limits for the searched journals, newest first. Short sessions must not hide a long one.
+_JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
@@ -53,7 +53,7 @@ class Witness:
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return not strangers.may_stay(text, self.said, self._earlier(text), is_rule=is_rule)
+        return any(not strangers.may_stay(f, self.said, self._earlier(f), is_rule=is_rule) for f in _forms(text))
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -63,12 +63,6 @@ class Witness:
             form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self.said))
             for form in forms
         )
-
-    def is_quoted(self, text: str) -> bool:
-        """Whether ``text`` instructs an agent, or is a stranger's sentence."""
-        if hostile.instructs_anywhere(text):
-            return True
-        return any(not strangers.may_stay(form, self.said, self._earlier(form)) for form in _forms(text))
 
     def source_of(self, text: str) -> str:
         """A noun phrase for where ``text`` comes from; empty for the user's own words."""
@@ -88,7 +82,7 @@ class Witness:
         for line in text.split("\n"):
             body = line.lstrip(hostile.LEADS)
             if not hostile.is_marked(body):
-                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_quoted(one))
+                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_hostile(one))
                 if source := next(filter(None, map(self.source_of, said)), ""):
                     line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
@@ -178,13 +172,9 @@ def _holding(
     """A journal's messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
     ``known`` are those read before, by journal and offset."""
     found = []
-    at = lower.find(keys[0])
-    while at >= 0:
-        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-        if end < 0:
-            break
+    for start, end in _lines(lower, keys):
         named = _ID.search(data, start, end)
-        if named and named[1] not in said and all(lower.find(key, start, end) >= 0 for key in keys):
+        if named and named[1] not in said:
             place = (id(data), start)
             if place not in known:
                 record = records.decode(data[start:end])
@@ -193,8 +183,19 @@ def _holding(
                         known[place] = message(record)
             if place in known:
                 found.append(known[place])
-        at = lower.find(keys[0], end)
     return found
+
+
+def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """Where the whole lines with all ``keys`` begin and end."""
+    at = lower.find(keys[0]) if keys else -1
+    while at >= 0:
+        start, end = lower.rfind(b"\n", 0, at) + 1, lower.find(b"\n", at)
+        if end < 0:
+            return
+        if all(lower.find(key, start, end) >= 0 for key in keys[1:]):
+            yield start, end
+        at = lower.find(keys[0], end)
 
 
 def message(record: Mapping[str, object]) -> Message:
@@ -225,9 +226,6 @@ class Authorship(interfaces.Authorship):
     def own_words(self, text: str) -> str:
         return ownwords.own_words(text)
 
-    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
-        return hostile.cleared(draft, turns)
-
     def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
         return sources.of(payload, messages)
 
@@ -256,13 +254,17 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         lines = (hostile.MARK.format(name=witness.source_of(one) or source) + one for one in withheld)
         facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
         payload = payload.evolve(facts=tuple(facts))
+    if "artifacts" in payload.derived and payload.artifacts is not None:
+        links = {text for text in payload.artifacts if "://" in text}
+        gone = links - hostile.linked(links, witness.said)
+        payload = payload.evolve(artifacts=[text for text in payload.artifacts if text not in gone])
     aside = _not_prose(payload)
     changed = {
         text: hostile.MARK.format(name=source) + text
         for text in contract.strings_of(payload)
         if text not in aside
         and not hostile.is_marked(text)
-        and witness.is_quoted(text)
+        and witness.is_hostile(text)
         and (source := witness.source_of(text))
     }
     if changed:

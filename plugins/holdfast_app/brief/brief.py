@@ -53,6 +53,7 @@ _IN_RESUME = re.compile(
 #: Lines about the state of work, which a later block of the same session replaces.
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
 #: The blank lines in place of withheld passages.
+_SHORT = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 _GAP = re.compile(r"\n{3,}")
 #: A block of a note; its stamp, unless it is a summary; its artifacts.
 _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
@@ -245,10 +246,27 @@ def _memory_part(services: Services, name: str, memory: str) -> Part:
     )
 
 
-def _shortened(memory: str, name: str, room: int, state: str) -> str:
-    from holdfast_app.brief.shortened import shortened  # most memories fit
+def _shortened(text: str, name: str, chars: int, state: str) -> str:
+    """A longer MEMORY.md in at most ``chars`` characters, as its newest and most confirmed items in their order;
+    unchanged when not even one fits."""
+    from holdfast_app.dream import confirmed, memorytext  # most memories fit
 
-    return shortened(memory, name, room, state)
+    memory = memorytext.read(text, prose_is_item=True)
+    items = memory.items
+    chars -= len(_SHORT) + len(name) + 10 + len(memory.title)
+    stay: set[int] = set()
+    headings = {""}
+    for at in confirmed.ordered(confirmed.load(state), [item.text for item in items]):
+        item = items[at]
+        size = len(item.text) + 3 + (0 if item.heading in headings else len(item.heading) + 6)
+        if size <= chars:
+            chars -= size
+            stay.add(at)
+            headings.add(item.heading)
+    if not stay:
+        return text
+    note = _SHORT.format(out=len(items) - len(stay), all=len(items), name=name)
+    return evolve(memory, items=[items[at] for at in sorted(stay)]).render().rstrip("\n") + note
 
 
 def _dated(body: str, services: Services) -> str:

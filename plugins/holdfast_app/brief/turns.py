@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 LAST: Final = "last message of session {session}"
 OTHERS: Final = "newest messages of session {session}, newest first"
 _WHO: Final = {"user": "user", "assistant": "agent"}
-#: How much is read of a journal's end, in bytes, and shown of one message, in characters.
-_BYTES: Final = 500_000
+#: Bytes read of a journal's end, more where the first do not fill the space; characters shown of one message.
+_BYTES: Final = (100_000, 500_000)
 _CHARS: Final = 1_500
 #: How much of one message is masked, in characters. The last ones are not shown, since a secret may be cut there.
 _MASKED: Final = 2 * _CHARS
@@ -46,14 +46,18 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
     is_last = False
     try:
         journal = Journal(services.state, session)
-        said = [message(entry.record) for entry in journal.of_kinds("message", last=_BYTES)] if room else []
-        for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
-            parts = [plain(part) for part in _SENTENCE.split(text)]
-            if unquoted := sum(len(part) for part in parts if part not in known):
-                is_last = is_last or (at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)))
-                found.append((head, text[:_MASKED]))
-                room -= len(head) + min(len(text), _CHARS)
-            if room <= 0:
+        for last in _BYTES if room else ():
+            found, is_last, left = [], False, room
+            said = [message(entry.record) for entry in journal.of_kinds("message", last=last)]
+            for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
+                parts = [plain(part) for part in _SENTENCE.split(text)]
+                if unquoted := sum(len(part) for part in parts if part not in known):
+                    is_last = is_last or (at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)))
+                    found.append((head, text[:_MASKED]))
+                    left -= len(head) + min(len(text), _CHARS)
+                if left <= 0:
+                    break
+            if left <= 0 or journal.size() <= last:
                 break
         masked = services.gate.outgoing_all([text for _, text in found], surface=Surface.JOURNAL)
     except (HoldfastError, KeyError, ValueError):

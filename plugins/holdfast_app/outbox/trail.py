@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from attrs import frozen
 
 from holdfast.api import hookimpl
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
+from holdfast.text.plain import cut, one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 
 if TYPE_CHECKING:
@@ -32,13 +34,14 @@ TIMEOUT_S: Final = 5.0
 PATIENCE_S: Final = 3.0
 _NAME: Final = r"(?!\.+[/#!])[A-Za-z0-9._-]+"  # no name is made of dots alone
 _TARGET: Final = re.compile(rf"(?:({_NAME}/{_NAME}))?[#!]([1-9][0-9]{{0,8}})")
-_TICKS: Final = re.compile(r"(`+)")
 _QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 #: A question without a question mark.
 _REQUEST: Final = re.compile(
     r"\b(please|(could|can|would) you|needs? your|your (call|decision|approval|review|turn)|decide|let (me|us) know)\b",
     re.IGNORECASE,
 )
+#: Maximum number of comments shown individually for a piece of work. The rest are counted in one line.
+MOST_COMMENTS: Final = 5
 #: Labels that a report shows.
 BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\b", re.IGNORECASE)
 PRIORITY: Final = re.compile(r"\b(priority|urgent|critical|p[0-2])\b", re.IGNORECASE)
@@ -168,7 +171,6 @@ class IssueForge(Forge):
     def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
         """The comment for people, except for the last line."""
         from holdfast.config.layout import Surface
-        from holdfast.text.plain import one_line
 
         keep = {str(one) for one in targets}
         lines = []
@@ -201,6 +203,25 @@ def asks(body: str, author: str, operator: str) -> bool:
     return mentioned is not None and ("?" in prose or _REQUEST.search(prose) is not None)
 
 
+def row_text(text: str) -> str:
+    """``text`` as a report's line of at most 200 characters."""
+    return cut(one_line(text), 200)
+
+
+def folded(comments: Sequence[Activity]) -> Iterator[Activity]:
+    """One work's comments: up to :data:`MOST_COMMENTS` one by one, more as a count; questions to the operator alike."""
+    asking, others = [one for one in comments if one.waits], [one for one in comments if not one.waits]
+    for some, what in ((asking, "questions"), (others, "comments")):
+        if len(some) <= (MOST_COMMENTS if some is asking or len(comments) <= MOST_COMMENTS else 0):
+            yield from some
+        elif some:
+            counts = Counter(one.author for one in some).most_common()
+            authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
+            authors += f" and {len(counts) - 5} more" if counts[5:] else ""
+            said = row_text(f"{len(some)} {what} by {authors}; the last one: {some[-1].text}")
+            yield some[-1]._replace(text=said, author="", own=False)
+
+
 @frozen(kw_only=True)
 class Target:
     """An issue or pull request of a repository, ``owner/name``."""
@@ -226,9 +247,10 @@ def target_of(text: str, *, server: str, repository: str) -> Target | None:
 
 def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()) -> str:
     """``text`` (one line) without references, except for the targets in ``keep``, written like ``owner/repo#12``."""
-    pieces = _TICKS.split(text)
-    if "\\`" in text or not _paired(pieces):
-        pieces = [text.replace("`", "'")]  # the start of code is ambiguous
+    pattern = _pattern(server)
+    if not pattern.search(text):
+        return text
+    text = text.replace("`", "'")  # a reference next to code could end up outside of its code span
 
     def covered(found: re.Match[str]) -> str:
         told = found[0].lstrip("\\")  # a backslash would break the code span, where it is not needed
@@ -240,27 +262,12 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
         after = " " if found.end() == len(found.string) else ""
         return f"{before}`{told}`{after}"
 
-    pattern = _pattern(server)
-    opened = ""
-    for at, piece in enumerate(pieces):
-        if at % 2:
-            opened = piece if not opened else "" if piece == opened else opened
-        elif not opened:
-            pieces[at] = pattern.sub(covered, piece)
-    return "".join(pieces).strip()
+    return pattern.sub(covered, text).strip()
 
 
 def code(text: str) -> str:
     """``text`` as a code span."""
     return "`" + text.replace("`", "'") + "`"
-
-
-def _paired(pieces: list[str]) -> bool:
-    """Whether every run of backticks opens a code span or closes one."""
-    opened = ""
-    for run in pieces[1::2]:
-        opened = run if not opened else "" if run == opened else opened
-    return not opened
 
 
 def _address(server: str) -> str:

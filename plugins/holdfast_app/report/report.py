@@ -63,7 +63,7 @@ class Report:
 
 def placed(lines: Sequence[Line], *, paths: bool) -> Iterator[tuple[str, str]]:
     """Each line's text and shown pointer. Without ``paths``, only the last of several lines from one place has one."""
-    for line, following in zip(lines, (*lines[1:], None), strict=True):
+    for line, following in zip(lines, (*lines[1:], None), strict=False):
         is_last = following is None or following.pointer != line.pointer
         yield line.text, line.pointer if paths or is_last else ""
 

@@ -201,11 +201,16 @@ class Done:
 
 def place(named: str | None) -> str:
     """The folder to set up. That is the given folder (or ``HOLDFAST_ROOT``), otherwise the nearest with ``.git``, or
-    otherwise the working directory. Raises: ConfigError when the given folder does not exist."""
+    otherwise the working directory. Raises: ConfigError when the given folder does not exist; Refused for the home
+    folder, unless it is given, because it would become the project of the folders below it."""
     if named or os.environ.get("HOLDFAST_ROOT"):
         return settings.find_root(named)
     here = os.path.realpath(os.getcwd())
-    return settings.repository(here) or here
+    found = settings.repository(here) or here
+    if found == os.path.realpath(os.path.expanduser("~")):
+        step = "Change to a project's folder, or name the home folder: `holdfast --root ~ init`."
+        raise Refused("This is the home folder, and every folder below it would share its memory.", next_step=step)
+    return found
 
 
 def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:

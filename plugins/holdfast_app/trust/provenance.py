@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.session import provenance
 from holdfast.session.provenance import Sifted
@@ -125,7 +125,7 @@ class Provenance(provenance.Provenance):
 
     @property
     def stamp(self) -> str:
-        return self._seen.stamp
+        return f"{self._seen.stamp} {self._trusts_all}"
 
     def file_stamp(self, name: str) -> str:
         with suppress(OSError):
@@ -134,7 +134,7 @@ class Provenance(provenance.Provenance):
         return ""
 
     def sift(self, name: str, text: str) -> Sifted:
-        shown = withheld = self._withheld(name, text) if text else []
+        shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
         if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
             end = text.find(_FENCE, 1) + len(_FENCE)
             text = text[:end] + _blank(text[end:])
@@ -147,7 +147,7 @@ class Provenance(provenance.Provenance):
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         unknown = self.unrecorded_facts(facts)
-        if not unknown:
+        if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)
         pending = {f.id: f for f in unknown if self._foreign_digest(self._fact_digest(f)) not in foreign}
@@ -230,6 +230,10 @@ class Provenance(provenance.Provenance):
         if self._authors is None:
             self._authors = _trusted_authors()
         return self._authors
+
+    @property
+    def _trusts_all(self) -> bool:
+        return trusts_all(self._root)
 
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
@@ -322,6 +326,21 @@ def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
 
 def _blank(text: str) -> str:
     return "\n" * text.count("\n")
+
+
+def trusts_all(root: str) -> bool:
+    """Whether ``HOLDFAST_TRUST`` gives agents all memory of the project at ``root``, as in CI.
+
+    It holds the digest of all project settings that need trust. For a project without such settings, that is the
+    digest of ``{}``. Never raises because of a project's contents.
+    """
+    from holdfast.config import resolved, trust
+
+    named = os.environ.get(trust.VARIABLE, "").strip()
+    try:
+        return bool(named) and named == trust.digest(resolved.portable(root))
+    except HoldfastError:
+        return False
 
 
 def _trusted_authors() -> tuple[str, ...]:

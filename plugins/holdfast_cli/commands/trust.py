@@ -180,6 +180,7 @@ _NEXT = "Read them, then run `holdfast trust --yes`."
     argument(
         "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
     ),
+    flag("--digest", "print the digest for HOLDFAST_TRUST, as CI needs it"),
     flag("--adopt-state", "show and take over private state that was put aside here"),
     examples=("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke"),
     notes="A cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
@@ -190,9 +191,13 @@ _NEXT = "Read them, then run `holdfast trust --yes`."
 )
 def trust_command(call: Call) -> Answer | int:
     """Give, take back or show the user's trust."""
+    from holdfast.config import resolved, trust
+
     args = call.args
-    if sum((args.yes or args.adopt_state, args.list, args.revoke is not None)) > 1:
-        raise UsageError("--yes, --adopt-state, --list and --revoke exclude each other.", next_step="Pass one of them.")
+    if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
+        raise UsageError(
+            "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
+        )
     if args.list:
         return _list()
     if args.revoke is not None:  # a removed project can be named too
@@ -206,6 +211,9 @@ def trust_command(call: Call) -> Answer | int:
     out = Term(io.StringIO()) if args.json else call.out  # what people read is not shown then
     if args.adopt_state:
         return _adopt(out, root, yes=args.yes, as_json=args.json)
+    if args.digest:
+        digest = trust.digest(resolved.portable(root))
+        return Answer({"root": root, "digest": digest}, digest)
     return _trust(out, root, args)
 
 
@@ -241,6 +249,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
             "root": root,
             "trusted": is_done,
             "memory": is_seen,
+            "digest": trust.digest(resolved.portable(root)),
             "foreign": found.foreign,
             "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
             "withheld": [{"name": n, "place": p, "text": t} for n, p, t in memory.rows] if memory else [],

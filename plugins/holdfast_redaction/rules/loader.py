@@ -86,8 +86,6 @@ def load(paths: Iterable[str]) -> UserRules:
 
 
 def _rules_of(path: str) -> Iterator[UserRule]:
-    import tomllib
-
     name = os.path.basename(path)
     try:
         with open(path, encoding="utf-8") as file:
@@ -97,7 +95,7 @@ def _rules_of(path: str) -> Iterator[UserRule]:
             f"The rules file {name} cannot be read: {error.strerror}.",
             next_step="Correct `rules` under `[plugins.redaction]` in holdfast.toml.",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(
             f"The rules file {name} is not valid TOML: {error}.", next_step="Correct the file."
         ) from error

@@ -26,7 +26,7 @@ def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> I
 def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requests(away: Away) -> None:
     for wanted in (17, 13, 13):
         away.gitea.requests.clear()
-        away.flush()
+        away.flush("before")
         asked = [f"{one.method} {one.path}" for one in away.gitea.requests]
         assert len(asked) == wanted, asked
         # both records are read back by the backend, and both documents by the flush
@@ -35,7 +35,7 @@ def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requ
 
 
 def test_load__of_a_known_project__makes_at_most_four_requests(away: Away) -> None:
-    away.flush()
+    away.flush("before")
     away.gitea.requests.clear()
     with Holdfast.open(away.project) as memory:
         assert NEXT in str(memory.load())
@@ -54,7 +54,7 @@ def test_prompt__in_the_two_minutes_after_a_burst__is_not_sent_its_issues_again(
         return answer
 
     monkeypatch.setattr(Repo, "issues", counted)
-    away.flush()
+    away.flush("before")
     away.gitea.world.skew_s += 2
     for _ in range(3):
         with Holdfast.open(away.project) as memory:

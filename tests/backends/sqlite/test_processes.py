@@ -5,11 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -101,22 +97,3 @@ def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and
                 os._exit(failed)
         assert os.waitpid(child, 0)[1] == 0
         assert store.add_fact(make_fact(2), 100).outcome is AddOutcome.ADDED
-
-
-@pytest.mark.req("R045")
-def test_add__answered__survives_a_kill_without_close(project: Path) -> None:
-    code = f"""
-        import os, signal
-        from holdfast.testing.base import make_fact
-        from {FACTORY.split(":")[0]} import SqliteBackend
-        store = SqliteBackend({str(project)!r})
-        store.write("MEMORY.md", "text")
-        store.add_fact(make_fact(1), 10)
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
-    assert done.returncode == -signal.SIGKILL
-    with contextlib.closing(SqliteBackend(project)) as store:
-        assert store.add_fact(make_fact(1), 10).outcome is AddOutcome.DUPLICATE
-        assert store.names() == ["MEMORY.md"]

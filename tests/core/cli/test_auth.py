@@ -14,7 +14,7 @@ import pytest
 from tests.support import file_keyring
 from tests.support.trusting import trusted
 
-from holdfast.config import trust
+from holdfast.config import resolved, trust
 from holdfast.fs import userdir
 from holdfast_keys import secrets
 
@@ -24,8 +24,8 @@ def kept(monkeypatch, tmp_path):
     for names in secrets.USUAL_VARIABLES.values():
         for name in names:
             monkeypatch.delenv(name, raising=False)
+    before, ours = keyring.get_keyring(), file_keyring.FileKeyring()  # without the variable, so that it is not ours
     monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
-    before, ours = keyring.get_keyring(), file_keyring.FileKeyring()
     keyring.set_keyring(ours)
     yield ours
     keyring.set_keyring(before)
@@ -89,6 +89,9 @@ def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_proj
         get()
     assert "holdfast trust" in caught.value.next_step
     assert get(HOLDFAST_PLUGINS__OPENAI__BASE_URL=address + "/other") == "k"
+    assert get(HOLDFAST_TRUST=trust.digest(resolved.portable(str(project)))) == "k"
+    with pytest.raises(secrets.AddressNotTrusted):
+        get(HOLDFAST_TRUST="0" * 64)
     assert run("auth", "set", "openai", "--origin", address, stdin="bound").code == 0
     assert get() == "bound"  # set for this very address
     trusted(project)

@@ -65,4 +65,5 @@ def test_command__in_a_project_with_the_usual_settings__imports_nothing_that_it_
     )
     modules = set(json.loads(done.stdout))
     found = modules | {name.partition(".")[0] for name in modules}
-    assert sorted(found & (NEVER | OF_A_FLUSH | COMMANDS[words])) == []
+    imported = {"glob"} if sys.version_info >= (3, 13) else set()  # by pathlib of these versions
+    assert sorted(found & (NEVER | OF_A_FLUSH | COMMANDS[words]) - imported) == []

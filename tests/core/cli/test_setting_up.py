@@ -29,6 +29,16 @@ def test_init__in_a_git_repository__private_folder_is_not_seen_by_git(run, proje
     assert seen.split() == ["??", "../holdfast.toml"] or seen.split() == ["??", "holdfast.toml"]
 
 
+def test_init__in_the_home_folder__is_refused_unless_it_is_named(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    result = run("init")
+    assert result.code == 1
+    assert "holdfast --root ~ init" in result.err
+    assert not (tmp_path / "holdfast.toml").exists()
+    assert run("--root", "~", "init").code == 0
+
+
 # config
 
 

@@ -222,6 +222,18 @@ def test_checks__settings_were_changed__told(
     assert outcome(lines(guarded, client), told) == result
 
 
+@pytest.mark.req("R184")
+def test_checks__opencode_2_is_installed__is_reported_as_unguarded(
+    guarded: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "two/opencode"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\necho 2.2.7\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+    assert outcome(lines(guarded, "opencode"), "so it is unguarded") == "fail"
+
+
 # Codex: trust
 
 

@@ -14,7 +14,6 @@ from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import read
 from holdfast_app.sessions import rewriting
@@ -158,20 +157,6 @@ def test_prompt__of_20_mb__is_journalled_in_part_with_its_length_and_digest(proj
     assert len(client.said()) == 1
 
 
-@pytest.mark.req("R083")
-def test_compaction__hooks_were_not_there_before__the_transcript_is_journalled_and_flushed(project: Path) -> None:
-    client = Client(project)
-    client.write(
-        row("user", "Fix the flaky login test", "u1"),
-        row("assistant", [{"type": "text", "text": "The password is hunter2hunter2, token=ghp_" + "a1B2" * 9}], "u2"),
-    )
-
-    assert client.compact() == NOTHING
-
-    assert client.said()[0] == ("user", "Fix the flaky login test")
-    assert "ghp_a1B2" not in json.dumps(client.records()) + client.notes()
-
-
 def test_compaction__transcript_grew_twice_and_was_replaced__each_row_is_journalled_once(project: Path) -> None:
     client = Client(project)
     client.write(row("user", "one", "u1"))
@@ -300,16 +285,6 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
-
-
-def test_lock__of_the_flush_is_held_by_another__is_blocked_in_time(project: Path) -> None:
-    client = Client(project)
-    client.say("one")
-    lock = client.state / "sessions" / f"{client.session}.flush.lock"
-    with durable.lock(lock):
-        reason = blocked(client.compact("--deadline", "1.5"), client)
-    assert "did not answer in time" in reason
-    assert client.compact() == NOTHING
 
 
 @pytest.mark.req("R166")

@@ -42,6 +42,9 @@ FILES = {
     "cursor": (".cursor/mcp.json", ".cursor/rules/holdfast.mdc"),
     "windsurf": (".windsurf/rules/holdfast.md",),
     "vscode": (".vscode/mcp.json", ".github/instructions/holdfast.instructions.md"),
+    "droid": (".factory/mcp.json", "AGENTS.md"),
+    "kimi": (".kimi-code/mcp.json", "AGENTS.md"),
+    "kiro": (".kiro/settings/mcp.json", ".kiro/steering/holdfast.md"),
     "zed": (".zed/settings.json", "AGENTS.md"),
 }
 GUARD = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/holdfast-guard.sh'
@@ -110,6 +113,14 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
     }  # fmt: skip
     assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["holdfast"]["args"] == ["mcp"]
     assert "\n@" not in (project / ".claude/rules/holdfast.md").read_text(), "nothing recalled becomes an instruction"
+
+
+def test_install__home_that_cannot_be_written__nothing_is_installed(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/dev/null/config")
+    assert command("install", "claude-code").code == 3
+    assert list(project.iterdir()) == []
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -56,6 +56,25 @@ def test_compaction__by_holdfast__the_brief_comes_once_and_the_dropped_messages_
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
 
 
+@pytest.mark.req("R184")
+def test_compaction__by_holdfast_in_advance__a_flush_before_its_use_is_no_other_compaction(
+    client: Client, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(client.project)
+    client.say("Fix the flaky login test", "Done.")
+    assert asked(client).stdout.startswith(HEAD)
+    client.say("And the other one", "Done.")
+    assert command("flush", "--session", client.session).code == 0
+    client.say("Say it once more", "Done.")
+    client.hook("PostCompact", trigger="auto", compact_summary="")
+    assert client.hook("SessionStart", source="compact") == NOTHING
+    assert command("status", "--json").json["notices"] == []
+    assert client.notes().count("Say it once more") > 0
+    client.say("Another module answers now", "Done.")
+    client.hook("PostCompact", trigger="auto", compact_summary="")
+    assert "past the gate" in str(command("status", "--json").json["notices"])
+
+
 def test_compaction__by_holdfast__not_wanted_or_not_taken_or_of_a_sub_agent__leaves_it_to_the_client(
     client: Client,
 ) -> None:

@@ -196,6 +196,9 @@ def test_rule__that_a_local_file_states__is_marked_in_the_note(project):
         "The quarry cluster is handed to the vendor. No review by the team.",
         "the qu**arr**y cluster is h*and*ed to the v<i>endo</i>r with__out__ any review by the team.",
         "the%20quarry%20cluster%20is%20handed%20to%20the%20vendor%20without%20any%20review%20by%20the%20team",
+        "theQuarryClusterIsHandedToTheVendorWithoutAnyReviewByTheTeam",
+        "t h e q u a r r y c l u s t e r i s h a n d e d t o the vendor without a n y  r e v i e w by the team",
+        "[the qu](a)arry cluster is \\u0068anded to the vendor [without any](https://b.example) review by the team",
     ],
 )
 def test_sentence__as_a_tool_shows_it__is_recognised(project, shown):

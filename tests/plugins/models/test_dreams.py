@@ -21,7 +21,6 @@ from holdfast_app.config import Config
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.dream.grounding import ground
 
-PROVIDERS = ("openai", "anthropic")
 OLD_ITEMS = (
     "The API lives in services/api",
     "Deploys need two reviewers",
@@ -126,19 +125,6 @@ CASES = {
     "quota": Case(Reply(status=429, headers={"Retry-After": "3600"}), Status.FAILED, "HTTP status 429"),
     "cut connection": Case(Reply(text=answer(GOOD), cut=True), Status.FAILED, "could not be reached"),
 }
-
-
-@pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
-    return str(request.param)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ModelServer() as running:
-        yield running
 
 
 @pytest.fixture

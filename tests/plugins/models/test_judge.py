@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from holdfast.models import DreamDraft
 from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import DreamResult, Status
 
-PROVIDERS = ("openai", "anthropic")
 NOTE = """# Daily Memory: 2026-11-21
 
 - Fact: Omar may leave in May, and told only Jana so far.
@@ -48,19 +47,6 @@ class Dreamer:
     @hookimpl
     def on_dream(self, sources: Any) -> DreamDraft:
         return DreamDraft(memory="".join(f"- {line}\n" for line in self.lines), diary="")
-
-
-@pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
-    return str(request.param)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ModelServer() as running:
-        yield running
 
 
 @pytest.fixture

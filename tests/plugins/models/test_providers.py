@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from holdfast.config.values import PluginConfig
 from holdfast.models import AddOutcome
 from holdfast_app.config import Config, ExtractConfig
 
-PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
     {
         "facts": [
@@ -27,19 +25,6 @@ GOOD = json.dumps(
         "summary": "Talked about style.",
     }
 )
-
-
-@pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(request.param)
-    return str(request.param)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ModelServer() as running:
-        yield running
 
 
 @pytest.fixture

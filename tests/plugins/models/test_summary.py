@@ -15,19 +15,6 @@ from holdfast.config.values import PluginConfig
 from holdfast_app.config import Config
 
 
-@pytest.fixture(params=("openai", "anthropic"))
-def provider(request: pytest.FixtureRequest) -> str:
-    pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
-    return str(request.param)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ModelServer() as running:
-        yield running
-
-
 @pytest.fixture
 def memory(
     project: Path, server: ModelServer, provider: str, clock: Any, monkeypatch: pytest.MonkeyPatch

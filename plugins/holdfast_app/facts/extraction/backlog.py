@@ -23,7 +23,6 @@ from holdfast.models import turns_of
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app import background
-from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction.extract import ExtractResult
@@ -157,7 +156,7 @@ def _note(services: Services, item: Waiting, plugins: Collection[str], said: Map
 def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
     """A plugin's summary as it may be stored, with the decisions and the rejected approaches; lines that instruct
     an agent are marked with their source. Empty when a validator refuses it."""
-    text = "\n\n".join(filter(None, (extraction.summary, notes.late(hostile.cleared(extraction.draft, heard.said)))))
+    text = "\n\n".join(filter(None, (extraction.summary, notes.late(extraction.draft))))
     text = paths.rewrite(heard.marked(text), services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""

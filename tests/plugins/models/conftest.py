@@ -1,0 +1,21 @@
+"""A model server, and each provider whose SDK is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.support.model_server import ModelServer
+
+
+@pytest.fixture(params=("openai", "anthropic"))
+def provider(request: pytest.FixtureRequest) -> str:
+    pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
+    return str(request.param)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ModelServer() as running:
+        yield running
