@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from holdfast_cli.terminal import Term
 
 _LISTED = 20
+#: Characters of the longest statement that need not be shown whole.
+_WHOLE = 2_000
 
 
 def bundle(call: Call) -> Answer:
@@ -34,7 +36,7 @@ def bundle(call: Call) -> Answer:
     if asks and done.statements:
         if call.json or not can_ask():
             raise UsageError("The bundle states facts.", next_step="Add --dry-run to see them, --yes to accept them.")
-        say_listed(out, "", done.statements)
+        _say_statements(out, done.statements)
         if not confirmed("Add this to the memory, as an agent's words?"):
             return Answer(attrs.asdict(done), "Nothing was added.")
     if asks:
@@ -43,7 +45,7 @@ def bundle(call: Call) -> Answer:
     def show(out: Term) -> None:
         facts = f"{count(done.added, 'fact')} added, {done.removed} removed"
         if args.dry_run:
-            say_listed(out, "", done.statements)
+            _say_statements(out, done.statements)
             facts = f"{count(len(done.statements), 'fact')} would be added"
         read = f"{count(sum(done.records.values()), 'record')} and {count(done.deletions, 'new deletion')} read"
         out.say(f"{out.mark('ok')} {facts}; {read}")
@@ -79,10 +81,21 @@ def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
     rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in shown]
     if rows:
         out.say(out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,)))
-    say_listed(out, "", [line for one in taken if one.outcome == "new" for line in one.statements])
+    _say_statements(out, [line for one in taken if one.outcome == "new" for line in one.statements])
     if len(taken) > len(shown):
         messages = sum(one.messages for one in taken)
         out.say(f"  {count(len(taken), 'session')} with {count(messages, 'new message')} in all; --json lists them")
+
+
+def _say_statements(out: Term, statements: Sequence[str]) -> None:
+    """Show what may direct an agent first and whole, because a yes accepts it, and some of the rest."""
+    from holdfast_app.authorship import strangers
+
+    lines = [" ".join(line.split()) for line in statements]
+    orders = [line for line in lines if len(line) > _WHOLE or strangers.directs(line)]
+    for line in orders:
+        out.note("warn", in_one_line(line))
+    say_listed(out, "", [line for line in lines if line not in set(orders)])
 
 
 def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:

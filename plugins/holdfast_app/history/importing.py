@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Taken:
     """One past session or memory: ``outcome`` is imported, known (nothing new, or its hooks follow it) or failed, with
     ``why``; in a dry run new or known. ``messages`` counts the new ones, and ``statements`` has the new statements of
-    a memory."""
+    a memory, those too long for a fact last."""
 
     client: str
     session: str
@@ -73,11 +73,13 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
         fresh = {} if followed else {one.id: one.text for one in transcript.kept if one.id not in known}
         hostile = {key for key, text in fresh.items() if is_memory and witness.is_hostile(text)}
-        new, stated = len(fresh) - len(hostile), list[str]()
+        new, stated, longer = len(fresh) - len(hostile), list[str](), list[str]()
         if is_memory:
             transcript = evolve(transcript, kept=tuple(one for one in transcript.kept if one.id not in hostile))
             offered = (one for one in transcript.messages if one.id not in hostile)
             stated = [one.text for one in offered if unfinished or one.id in fresh]
+            short = {one.id for one in transcript.messages}
+            longer = [one.text for one in transcript.kept if one.id in fresh and one.id not in short]
         taken = Taken(
             client=past.client,
             session=session.id,
@@ -85,7 +87,7 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
             messages=new,
             outcome="new" if new or unfinished else "known",
             why=f"{count(len(hostile), 'statement')} left out: {REASON}" if hostile else "",
-            statements=stated,
+            statements=[*stated, *longer],
         )
         if dry_run or taken.outcome == "known":
             return taken
