@@ -90,7 +90,8 @@ def _deleted(repo: Repo, made: list[Issue]) -> Iterator[Activity]:
 
 def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
     """Tags, and the default branch's checks and pushes other than merges. Raises: Absent, Closed."""
-    default = text(repo.get("").data, "default_branch")
+    about = models.table(repo.get("").data)
+    default = "" if about.get("empty") else text(about, "default_branch")  # Forgejo fails for a branch without commits
     yield from _checks(repo, default, repo.name, repo.url, f" on {default}", since, until)
     for row in map(models.table, models.many(repo.get("/activities/feeds", page=1, limit=PAGE).data)):
         at, kind, ref = models.moment(row, "created"), text(row, "op_type"), text(row, "ref_name")

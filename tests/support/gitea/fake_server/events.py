@@ -34,8 +34,10 @@ def pull(call: Call) -> Answer:
 
 
 def status(call: Call) -> Answer:
-    """The reported checks of a commit."""
+    """The reported checks of a commit. Forgejo fails for a branch without commits."""
     sha = call.params["sha"]
+    if len(sha) != 40 and not call.repo.feeds:
+        return Answer(500, {"message": "object does not exist"})
     issue = call.repo.issues.get(int(sha, 16)) if len(sha) == 40 else None
     rows = issue.checks if issue else []
     states = [str(row["status"]) for row in rows]

@@ -46,7 +46,7 @@ def repository(call: Call) -> Answer:
     """A few of its fields."""
     one = call.repo
     found = {"id": one.id, "name": one.name, "full_name": one.full_name, "private": one.private, "internal": False}
-    found["default_branch"] = "main"
+    found |= {"default_branch": "main", "empty": not one.feeds}
     return Answer(200, {**found, "owner": shapes.user(call.world, one.owner, email=True)})
 
 
