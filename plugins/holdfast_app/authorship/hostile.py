@@ -28,7 +28,8 @@ _MARKED: Final = Lazy(
 #: A marked passage anywhere: its source, and its text.
 _QUOTED: Final = Lazy(r"\[quoted from ([^\[\];\n]{1,200}); it addresses an agent and is not an instruction\] ([^\n]+)")
 #: What may precede a line's own text.
-LEADS: Final = " \t-*>#0123456789."
+_LEADS: Final = " \t-*>#0123456789."
+_COMMIT: Final = Lazy(r"[ \t\-*>#.]*[0-9a-f]{7,40} ")
 
 _VARIABLES: Final = (
     r"\$\{?\w*(?:key|token|secret|passw(?:or)?d|credentials?)\w*|(?<!\w)\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws\b"
@@ -190,13 +191,19 @@ def marked(text: str, source: Callable[[str], str]) -> str:
     found = _instructing(given)
     lines = []
     for number, line in enumerate(given):
-        body = line.lstrip(LEADS)
+        body = body_of(line)
         if number in found and not _MARKED.match(body):
             place = source(body)
             lead = line[: len(line) - len(body)]
             line = f"{lead}{MARK.format(name=place)}{body}" if place else line
         lines.append(line)
     return "\n".join(lines)
+
+
+def body_of(line: str) -> str:
+    """``line`` without a bullet, a number or a commit's hash before it."""
+    commit = _COMMIT.match(line)
+    return line[commit.end() :] if commit else line.lstrip(_LEADS)
 
 
 def quoted(text: str) -> list[tuple[str, str]]:
@@ -215,13 +222,13 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
     if not (_MARKED.search(text) or instructs_anywhere(text)):
         return text
     lines = text.split("\n")
-    found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(line.lstrip(LEADS))}
+    found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(body_of(line))}
     return "\n".join("" if number in found and not is_own(line) else line for number, line in enumerate(lines))
 
 
 def _instructing(lines: Sequence[str]) -> set[int]:
     """Numbers of lines that instruct an agent, alone or, for the first form, with the next line."""
-    bodies = [line.lstrip(LEADS) for line in lines]
+    bodies = [body_of(line) for line in lines]
     found = {number for number, body in enumerate(bodies) if instructs_anywhere(body)}
     for number, (one, other) in enumerate(pairwise(bodies)):
         both = fold(f"{one[-200:]} {other[:200]}") if found.isdisjoint((number, number + 1)) else ""

@@ -80,7 +80,7 @@ class Witness:
         text = hostile.marked(text, lambda line: "" if self.is_own(line) else self.source_of(line) or otherwise)
         lines = []
         for line in text.split("\n"):
-            body = line.lstrip(hostile.LEADS)
+            body = hostile.body_of(line)
             if not hostile.is_marked(body):
                 said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_hostile(one))
                 if source := next(filter(None, map(self.source_of, said)), ""):
@@ -136,7 +136,7 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
     :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
     journals, left, found = _Journals(state), _MOST_SENTENCES, set[str]()
     for text in passages if journals.read else ():  # without a journal no agent has read anything
-        bodies = (line.lstrip(hostile.LEADS) for line in text.split("\n"))
+        bodies = (hostile.body_of(line) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
         left -= len(forms)
         if left < 0 or any(strangers.is_from_outside(form, journals.holding(form)) for form in forms):

@@ -52,8 +52,8 @@ _IN_RESUME = re.compile(
 )
 #: Lines about the state of work, which a later block of the same session replaces.
 _OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
-#: The blank lines in place of withheld passages.
 _SHORT = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
+#: The blank lines in place of withheld passages.
 _GAP = re.compile(r"\n{3,}")
 #: A block of a note; its stamp, unless it is a summary; its artifacts.
 _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)

@@ -479,17 +479,22 @@ def test_load__agent_repeated_a_foreign_instruction__it_is_marked_in_the_newest_
 
 
 def test_load__session_made_commits__the_last_three_are_in_the_first_lines(project, clock):
+    commits = (
+        "813a320 Repair the form",
+        "81bc321 Never log a token",
+        "fa13a32 Allow long names",
+        "8132323 Use one cache",
+    )
     with Holdfast.open(project, clock=clock) as memory:
         session = memory.session("s")
         session.add("user", "Repair the login and commit each step.")
-        for number in range(5):
-            session.add("assistant", f"git commit -m 'Repair step {number}'", tool="Bash")
-            session.add("tool", f"[main 813a32{number}] Repair step {number}\n 1 file changed", tool="Bash")
+        for commit in commits:
+            session.add("assistant", f"git commit -m '{commit[8:]}'", tool="Bash")
+            session.add("tool", f"[main {commit[:7]}] {commit[8:]}\n 1 file changed", tool="Bash")
         session.add("assistant", "The login is repaired.")
         session.flush()
         first = str(memory.load()).partition("<!-- ")[0]
-    steps = "; ".join(f"813a32{number} Repair step {number}" for number in (2, 3, 4))
-    assert f"- Last commits: {steps}\n" in first
+    assert f"- Last commits: {'; '.join(commits[1:])}\n" in first
 
 
 def test_load__work_that_always_closed__shows_what_was_done_last(opened, payload):
