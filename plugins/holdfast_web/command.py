@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 import webbrowser
 from typing import TYPE_CHECKING, Final
 
+from holdfast.fs import gitrun
 from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
@@ -55,6 +57,7 @@ def web(call: Call) -> int:
         out.say(out.dim(f"Ctrl-C stops it, and so do {args.idle} minutes without a request."))
         out.stream.flush()
         if not args.no_open:
+            os.environ["PATH"] = os.pathsep.join(gitrun.search_path(memory.services.root))  # no browser of the clone
             _open(server.site.access.link_once(server.host))
         interrupted = _serve(server)
         out.say("\nStopped." if interrupted else "Stopped, because nothing was requested.")

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -256,6 +257,25 @@ def test_a_git_of_the_clone__that_the_search_path_names__is_not_run(victim: Vict
     assert "waits" not in victim.work().text
     victim.look_around()
     assert not canary.exists(), canary.read_text()
+
+
+def test_a_browser_of_the_clone__that_the_search_path_names__is_not_started(victim: Victim, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    victim.clone(lambda project: None)
+    folders = (victim.project / "bin", tmp_path / "bin")
+    for folder in folders:
+        folder.mkdir()
+        (folder / "www-browser").write_text(f"#!/bin/sh\necho \"$1\" > '{folder}/opened'\n")
+        (folder / "www-browser").chmod(0o755)
+    env = {**victim.environment(), "PATH": os.pathsep.join(map(str, folders)), "BROWSER": "www-browser"}
+    words = [sys.executable, "-m", "holdfast_memory", "web"]
+    with subprocess.Popen(words, cwd=victim.project, env=env, stdout=subprocess.DEVNULL) as server:
+        for _ in range(300):
+            if any((folder / "opened").exists() for folder in folders):
+                break
+            time.sleep(0.1)
+        server.kill()
+    assert [(folder / "opened").exists() for folder in folders] == [False, True]
 
 
 def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None:

@@ -298,7 +298,7 @@ def _started(
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     env |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_ATTR_NOSYSTEM": "1", **places}
-    env["PATH"] = os.pathsep.join(_folders(places.get("GIT_WORK_TREE", "")))  # git starts `gpg` from there
+    env["PATH"] = os.pathsep.join(search_path(places.get("GIT_WORK_TREE", "")))  # git starts `gpg` from there
     try:
         done = subprocess.run(  # noqa: S603 - holdfast chooses the arguments
             [program, "--no-pager", *words],
@@ -313,14 +313,14 @@ def _started(
 
 def _program(root: str) -> str:
     """Git's path; empty when there is none outside of the repositories around ``root``."""
-    for folder in _folders(root):
+    for folder in search_path(root):
         path = os.path.join(folder, "git.exe" if os.name == "nt" else "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return ""
 
 
-def _folders(root: str) -> list[str]:
+def search_path(root: str) -> list[str]:
     """The absolute folders of the search path, and the usual ones, outside of ``root`` and its repositories."""
     outermost = (repositories(os.path.realpath(root)) or [os.path.realpath(root)])[-1] if root else ""
     inside = os.path.join(outermost, "") if root else "\0"
