@@ -70,10 +70,12 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         return _take_attachment(row, position, reading)
     elif left_out := _is_injected(row):
         reading.leave_out(left_out)
+        text, at = text_of(mapping(row.get("message")).get("content")), reading.at(row.get("timestamp"))
+        key = row_key(row.get("uuid"), position, left_out, text)
         if left_out == "summary":
-            text = text_of(mapping(row.get("message")).get("content"))
-            key = row_key(row.get("uuid"), position, "summary", text)
-            reading.summary(text, key=key, at=reading.at(row.get("timestamp")))
+            reading.summary(text, key=key, at=at)
+        elif left_out == "context" and not text.startswith(_NOT_SAID):  # a skill's or a hook's text
+            reading.say("system", text, key=key, at=at, aside=True)
     else:
         return _take_speech(kind, row, position, reading)
     return True
