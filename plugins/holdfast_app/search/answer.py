@@ -36,7 +36,11 @@ _FRAME: Final = Lazy(
     r"^- (?:Fact|Decision|Rule|Rejected|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] "
     r"|^#+ (?:Open: |Closed: )?|^\*\*Objective:\*\* |^- \*\*[^*]+:\*\* |\*\*| \[\S+:\d+\]$| \((?:after|now): .*\)$"
 )
-_LABEL: Final = Lazy(r"\b(?:decision|remember|correction|rule|open question)\s*:\s*", re.IGNORECASE)
+_LABEL: Final = Lazy(
+    r"\b(?:decision|remember|correction|rule|open question|fact|goal|preference|constraint|note|memory|you should know)"
+    r"\s*:\s*",
+    re.IGNORECASE,
+)
 _HOLD: Final = frozenset({records.FACT, records.MEMORY, records.RULE, records.DECISION, records.REJECTED, records.OPEN})
 
 
