@@ -75,7 +75,8 @@ def note(state: str, stem: str, start: int, checkpoint: Mapping[str, Any] | None
     path = _path(state)
     with suppress(ConfigError, Corrupt, Unavailable, OSError):
         durable.make_private_dir(os.path.dirname(path))
-        durable.append(path, f"{name_of(stem)} {head.start} {head.chain}\n".encode("ascii"), flush=False)
+        line = f"\n{name_of(stem)} {head.start} {head.chain}\n"  # a torn line before it ends here
+        durable.append(path, line.encode("ascii"), flush=False)
         if os.path.getsize(path) > _LONG:
             newest = list(heads(state).items())[-_KEPT:]
             durable.replace(path, "".join(f"{name} {one.start} {one.chain}\n" for name, one in newest).encode("ascii"))
