@@ -30,7 +30,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a journal's torn line stays": (_JOURNAL + "journal Journal._cut_torn_tail", "if cut < size:", "if False:"),
     "a killed process's message is taken for durable": (_CONTEXT + "settle", "durable.sync(self.journal.path)", "pass"),
     "a message may come twice": ("holdfast.session.session Session.add", 'if record["id"] not in self._ids', "if True"),
-    "a flush covers what was said meanwhile": (_CONTEXT + "record_flush", "= upto", "= self.journal.size()"),
+    "a flush covers what was said meanwhile": (_CONTEXT + "record_flush", '"", upto,', '"", self.journal.size(),'),
     "the marker has no plan": (_FLUSH + "record keep_plan", "pending=plan.pending()", "pending=None"),
     "the plan is not synced": (_JOURNAL + "safety _write", "flush=flush", "flush=False"),
     "a refused payload is forgotten": (_TAKE_UP, "if one is not None", "if False"),

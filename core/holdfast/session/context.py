@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from holdfast.config.serde import moment, receipt_from, unstructure
-from holdfast.errors import Conflict, Unavailable
+from holdfast.errors import Conflict, HoldfastError, Unavailable
 from holdfast.fs import durable
 from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
@@ -127,10 +127,24 @@ class Context:
         ``flushed`` is the next :attr:`last_flush`; ``summary`` a record of the running summary, or empty. Called last.
         """
         with self._lock:
-            self._unrecorded, self.override_reason = [], ""
-            self._flushed_to = upto
-            self.last_receipt, self.last_flush = receipt, flushed
-            self._checkpoint(*([summary] if summary else []))
+            before = self._unrecorded, self.override_reason, self._flushed_to, self.last_receipt, self.last_flush
+            self._set_flush([], "", upto, receipt, flushed)
+            try:
+                self._checkpoint(*([summary] if summary else []))
+            except HoldfastError:  # or the next flush would answer with a receipt that is in no journal
+                self._set_flush(*before)
+                raise
+
+    def _set_flush(
+        self,
+        unrecorded: list[str],
+        override: str,
+        flushed_to: int,
+        receipt: Receipt | None,
+        flushed: dict[str, Any] | None,
+    ) -> None:
+        self._unrecorded, self.override_reason, self._flushed_to = unrecorded, override, flushed_to
+        self.last_receipt, self.last_flush = receipt, flushed
 
     def _load(self) -> None:
         self._first_line = self.journal.first_line()
