@@ -221,5 +221,6 @@ def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path: Pat
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     transcript = read(path)
     assert (transcript.left_out, transcript.skipped) == ({"summary": 2, "context": 1}, 2)
-    assert [m.role for m in transcript.kept] == ["system"]
-    assert "kept all the same" in transcript.kept[0].text
+    assert [m.role for m in transcript.kept] == ["system", "system"]  # what an agent saw is evidence
+    assert transcript.kept[0].text == "context"
+    assert "kept all the same" in transcript.kept[1].text
