@@ -92,10 +92,10 @@ def _say_statements(out: Term, statements: Sequence[str]) -> None:
     from holdfast_app.authorship import strangers
 
     lines = [" ".join(line.split()) for line in statements]
-    orders = [line for line in lines if len(line) > _WHOLE or strangers.directs(line)]
+    orders = dict.fromkeys(line for line in lines if len(line) > _WHOLE or strangers.directs(line))
     for line in orders:
         out.note("warn", in_one_line(line))
-    say_listed(out, "", [line for line in lines if line not in set(orders)])
+    say_listed(out, "", [line for line in lines if line not in orders])
 
 
 def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from holdfast.fs import gitrun
 from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, not_found, worktrees
@@ -98,7 +100,7 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     if name == "pi":
         yield from _unloaded(name, _pi(where).places[0], unguarded=True)
         return
-    if name == "opencode" and _version(name).startswith("2."):
+    if name == "opencode" and _version(where).startswith("2."):
         yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.", next_step="Use opencode 1.")
     settings, file, *_ = _needed(name, where).places
     if at(table(settings.path), SWITCH) is not True:
@@ -107,10 +109,11 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     yield from _unloaded(name, file, unguarded=False)
 
 
-def _version(name: str) -> str:
+def _version(where: Where) -> str:
+    """Opencode's version; empty without the program, which is never one that a clone brings."""
+    program = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(where.root)))
     try:
-        words = [name, "--version"]
-        return subprocess.run(words, capture_output=True, text=True, timeout=5, check=False).stdout  # noqa: S603 - ours
+        return subprocess.check_output([program, "--version"], text=True, timeout=5) if program else ""  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return ""
 

@@ -281,9 +281,9 @@ def _referred(found: re.Match[str]) -> str:
 
 def fold_quickly(text: str) -> str:
     """:func:`fold` where a character of ``text`` asks for it."""
-    is_plain = (
-        "\x1b" not in text and "\\u00" not in text and " e " not in text and (text.isascii() or not _ODD.search(text))
-    )
+    # A sentence spelled letter by letter has an e, the commonest letter, on its own.
+    asks = any(sign in text for sign in ("\x1b", "\\u00", " e "))
+    is_plain = not asks and (text.isascii() or not _ODD.search(text))
     return text.casefold() if is_plain else fold(text)
 
 

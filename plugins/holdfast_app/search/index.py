@@ -250,26 +250,16 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str,
 
 def _add(db: sqlite3.Connection, memory: Holdfast, first: int, added: list[records.Text]) -> None:
     """Add entries, masked as they may be shown now."""
-    masked_by = rules(memory)
+    clean = rules(memory)
     masked = [text.body for text in added]
-    if masked_by:
+    if clean:
         masked = memory.services.gate.outgoing_all(masked, surface="journal")
     for number, (text, body) in enumerate(zip(added, masked, strict=True), first):
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         db.execute(
             "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                number,
-                text.kind,
-                text.place,
-                text.at,
-                text.role,
-                len(body),
-                asks,
-                speaker and speaker[1].lower(),
-                masked_by,
-            ),
+            (number, text.kind, text.place, text.at, text.role, len(body), asks, speaker and speaker[1].lower(), clean),
         )
         db.executemany(
             "INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)",

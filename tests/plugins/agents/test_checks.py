@@ -234,6 +234,18 @@ def test_checks__opencode_2_is_installed__is_reported_as_unguarded(
     assert outcome(lines(guarded, "opencode"), "so it is unguarded") == "fail"
 
 
+def test_checks__an_opencode_in_the_project__is_not_run(
+    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = project / "node_modules/.bin/opencode"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f"#!/bin/sh\ntouch '{project}/canary'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+    assert lines(guarded, "opencode")
+    assert not (project / "canary").exists()
+
+
 # Codex: trust
 
 
