@@ -74,18 +74,26 @@ BEGIN
     END IF;
 END $$;
 
+-- The document as stored, without fields when there is none. Its namespace stays locked until the transaction ends.
+CREATE OR REPLACE FUNCTION holdfast.locked_document(space text, doc text) RETURNS holdfast.documents LANGUAGE plpgsql AS $$
+DECLARE old holdfast.documents;
+BEGIN
+    PERFORM 1 FROM holdfast.namespaces AS n WHERE n.namespace = space FOR UPDATE;
+    IF NOT FOUND THEN RAISE EXCEPTION 'no such namespace' USING ERRCODE = 'HF001'; END IF;
+    SELECT d.* INTO old FROM holdfast.documents AS d WHERE d.namespace = space AND d.name = doc;
+    IF FOUND AND encode(sha256(convert_to(old.body, 'UTF8')), 'hex') <> old.revision THEN
+        RAISE EXCEPTION 'damaged' USING ERRCODE = 'HF003', DETAIL = doc;
+    END IF;
+    RETURN old;
+END $$;
+
 -- ``expected`` is a revision, ``absent``, or NULL for any.
 CREATE OR REPLACE FUNCTION holdfast.put_document(space text, doc text, new_body text, new_revision text, new_words tsvector,
     expected text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE old holdfast.documents; present boolean;
 BEGIN
-    PERFORM 1 FROM holdfast.namespaces AS n WHERE n.namespace = space FOR UPDATE;
-    IF NOT FOUND THEN RAISE EXCEPTION 'no such namespace' USING ERRCODE = 'HF001'; END IF;
-    SELECT d.* INTO old FROM holdfast.documents AS d WHERE d.namespace = space AND d.name = doc;
-    present := FOUND;
-    IF present AND encode(sha256(convert_to(old.body, 'UTF8')), 'hex') <> old.revision THEN
-        RAISE EXCEPTION 'damaged' USING ERRCODE = 'HF003', DETAIL = doc;
-    END IF;
+    old := holdfast.locked_document(space, doc);
+    present := old.name IS NOT NULL;
     IF expected IS NOT NULL AND expected <> (CASE WHEN present THEN old.revision ELSE 'absent' END) THEN
         RAISE EXCEPTION 'changed' USING ERRCODE = 'HF002', DETAIL = doc;
     END IF;
@@ -105,13 +113,8 @@ CREATE OR REPLACE FUNCTION holdfast.append_block(space text, doc text, marker te
     block_words tsvector) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE old holdfast.documents; present boolean; joined text; digest text; all_words tsvector;
 BEGIN
-    PERFORM 1 FROM holdfast.namespaces AS n WHERE n.namespace = space FOR UPDATE;
-    IF NOT FOUND THEN RAISE EXCEPTION 'no such namespace' USING ERRCODE = 'HF001'; END IF;
-    SELECT d.* INTO old FROM holdfast.documents AS d WHERE d.namespace = space AND d.name = doc;
-    present := FOUND;
-    IF present AND encode(sha256(convert_to(old.body, 'UTF8')), 'hex') <> old.revision THEN
-        RAISE EXCEPTION 'damaged' USING ERRCODE = 'HF003', DETAIL = doc;
-    END IF;
+    old := holdfast.locked_document(space, doc);
+    present := old.name IS NOT NULL;
     IF NOT present THEN
         digest := encode(sha256(convert_to(first, 'UTF8')), 'hex');
         INSERT INTO holdfast.documents (namespace, name, revision, body, words)
