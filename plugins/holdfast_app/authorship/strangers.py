@@ -110,7 +110,7 @@ class _Heard:
     @cached_property
     def fetches(self) -> bool:
         """Whether this is a call that prints strangers' text."""
-        return _FETCHES.search(self.message.text) is not None
+        return fetches(self.message.text)
 
     @cached_property
     def _words(self) -> list[str]:
@@ -210,6 +210,7 @@ def source(
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]
+    heard.sort(key=lambda one: one.message.at)
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
@@ -217,7 +218,7 @@ def source(
         if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
         if one.has(said) or (role != "user" and one.says_otherwise(said)):
-            before = (other for other in heard[:number] if other.message.at <= one.message.at)
+            before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
     return None
 
@@ -243,6 +244,11 @@ def _read(messages: Iterable[Message]) -> list[_Heard]:
             calls.setdefault(message.tool, deque()).append(one)
         found.append(one)
     return found
+
+
+def fetches(call: str) -> bool:
+    """Whether the recorded ``call`` prints strangers' text."""
+    return _FETCHES.search(call) is not None
 
 
 def place_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:

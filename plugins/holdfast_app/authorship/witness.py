@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,8 @@ from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
+from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
+from holdfast_app.message_formats.reading import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +38,9 @@ _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
+#: Before the agent could say anything.
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
@@ -46,7 +52,7 @@ class Witness:
     def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
         self.said = said
-        self._journals = _Journals(services.state, said)
+        self._journals = _Journals(services.state, said, services.recordings)
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
@@ -95,7 +101,7 @@ class Witness:
     def _recalled(self) -> Turn:
         """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. For a
         store on a server, those of the brief that this machine read last, so nothing is requested."""
-        text, now = "", self._services.now()
+        text = ""
         with suppress(OSError, HoldfastError):
             if self._services.is_remote:
                 brief = lastbrief.read(self._services)
@@ -105,16 +111,16 @@ class Witness:
         results = (
             (source.removeprefix("a result of "), found) for source, found in dict.fromkeys(hostile.quoted(text))
         )
-        made = (Message(role="tool", text=found, at=now, id="", tool=tool) for tool, found in results)
+        made = (Message(role="tool", text=found, at=_FIRST, id="", tool=tool) for tool, found in results)
         return Turn(messages=tuple(made))
 
 
 class _Journals:
-    """The newest journals, read on demand, without the messages of ``said``."""
+    """The newest journals, read on demand, without the messages of ``said``, and the long results of the client's
+    ``recordings``, which a journal cuts."""
 
-    def __init__(self, state: str, said: Sequence[Turn] = ()) -> None:
-        self._state = state
-        self._said = said
+    def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Sequence[str] = ()) -> None:
+        self._state, self._said, self._recordings = state, said, recordings
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
 
@@ -122,12 +128,24 @@ class _Journals:
     def read(self) -> list[tuple[bytes, bytes]]:
         return [(data.lower(), data) for data in _newest(self._state)]
 
+    @cached_property
+    def _whole(self) -> list[tuple[bytes, Message]]:
+        rows = []
+        for path in dict.fromkeys(self._recordings):
+            with suppress(OSError), open(path, "rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
+                rows += [row for row in file if len(row) > MAX_RESULT_CHARS and b'"tool_result"' in row]
+        return [(row.lower(), _result(row)) for row in rows]
+
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
             said = {message.id.encode() for turn in self._said for message in turn.messages}
             self._found[keys] = [Turn(messages=_holding(*one, keys, said, self._messages)) for one in self.read if keys]
+            if keys and strangers.directs(text):
+                whole = (result for row, result in self._whole if all(key in row for key in keys))
+                self._found[keys].append(Turn(messages=whole))
         return self._found[keys]
 
 
@@ -184,6 +202,13 @@ def _holding(
             if place in known:
                 found.append(known[place])
     return found
+
+
+def _result(row: bytes) -> Message:
+    """A recording's row, as a tool's result."""
+    at = _AT.search(row)
+    when = moment_of(at[1].decode()) if at else None
+    return Message(role="tool", text=row.decode("utf-8", "replace"), at=when or _FIRST, id="")
 
 
 def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:

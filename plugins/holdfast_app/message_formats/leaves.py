@@ -97,16 +97,19 @@ def digest_of(text: str) -> str:
     return f"sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def without_injected(text: str) -> str:
-    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results."""
+def without_injected(text: str, injected: list[str] | None = None) -> str:
+    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results. They are added to
+    ``injected``."""
     kept: list[str] = []
     rest = text
     while "<system-reminder>" in rest:
         before, _, after = rest.partition("<system-reminder>")
-        _, closed, tail = after.partition("</system-reminder>")
+        block, closed, tail = after.partition("</system-reminder>")
         if not closed:  # an unclosed tag is ordinary text
             break
         kept.append(before)
+        if injected is not None:
+            injected.append(block)
         rest = tail
     return "".join(kept) + rest
 

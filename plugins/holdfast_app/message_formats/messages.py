@@ -78,7 +78,8 @@ def _take_block(
     else:
         text, rest = block_text(dict(block), change)
         reading.say(role, text, key=key, at=at, aside=not has_words(block))
-    reading.say(role, rest, key=f"{key}#rest", at=at)
+    # such as a citation, in the words of its source
+    reading.say("system" if role == "assistant" else role, rest, key=f"{key}#rest", at=at)
 
 
 #: Items that only the provider can read, or that repeat other rows.
