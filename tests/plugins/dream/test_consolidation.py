@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -15,8 +14,6 @@ from holdfast.models import DreamDraft
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import key_of
-
-Open = Callable[[], Holdfast]
 
 
 @pytest.fixture
