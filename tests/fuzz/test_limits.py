@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz.project import Project
 from tests.fuzz.test_fuzz import SEEDS, TARGETS
 
 from holdfast.fs import records
-
-
-@pytest.fixture
-def made(project) -> Project:
-    return Project(project, Path(os.environ["HOME"]))
-
 
 #: Records as long as real ones are: of a record of a few words, the object in memory is most.
 LONG = {
