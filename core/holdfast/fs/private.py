@@ -281,7 +281,8 @@ def _folder_in(state: str, parts: tuple[str, ...]) -> str:
 
 
 def _close_to_others(path: str) -> None:
-    above, name = os.path.split(path)
-    with durable.reporting(path, "close to others"), Folder(above) as parent:
-        if S_IMODE(parent.stat(name).st_mode) != 0o700:
-            parent.chmod(name, 0o700)
+    with durable.reporting(path, "close to others"):
+        if S_IMODE(os.lstat(path).st_mode) != 0o700:
+            above, name = os.path.split(path)
+            with Folder(above) as parent:
+                parent.chmod(name, 0o700)
