@@ -244,8 +244,7 @@ class _Call:
         from holdfast_agents import asking
 
         if event.kind == events.TOOL:
-            asks = broken is None and not event.agent
-            return Reply(context=asking.question(event, root, self.state) if asks else "")
+            return Reply(context=asking.question(event, root, self.state) if not (broken or event.agent) else "")
         if broken is not None:
             return self._failure(broken)
         if event.kind == events.STOP:

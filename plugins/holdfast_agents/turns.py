@@ -22,6 +22,7 @@ from holdfast_app.message_formats.leaves import (
     call_text,
     clean,
     clip,
+    is_outside,
     result_text,
     without_injected,
 )
@@ -100,9 +101,10 @@ def digest(*parts: str | bytes) -> str:
 
 def is_from_outside(event: Event) -> bool:
     """Whether strangers wrote the call's result."""
-    from holdfast_app.authorship import outside, strangers
+    from holdfast_app.authorship import strangers
 
-    return outside.is_outside(event.tool) or strangers.fetches(call_text(event.tool, event.arguments, event.cwd))
+    call = call_text(event.tool, event.arguments, event.cwd)
+    return is_outside(event.tool) or strangers.FETCHES.search(call) is not None
 
 
 def is_unsafe(state: str, session: str) -> bool:
@@ -123,23 +125,17 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
         text = result_text(event.output, lambda one: without_injected(one, injected), name)
-        called = [("assistant", call_text(name, event.arguments, event.cwd), "")]
         if event.agent:
             return [("system", text, "")]
-        said = [("tool", text, "")] if event.tool == BACKGROUND else [*called, ("tool", text, "")]
-        return [*said, *_shown(injected)]
-    role = "user" if event.kind == events.PROMPT else "assistant"
-    parts = event.parts or (("", event.text),)
-    strings = [
-        (clip(without_injected(clean(text), injected).strip(), MAX_SAID_CHARS), clean(part_id))
-        for part_id, text in parts
-    ]
-    return [*_shown(injected), *((role, text, part_id) for text, part_id in strings if text)]
-
-
-def _shown(injected: list[str]) -> list[tuple[str, str, str]]:
-    text = "\n".join(injected).strip()
-    return [("system", text, "")] if text else []
+        called = [] if event.tool == BACKGROUND else [("assistant", call_text(name, event.arguments, event.cwd), "")]
+        said = [*called, ("tool", text, "")]
+    else:
+        role = "user" if event.kind == events.PROMPT else "assistant"
+        given = event.parts or (("", event.text),)
+        parts = [(clean(part_id), without_injected(clean(text), injected)) for part_id, text in given]
+        said = [(role, clip(text.strip(), MAX_SAID_CHARS), part_id) for part_id, text in parts if text.strip()]
+    shown = "\n".join(injected).strip()
+    return [*said, ("system", shown, "")] if shown else said
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

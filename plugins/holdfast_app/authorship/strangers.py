@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
-from holdfast_app.authorship import hostile, outside
+from holdfast_app.authorship import hostile
+from holdfast_app.message_formats.leaves import is_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,7 +86,7 @@ _STATES: Final = Lazy(
     r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
 )
 #: A shell command that prints strangers' text, in the line that records the call.
-_FETCHES: Final = Lazy(
+FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://"
     r"|(?<![\w./-])(?:curl|wget|lynx|w3m|xh|gh|glab|ssh|scp|sftp|rsync|telnet|aws|gsutil|kubectl|docker"
     r"|mysql|psql|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? download)(?![\w./-])"
@@ -106,13 +107,13 @@ class _Heard:
             text = html.unescape(text)
         self.plain = _without_tags(hostile.fold_quickly(text))
         self.is_outside = message.role == "system" or (
-            message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
+            message.role == "tool" and (is_fetched or is_outside(message.tool))
         )
 
     @cached_property
     def fetches(self) -> bool:
         """Whether this is a call that prints strangers' text."""
-        return fetches(self.message.text)
+        return FETCHES.search(self.message.text) is not None
 
     @cached_property
     def _words(self) -> list[str]:
@@ -247,11 +248,6 @@ def _read(messages: Iterable[Message]) -> list[_Heard]:
     return found
 
 
-def fetches(call: str) -> bool:
-    """Whether the recorded ``call`` prints strangers' text."""
-    return _FETCHES.search(call) is not None
-
-
 def place_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:
     """A noun phrase for the newest tool result with ``text``, else the newest message; empty when there is none."""
     wanted = hostile.squeezed(text)
@@ -273,11 +269,6 @@ def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, 
     """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
     is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier, is_rule=is_rule)
     return not is_foreign or hostile.by_user(text, (*earlier, *turns))
-
-
-def is_from_outside(text: str, turns: Sequence[Turn]) -> bool:
-    """Whether ``text`` is a stranger's sentence and not in the user's own words."""
-    return source(text, (), turns, is_outside=True) is not None and not hostile.by_user(text, turns)
 
 
 def directs(text: str) -> bool:

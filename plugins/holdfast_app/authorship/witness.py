@@ -24,7 +24,6 @@ from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
-from holdfast_app.message_formats.reading import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +40,7 @@ _MOST_LABEL: Final = 3  # words
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
+_RESULT: Final = b'"tool_result"'
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
@@ -126,16 +126,7 @@ class _Journals:
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
-        return [(data.lower(), data) for data in _newest(self._state)]
-
-    @cached_property
-    def _whole(self) -> list[tuple[bytes, Message]]:
-        rows = []
-        for path in dict.fromkeys(self._recordings):
-            with suppress(OSError), open(path, "rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
-                rows += [row for row in file if len(row) > MAX_RESULT_CHARS and b'"tool_result"' in row]
-        return [(row.lower(), _result(row)) for row in rows]
+        return [(data.lower(), data) for data in (*_newest(self._state), *map(_results, self._recordings))]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
@@ -143,9 +134,6 @@ class _Journals:
         if keys not in self._found:
             said = {message.id.encode() for turn in self._said for message in turn.messages}
             self._found[keys] = [Turn(messages=_holding(*one, keys, said, self._messages)) for one in self.read if keys]
-            if keys and strangers.directs(text):
-                whole = (result for row, result in self._whole if all(key in row for key in keys))
-                self._found[keys].append(Turn(messages=whole))
         return self._found[keys]
 
 
@@ -157,7 +145,9 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
         bodies = (hostile.body_of(line) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
         left -= len(forms)
-        if left < 0 or any(strangers.is_from_outside(form, journals.holding(form)) for form in forms):
+        read = ((form, journals.holding(form)) for form in forms)
+        strange = (one for one in read if strangers.source(one[0], (), one[1], is_outside=True))
+        if left < 0 or not all(hostile.by_user(*one) for one in strange):
             found.add(text)
     return found
 
@@ -183,31 +173,36 @@ def _newest(state: str) -> list[bytes]:
     return found
 
 
+def _results(path: str) -> bytes:
+    """The rows of a client's recording with a long result."""
+    with suppress(OSError), open(path, "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
+        return b"".join(row for row in file if len(row) > MAX_RESULT_CHARS and _RESULT in row)
+    return b""
+
+
 def _holding(
     lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
 ) -> list[Message]:
-    """A journal's messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
+    """The messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
     ``known`` are those read before, by journal and offset."""
     found = []
     for start, end in _lines(lower, keys):
         named = _ID.search(data, start, end)
-        if named and named[1] not in said:
+        if not named or named[1] not in said:
             place = (id(data), start)
             if place not in known:
-                record = records.decode(data[start:end])
-                if record is not None:
-                    with suppress(KeyError, TypeError, ValueError):
+                line = data[start:end]
+                record, at = records.decode(line), _AT.search(line)
+                with suppress(KeyError, TypeError, ValueError):
+                    if record is not None:
                         known[place] = message(record)
+                    elif at and _RESULT in line:
+                        text = line.decode("utf-8", "replace")
+                        known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="")
             if place in known:
                 found.append(known[place])
     return found
-
-
-def _result(row: bytes) -> Message:
-    """A recording's row, as a tool's result."""
-    at = _AT.search(row)
-    when = moment_of(at[1].decode()) if at else None
-    return Message(role="tool", text=row.decode("utf-8", "replace"), at=when or _FIRST, id="")
 
 
 def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:

@@ -110,8 +110,6 @@ class Reading:
     #: Prompts waiting for the model to finish, and prompts from one row that another may repeat.
     queued: list[str] = field(factory=list)
     handed_over: set[str] = field(factory=set)
-    #: A sub-agent's calls whose results strangers write.
-    fetches: set[str] = field(factory=set)
     _cwd: str = ""
     _clock: datetime = _EPOCH
     _ids: dict[str, int] = field(factory=dict)

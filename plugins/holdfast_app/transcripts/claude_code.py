@@ -14,16 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text.lazy import Lazy
-from holdfast_app.message_formats.leaves import (
-    BACKGROUND,
-    background_result,
-    call_text,
-    clean,
-    readable,
-    result_text,
-    says,
-    without_injected,
-)
+from holdfast_app.message_formats.leaves import BACKGROUND, background_result, clean, readable, says, without_injected
 from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
@@ -66,7 +57,6 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
     if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
         reading.leave_out("of another agent")
-        _show_fetched(row, position, reading)
         return True
     if kind in _SPEECH or kind in {"system", "attachment"}:
         reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
@@ -160,20 +150,6 @@ def _show(text: str, key: str, at: datetime, reading: Reading) -> None:
         reading.say("system", text, key=key, at=at, aside=True)
 
 
-def _show_fetched(row: Mapping[str, object], position: int, reading: Reading) -> None:
-    """Keep the results that strangers wrote for a sub-agent."""
-    from holdfast_app.authorship import outside, strangers
-
-    content = mapping(row.get("message")).get("content")
-    for block in map(mapping, content if isinstance(content, list) else ()):
-        tool, call = clean(block.get("name")), clean(block.get("tool_use_id"))
-        if tool and (outside.is_outside(tool) or strangers.fetches(call_text(tool, block.get("input")))):
-            reading.fetches.add(clean(block.get("id")))
-        elif call in reading.fetches:
-            text = result_text(block.get("content"), tool="web")
-            _show(text, row_key("", position, text), reading.at(row.get("timestamp")), reading)
-
-
 def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
     """Add text with the role user and client formatting; False when it is plain speech."""
     result = background_result(text)
@@ -234,17 +210,16 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     prompt = attachment.get("prompt")
     text = text_of(prompt)
     given = row.get("uuid")
-    if attachment.get("rowSource") == "hook":
-        reading.leave_out("hook")
+    is_hook = attachment.get("rowSource") == "hook"
+    is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
+    is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
+    if is_hook or (is_command and not is_told):
+        reading.leave_out("hook" if is_hook else "command")
         _show(text, row_key(given, position, text), reading.at(row.get("timestamp")), reading)
         return True
-    if background_result(text) is not None or text.lstrip().startswith(_PRINTED):
+    if is_told:
         key = clean(given).strip() or row_key("", position, "tool", text)
         return _take_told(text, key, reading.at(row.get("timestamp")), reading)
-    if attachment.get("commandMode", "prompt") != "prompt" or _own_words(text):
-        reading.leave_out("command")
-        _show(text, row_key(given, position, text), reading.at(row.get("timestamp")), reading)
-        return True
     key = row_key(given, position, "user", text)
     if isinstance(prompt, str):
         _say_queued(text.strip(), key, row, reading)
