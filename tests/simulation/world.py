@@ -21,7 +21,7 @@ from typing import Any
 import pluggy
 from tests.simulation.disk import FIRST_FD, Disk
 
-from holdfast.fs import locks, safeopen
+from holdfast.fs import locks, private, safeopen
 from holdfast.plugin import calls
 
 ROOT = "/simulated"
@@ -122,6 +122,7 @@ class World:
 
     def cut_power(self) -> None:
         """The power goes, and comes back; all processes are gone."""
+        private._marked.clear()
         self.disk.cut_power(self.chance)
         self.is_down = False
 
@@ -216,6 +217,7 @@ class World:
             (functools.cached_property, "__get__", _without_lock),
             (calls._Batch, "start", calls._Batch.run),
         ]
+        private._marked.clear()
         real = [(where, name, getattr(where, name)) for where, name, _ in patches]
         home = os.environ.get("XDG_CONFIG_HOME")
         os.environ["XDG_CONFIG_HOME"] = f"{ROOT}/home"
