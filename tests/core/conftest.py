@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,7 +50,7 @@ def config() -> Callable[..., Config]:
 
 
 @pytest.fixture
-def opened(project: Path, clock: Callable[[], Any], config: Callable[..., Config]) -> Iterator[Callable[..., Holdfast]]:
+def opened(project, clock, config) -> Iterator[Callable[..., Holdfast]]:
     """``opened(*plugins, **config changes)``: the project, as a new process would open it."""
     made: list[Holdfast] = []
 
@@ -66,7 +65,7 @@ def opened(project: Path, clock: Callable[[], Any], config: Callable[..., Config
 
 
 @pytest.fixture
-def note(project: Path) -> Callable[..., str]:
+def note(project) -> Callable[..., str]:
     """``note(day)``: the daily note as it lies on disk, empty when there is none."""
 
     def read(day: str = "2026-11-21") -> str:

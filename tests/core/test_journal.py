@@ -31,7 +31,7 @@ def hint_of(journal: Journal) -> Path:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Journal:
+def journal(tmp_path) -> Journal:
     return Journal(str(tmp_path), "s")
 
 

@@ -39,7 +39,7 @@ FEW = settings(
 
 
 @pytest.fixture
-def made(project: Path) -> Project:
+def made(project) -> Project:
     return Project(project, Path(os.environ["HOME"]))
 
 
@@ -100,9 +100,7 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_file_of_ours__damaged_in_any_way__is_answered_by_every_command_that_reads_it(
-    target: str, made: Project
-) -> None:
+def test_a_file_of_ours__damaged_in_any_way__is_answered_by_every_command_that_reads_it(target, made):
     name, commands = TARGETS[target]
     path = made.path(name)
     seeds = [*SEEDS.get(target, ()), *([path.read_bytes()] if path.is_file() else [])]
@@ -124,7 +122,7 @@ def _samples(client: str, kind: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("client", [one for one in hook.CLIENTS if _samples(one, "transcript")])
-def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, made: Project) -> None:
+def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client, made):
     path = made.root.parent / "transcript.jsonl"
     path.touch()
 
@@ -138,7 +136,7 @@ def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, ma
     fuzz()
 
 
-def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made: Project) -> None:
+def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made):
     made.run("config", "layout.preset", "opencode")  # takes live state along
     made.run("init")
     made.run("workflow", "start", "build")
@@ -171,7 +169,7 @@ _JSON = st.recursive(
 @pytest.mark.parametrize(
     "tool", ["flush", "load", "work", "remember", "search_facts", "search", "open", "forget", "status"]
 )
-def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool: str, made: Project) -> None:
+def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool, made):
     from holdfast_mcp import tools
 
     caller = tools.Caller(client="Some Editor", started=datetime.now(UTC))
@@ -195,9 +193,7 @@ class _Quiet(Watchdog):
 
 
 @pytest.mark.parametrize("client", hook.CLIENTS)
-def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
-    client: str, made: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(client, made, monkeypatch):
     monkeypatch.chdir(made.root)
     lines = [line for sample in _samples(client, "hooks") for line in sample.splitlines()] or [b"{}"]
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 
 @pytest.fixture
-def made(project: Path) -> Project:
+def made(project) -> Project:
     return Project(project, Path(os.environ["HOME"]))
 
 
@@ -62,7 +62,7 @@ FILES: dict[str, tuple[str, bytes, tuple[tuple[str, ...], ...]]] = {
 
 
 @pytest.mark.parametrize("target", FILES)
-def test_a_file__damaged_in_any_way__is_answered_by_every_command_that_reads_it(target: str, made: Project) -> None:
+def test_a_file__damaged_in_any_way__is_answered_by_every_command_that_reads_it(target, made):
     name, seed, commands = FILES[target]
     path = made.root / name
 
@@ -78,7 +78,7 @@ def test_a_file__damaged_in_any_way__is_answered_by_every_command_that_reads_it(
     fuzz()
 
 
-def test_an_archive__damaged_in_any_way__is_imported_or_refused(made: Project) -> None:
+def test_an_archive__damaged_in_any_way__is_imported_or_refused(made):
     archive = made.root.parent / "archive"
     assert made.run("export", str(archive))[0] == 0
     seed = archive.read_bytes()
@@ -93,7 +93,7 @@ def test_an_archive__damaged_in_any_way__is_imported_or_refused(made: Project) -
     fuzz()
 
 
-def test_an_address_of_the_page__of_any_kind__is_answered_without_a_fault(made: Project) -> None:
+def test_an_address_of_the_page__of_any_kind__is_answered_without_a_fault(made):
     from holdfast_web import pages
     from holdfast_web.site import Site
 

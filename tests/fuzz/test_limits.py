@@ -14,7 +14,7 @@ from holdfast.fs import records
 
 
 @pytest.fixture
-def made(project: Path) -> Project:
+def made(project) -> Project:
     return Project(project, Path(os.environ["HOME"]))
 
 
@@ -29,7 +29,7 @@ _BASE = 8 << 20
 
 
 @pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
-def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size(target: str, made: Project) -> None:
+def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size(target, made):
     name, commands = TARGETS[target]
     path = made.path(name)
     seed: Any = path.read_bytes() if path.is_file() else LONG.get(target) or SEEDS[target][0]
@@ -45,7 +45,7 @@ def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size
         assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))
 
 
-def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made: Project) -> None:
+def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made):
     """A dream reads at most ``[dream] max_chars``, so its memory has a bound for any input, see docs/dream.md."""
     words = [f"{n:x}".translate(str.maketrans("0123456789", "ghijklmnop")) for n in range(4096, 4096 + 2_400)]
     items = [f"- {' '.join(words[n : n + 12])}\n" for n in range(0, len(words), 12)]

@@ -280,7 +280,8 @@ def _take_back(parent: Folder, name: str) -> None:
 
 
 def _close_to_others(path: str) -> None:
-    above, name = os.path.split(path)
-    with durable.reporting(path, "close to others"), Folder(above) as parent:
-        if S_IMODE(parent.stat(name).st_mode) != _PRIVATE:
-            parent.chmod(name, _PRIVATE)
+    with durable.reporting(path, "close to others"):
+        if S_IMODE(os.lstat(path).st_mode) != _PRIVATE:
+            above, name = os.path.split(path)
+            with Folder(above) as parent:
+                parent.chmod(name, _PRIVATE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
@@ -21,7 +20,7 @@ def gitea() -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def machine(gitea: FakeServer, tmp_path: Path) -> Iterator[Callable[..., GiteaBackend]]:
+def machine(gitea, tmp_path) -> Iterator[Callable[..., GiteaBackend]]:
     """Make a machine: a backend with a folder of its own, which has never seen the store."""
     made: list[GiteaBackend] = []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import StorageConfig
-from holdfast.errors import FlushRefused, StorageError, Unavailable
+from holdfast.errors import FlushRefused, Unavailable
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config
@@ -54,7 +53,7 @@ def gitea() -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def opened(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+def opened(gitea, tmp_path, monkeypatch) -> Iterator[Open]:
     """``opened(machine, token=, server=)``: the store as that machine opens it."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
     made: list[GiteaBackend] = []
@@ -72,7 +71,7 @@ def opened(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def filled(gitea: FakeServer, opened: Open) -> GiteaBackend:
+def filled(gitea, opened) -> GiteaBackend:
     """A store with a document, a day and a fact."""
     store = opened()
     store.write("MEMORY.md", "one\n")
@@ -124,9 +123,9 @@ CLOSED_TO_ALL = [
 @pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_ALL, ids=lambda value: getattr(value, "__name__", ""))
 @pytest.mark.parametrize("machine", ["this", "new"])
 def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
-    machine: str, spoil: Callable[[FakeServer], str], error: type[StorageError], said: str, gitea: FakeServer,
-    filled: GiteaBackend, opened: Open,
-) -> None:  # fmt: skip
+    machine, spoil, error, said, gitea,
+    filled, opened
+):  # fmt: skip
     """On the machine that knows the store, and on one that never saw it."""
     store = opened(machine, token=spoil(gitea))
     gitea.requests.clear()
@@ -148,7 +147,7 @@ PAYLOAD: dict[str, Any] = {
 
 
 @pytest.fixture
-def memory(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holdfast]:
+def memory(gitea, project, monkeypatch) -> Iterator[Holdfast]:
     """A project whose whole memory is on the server."""
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     options = {"server": gitea.url, "repository": REPO, "patience_s": 0.2}
@@ -159,9 +158,7 @@ def memory(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.req("R142", "R149")
 @pytest.mark.parametrize("spoil", [archived, deleted, renamed, None], ids=lambda v: getattr(v, "__name__", "down"))
-def test_flush__server_says_no__refused_and_unsafe_until_it_works(
-    spoil: Callable[[FakeServer], str] | None, gitea: FakeServer, memory: Holdfast
-) -> None:
+def test_flush__server_says_no__refused_and_unsafe_until_it_works(spoil, gitea, memory):
     payload = Payload(**PAYLOAD)
     session = memory.session("s")
     session.add("user", "hello")

@@ -48,7 +48,7 @@ def changed(*mutations: tuple[str, str] | tuple[str, str, str], objective: str =
 
 
 @pytest.fixture
-def gitea(clock: Any) -> Iterator[FakeServer]:
+def gitea(clock) -> Iterator[FakeServer]:
     with FakeServer(clock=lambda: clock().timestamp()) as running:
         running.make_repo(REPO)
         running.make_issue(REPO, "Webhooks are delivered twice", poster="ana")
@@ -57,9 +57,7 @@ def gitea(clock: Any) -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def opened(
-    gitea: FakeServer, project: Path, clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Holdfast]]:
+def opened(gitea, project, clock, monkeypatch) -> Iterator[Callable[..., Holdfast]]:
     """``opened(*plugins, url=, **settings)``: the project with the trail, as a new process would open it."""
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     monkeypatch.setattr(trail, "PATIENCE_S", 0.5)

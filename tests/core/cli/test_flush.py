@@ -1,7 +1,5 @@
 """``holdfast add``, ``flush``, ``end`` and ``override``."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``holdfast work``: a table for people, JSON for programs, and no session's name can forge either."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

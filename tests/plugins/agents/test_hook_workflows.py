@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.plugins.agents.hooking import Answered, Client
 
@@ -15,7 +13,7 @@ def end(client: Client) -> Answered:
 
 
 @pytest.mark.parametrize("name", ["claude-code", "opencode"])
-def test_session_end__workflow_is_open__is_named_and_stays_open(name: str, project: Path) -> None:
+def test_session_end__workflow_is_open__is_named_and_stays_open(name, project):
     with Holdfast.open(project) as memory:
         memory.create_three_files()
         memory.workflow("build").start()

@@ -4,11 +4,10 @@ compaction while the store is broken. The others compact, which is told."""
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.test_real_clients import PROMPT, Model, Real, model, real, spoil
+from tests.plugins.agents.test_real_clients import PROMPT, Real, model, real, spoil
 
 from holdfast_agents.setup.client import GUARDED
 from holdfast_agents.setup.clients import CLIENTS
@@ -66,8 +65,8 @@ class Shaped(Real):
 @pytest.mark.req("R184", "R166")
 @pytest.mark.parametrize("name", FACTS)
 def test_compaction__store_broken_then_repaired__is_refused_or_told_and_then_saved_and_restored(
-    name: str, project: Path, tmp_path: Path, model: Model
-) -> None:
+    name, project, tmp_path, model
+):
     kind = type(name, (Shaped,), {"name": name, "program": CLIENTS[name].program})
     client = real(kind, project, tmp_path, model)
     client.start()

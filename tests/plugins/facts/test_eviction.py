@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ Rules = Callable[..., Holdfast]
 
 
 @pytest.fixture(params=("file", "sqlite"))
-def rules(request: pytest.FixtureRequest, project: Path, clock: Any) -> Iterator[Rules]:
+def rules(request, project, clock) -> Iterator[Rules]:
     """``rules(max_facts=3)`` opens the project with these ``[facts]`` settings. No two facts are of the same second."""
     made: list[Holdfast] = []
 
@@ -40,7 +39,7 @@ def contents(memory: Holdfast) -> list[str]:
 
 
 @pytest.mark.req("R058")
-def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules: Rules) -> None:
+def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules):
     facts = rules(max_facts=40).facts
     made = [facts.create(f"fact {n}", "goal", 0.5).fact for n in range(40)]
     memory = rules(max_facts=2)
@@ -50,7 +49,7 @@ def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules: 
     assert tuple(line.id for line in memory.facts.trail.entries()) == gone == result.evicted
 
 
-def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules: Rules, project: Path) -> None:
+def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules, project):
     memory = rules(max_facts=1)
     memory.facts.create("first")
     second = memory.facts.create("second").fact

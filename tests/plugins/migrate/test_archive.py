@@ -1,7 +1,5 @@
 """`holdfast export` and `holdfast import`: everything, in one archive."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,9 +36,7 @@ def one_line(text: str) -> str:
     items,
     items,
 )
-def test_dream__any_sources__every_item_stands_in_them_word_for_word(
-    memory: list[str], facts: list[str], decisions: list[str]
-) -> None:
+def test_dream__any_sources__every_item_stands_in_them_word_for_word(memory, facts, decisions):
     sources = DreamSources(memory="\n".join(memory), notes=[("memory/2026-11-21.md", note(facts, decisions))])
     draft = dream(sources)
     got = memorytext.read(draft.memory)
@@ -54,7 +50,7 @@ def test_dream__any_sources__every_item_stands_in_them_word_for_word(
     assert again.memory == draft.memory
 
 
-def test_dream__notes__facts_and_decisions_come_behind_what_is_there() -> None:
+def test_dream__notes__facts_and_decisions_come_behind_what_is_there():
     memory = (
         "# Ours\n\n- The API lives in services/api\n\n## Facts\n\n- Redis 7 holds sessions\n- redis 7 holds sessions\n"
     )
@@ -69,7 +65,7 @@ def test_dream__notes__facts_and_decisions_come_behind_what_is_there() -> None:
 
 
 @pytest.mark.req("R010", "R017", "R024", "R101", "R108")
-def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memory(project: Path, clock: Any) -> None:
+def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memory(project, clock):
     with Holdfast.open(project, clock=clock) as memory:
         with memory.session("s") as session:
             session.add("user", "Go on")
@@ -98,7 +94,7 @@ def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memo
     assert [g.text for g in result.refused] == ["Maybe the cache is broken"]
 
 
-def test_dream__one_decision_in_two_wordings__both_stay() -> None:
+def test_dream__one_decision_in_two_wordings__both_stay():
     first, second = "use a unique index on (a, b)", "A unique index on (a, b)"
     blocks = "".join(
         f"\n## Notes (10:0{n})\n<!-- holdfast:block id=flush_{n} -->\n\n### What changed\n\n- Decision: {said}\n"
@@ -108,13 +104,13 @@ def test_dream__one_decision_in_two_wordings__both_stay() -> None:
     assert draft.memory == f"# Memory\n\n## Decisions\n\n- {first}\n- {second}\n"
 
 
-def test_dream__decision_turned_round__replaces_the_older_one() -> None:
+def test_dream__decision_turned_round__replaces_the_older_one():
     said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
     draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))
     assert draft.memory == "# Memory\n\n## Decisions\n\n- never use a unique index on (a, b)\n"
 
 
-def test_dream__approach_that_the_user_gave_up__is_in_the_next_brief(project: Path) -> None:
+def test_dream__approach_that_the_user_gave_up__is_in_the_next_brief(project):
     with Holdfast.open(project) as memory:
         session = memory.session("s")
         session.add("user", "That was a dead end: celery lost mails on restarts. Take something else.")

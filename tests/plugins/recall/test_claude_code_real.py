@@ -86,9 +86,7 @@ def _weeks_ago(project: Path) -> None:
 
 
 @pytest.mark.skipif(CLAUDE is None, reason="needs Claude Code on the PATH, as `claude`")
-def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(
-    project: Path, tmp_path: Path, model: Searching
-) -> None:
+def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(project, tmp_path, model):
     (project / "holdfast.toml").touch()
     _weeks_ago(project)
     program = str(Path(sys.executable).with_name("holdfast"))
