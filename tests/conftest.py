@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -110,6 +112,13 @@ def shared_key(tmp_path_factory, monkeypatch) -> Path:
     path.write_text("5e" * 32)
     monkeypatch.setenv("HOLDFAST_KEY_FILE", str(path))
     return path
+
+
+@pytest.fixture
+def closing() -> Iterator[Callable[[Any], Any]]:
+    """``closing(one)`` gives it back, and closes it when the test has ended."""
+    with contextlib.ExitStack() as stack:
+        yield lambda one: stack.enter_context(contextlib.closing(one))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -50,18 +50,14 @@ def config() -> Callable[..., Config]:
 
 
 @pytest.fixture
-def opened(project, clock, config) -> Iterator[Callable[..., Holdfast]]:
+def opened(project, clock, config, closing) -> Callable[..., Holdfast]:
     """``opened(*plugins, **config changes)``: the project, as a new process would open it."""
-    made: list[Holdfast] = []
 
     def open_project(*plugins: object, **changes: Any) -> Holdfast:
         named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
-        made.append(Holdfast.open(project, config=config(**changes), clock=clock, plugins=named))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config(**changes), clock=clock, plugins=named))
 
-    yield open_project
-    for memory in made:
-        memory.close()
+    return open_project
 
 
 @pytest.fixture

@@ -26,10 +26,6 @@ def texts(journal: Journal) -> list[str]:
     return [e.record["text"] for e in journal.entries() if e.record["kind"] == "message"]
 
 
-def hint_of(journal: Journal) -> Path:
-    return Path(journal.path).with_suffix(".hint")
-
-
 @pytest.fixture
 def journal(tmp_path) -> Journal:
     return Journal(str(tmp_path), "s")

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz.project import Project
 from tests.fuzz.test_fuzz import SEEDS, TARGETS
 
 from holdfast.fs import records
-
-
-@pytest.fixture
-def made(project) -> Project:
-    return Project(project, Path(os.environ["HOME"]))
-
 
 #: Records as long as real ones are: of a record of a few words, the object in memory is most.
 LONG = {
@@ -57,31 +48,3 @@ def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound
 
     assert code == 0
     assert peak < 64 << 20
-
-
-def _distinct(size: int, form: str) -> str:
-    """``size`` characters of lines with one word each, all different."""
-    letters = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
-    return "".join(form.format(f"{n:05x}".translate(letters)) for n in range(size // len(form.format("aaaaa"))))
-
-
-_WORDS = (
-    "--objective",
-    "Fix it",
-    "--decision",
-    "Use a lock",
-    "--next-step",
-    "Run the tests",
-    "--memory",
-    "The port is 8443.",
-)
-_DREAM = (("dream", "--dry-run", "--force"),)
-#: The file, its size, the form of its lines, whether all of them are different, and the commands that read each line.
-TINY = {
-    "memory": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("load",), ("flush", "--session", "fuzz", *_WORDS))),
-    "memory that is searched": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("search", "zzz"),)),
-    "memory that is dreamt": (".holdfast/MEMORY.md", 140_000, "- {}\n", True, _DREAM),
-    "note that is dreamt": (".holdfast/memory/2*.md", 70_000, "- {}\n", True, _DREAM),
-    "facts that are dreamt": (".holdfast/memory/2*.md", 70_000, "- Fact: {}\n", True, _DREAM),
-    "handoff": (".holdfast/continuity/active.md", 70_000, "- {}\n", False, (("load",),)),
-}

@@ -23,10 +23,6 @@ def store(project) -> FileBackend:
     return FileBackend(project, lock_timeout_s=20)
 
 
-class Undo(Exception):
-    """Ends a batch without keeping it."""
-
-
 @pytest.mark.req("R045")
 def test_compact__another_store_is_writing__waits_and_keeps_its_facts(store, project):
     store.add_fact(make_fact(1), 9)

@@ -22,7 +22,6 @@ from holdfast_gitea.wire.faults import Closed
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-Machine = Callable[..., GiteaBackend]
 Ask = Callable[..., Reply]
 
 

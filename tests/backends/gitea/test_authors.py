@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ REPO = "agent/memory"
 TEAM = "team/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-Machine = Callable[..., GiteaBackend]
 
 
 def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:

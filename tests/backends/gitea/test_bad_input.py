@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from tests.backends.gitea.store_kit import issue_of
 from tests.support.gitea.fake_server import FakeServer
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import StorageConfig
@@ -46,28 +46,10 @@ WRITES: dict[str, Call] = {
 
 
 @pytest.fixture
-def gitea() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
-def opened(gitea, tmp_path, monkeypatch) -> Iterator[Open]:
+def opened(machine, monkeypatch) -> Open:
     """``opened(machine, token=, server=)``: the store as that machine opens it."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
-    made: list[GiteaBackend] = []
-
-    def open_store(machine: str = "this", *, token: str = "", server: str = "") -> GiteaBackend:
-        folder = tmp_path / machine
-        folder.mkdir(exist_ok=True)
-        address = server or gitea.url
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=token or gitea.token, patience_s=0.3))
-        return made[-1]
-
-    yield open_store
-    for store in made:
-        store.close()
+    return lambda name="this", **options: machine(name=name, patience_s=0.3, **options)
 
 
 @pytest.fixture
@@ -121,13 +103,13 @@ CLOSED_TO_ALL = [
 
 @pytest.mark.req("R142")
 @pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_ALL, ids=lambda value: getattr(value, "__name__", ""))
-@pytest.mark.parametrize("machine", ["this", "new"])
+@pytest.mark.parametrize("which", ["this", "new"])
 def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
-    machine, spoil, error, said, gitea,
+    which, spoil, error, said, gitea,
     filled, opened
 ):  # fmt: skip
     """On the machine that knows the store, and on one that never saw it."""
-    store = opened(machine, token=spoil(gitea))
+    store = opened(which, token=spoil(gitea))
     gitea.requests.clear()
     for name, what in {**READS, **WRITES}.items():
         with pytest.raises(error, match=said) as caught:
@@ -140,10 +122,7 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
 # --- the promise -----------------------------------------------------------------------------------------------------
 
 
-PAYLOAD: dict[str, Any] = {
-    "objective": "Ship it", "facts": ["The port is 8080"], "decisions": [], "blockers": [], "next_step": "none",
-    "artifacts": [], "follow_ups": [], "state_mutations": [], "work_open": False, "curated": "none",
-}  # fmt: skip
+PAYLOAD = done("Ship it", facts=["The port is 8080"])
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import PluginConfig
@@ -16,15 +17,6 @@ from holdfast_gitea import trail
 
 REPO, OTHER = "acme/shop", "acme/tools"
 SCOPES = ("write:issue", "read:repository", "read:user")
-REST: dict[str, Any] = {
-    "facts": [],
-    "blockers": [],
-    "next_step": "none",
-    "artifacts": [],
-    "follow_ups": [],
-    "work_open": False,
-    "curated": "none",
-}
 Opened = Callable[..., Holdfast]
 
 
@@ -41,28 +33,24 @@ def gitea(clock) -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def opened(gitea, project, clock, monkeypatch) -> Iterator[Opened]:
+def opened(gitea, project, clock, monkeypatch, closing) -> Opened:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
-    made: list[Holdfast] = []
 
     def open_project(**settings: object) -> Holdfast:
         table = {"server": gitea.url, "repository": REPO, "repositories": [OTHER], "operator": "olga", **settings}
         off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
         config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
-        made.append(Holdfast.open(project, config=config, clock=clock))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config, clock=clock))
 
-    yield open_project
-    for memory in made:
-        memory.close()
+    return open_project
 
 
 def flushed(memory: Holdfast, *changes: tuple[str, str, str], **more: Any) -> None:
     one = memory.session("s")
     one.add("user", "hello")
     tables = [{"kind": kind, "target": target, "summary": summary} for kind, target, summary in changes]
-    one.flush(Payload(**{"objective": "Ship it", "decisions": [], **REST, **more}, state_mutations=tables))
+    one.flush(Payload(**done("Ship it", **more, state_mutations=tables)))
 
 
 def lines(memory: Holdfast, section: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 
 REPO = "agent/memory"
-Machine = Callable[..., GiteaBackend]
 
 
 def _with(gitea: FakeServer, tmp_path: Path, *scopes: str, server: str = "") -> GiteaBackend:

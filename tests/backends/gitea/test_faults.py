@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import NotFound
@@ -83,38 +82,21 @@ def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
 
 
 @pytest.fixture
-def gitea() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
 def proxy(gitea) -> Iterator[FaultProxy]:
     with FaultProxy(gitea.url) as running:
         yield running
 
 
 @pytest.fixture
-def opened(gitea, proxy, tmp_path, monkeypatch) -> Iterator[Callable[..., GiteaBackend]]:
+def opened(gitea, proxy, machine, monkeypatch) -> Callable[..., GiteaBackend]:
     """``opened(machine, direct=False)``: the store on that machine, behind the proxy unless ``direct``."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
-    made: list[GiteaBackend] = []
 
-    def open_store(machine: str = "this", *, direct: bool = False, patience_s: float = 10.0) -> GiteaBackend:
-        folder = tmp_path / machine
-        folder.mkdir(exist_ok=True)
+    def open_store(name: str = "this", *, direct: bool = False, patience_s: float = 10.0) -> GiteaBackend:
         server = gitea.url if direct else proxy.url
-        made.append(
-            GiteaBackend(
-                folder, server=server, repository=REPO, token=gitea.token, timeout_s=TIMEOUT_S, patience_s=patience_s
-            )
-        )
-        return made[-1]
+        return machine(server, name=name, timeout_s=TIMEOUT_S, patience_s=patience_s)
 
-    yield open_store
-    for store in made:
-        store.close()
+    return open_store
 
 
 @pytest.fixture

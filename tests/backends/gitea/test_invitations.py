@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,23 +30,21 @@ Of = Callable[..., GiteaBackend]
 
 
 @pytest.fixture
-def of(gitea, tmp_path) -> Iterator[Of]:
+def of(gitea, tmp_path, closing) -> Of:
     """A new machine of that user, who may read the repository and comment in it. Its name makes it the same one."""
-    made: list[GiteaBackend] = []
+
+    numbers = itertools.count()
 
     def make(user: str, name: str = "", scopes: tuple[str, ...] = SCOPES, **options: Any) -> GiteaBackend:
         if user != "agent":
             gitea.world.repo(REPO).rights.setdefault(user, "read")
-        folder = tmp_path / (name or f"{user}{len(made)}")
+        folder = tmp_path / (name or f"{user}{next(numbers)}")
         folder.mkdir(exist_ok=True)
         token = gitea.make_token(user, scopes)
         given = {"server": gitea.url, "repository": REPO, "token": token, "patience_s": 2.0, **options}
-        made.append(GiteaBackend(folder, **given))
-        return made[-1]
+        return closing(GiteaBackend(folder, **given))
 
-    yield make
-    for backend in made:
-        backend.close()
+    return make
 
 
 def the_list(gitea: FakeServer) -> int:

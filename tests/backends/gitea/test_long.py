@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from tests.backends.gitea.store_kit import issue_of, text_of
 
@@ -17,7 +15,6 @@ REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 LONG = "x" * (5 << 20)
 LONGER = "x" * (7 << 20)
-Machine = Callable[..., GiteaBackend]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import attrs
 import pytest
@@ -20,22 +20,6 @@ DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 
 Machine = Callable[..., GiteaBackend]
-
-
-@pytest.fixture
-def machine(gitea, tmp_path) -> Iterator[Machine]:
-    made: list[GiteaBackend] = []
-
-    def make(server: str = "", *, name: str = "", **more: float) -> GiteaBackend:
-        folder = tmp_path / (name or f"machine{len(made)}")
-        folder.mkdir(exist_ok=True)
-        address = server or gitea.url
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=gitea.token, **more))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from holdfast_gitea.checks import inspect
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-Machine = Callable[..., GiteaBackend]
 
 
 @pytest.mark.parametrize("title", ["Some thoughts", "holdfast:doc:OTHER.md", "Re: holdfast:doc:MEMORY.md"])

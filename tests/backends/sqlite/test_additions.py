@@ -9,9 +9,6 @@ from holdfast.models import AddOutcome
 from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend
-from holdfast_sqlite.opening import PAGE_BYTES
-
-_FRAME = PAGE_BYTES + 24  # a page in the log; source: https://www.sqlite.org/fileformat2.html, section 4.1
 
 
 @pytest.mark.req("R045", "R058")

@@ -10,18 +10,14 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import AGREED, hooks
 from holdfast_agents.setup.clients import CLIENTS, where
-
-Command = Callable[..., Said]
 
 #: The file that guards compaction, by client, and one of each kind of the others.
 FILES = {

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Where
@@ -14,7 +12,6 @@ from holdfast_agents.setup.clients import CLIENTS
 from holdfast_cli import table
 from holdfast_cli.usage import parser_for
 
-Command = Callable[..., Said]
 MEMORY_UPDATE = {
     "claude-code": ".claude/commands/memory-update.md",
     "opencode": ".opencode/commands/memory-update.md",

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
 
-Command = Callable[..., Said]
 HEAD = "holdfast has compacted this conversation without a model."
 RULE = "Never push to main without a review."
 

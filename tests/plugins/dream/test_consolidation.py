@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import key_of
-
-Open = Callable[[], Holdfast]
 
 
 @pytest.fixture
@@ -28,20 +26,7 @@ def memory(project, clock) -> Any:
 def say(memory: Holdfast, session: str, *facts: str) -> None:
     with memory.session(session) as one:
         one.add("user", "Go on")
-        one.flush(
-            Payload(
-                objective="Go on",
-                facts=list(facts),
-                decisions=[],
-                blockers=[],
-                next_step="none",
-                artifacts=[],
-                follow_ups=[],
-                state_mutations=[],
-                work_open=False,
-                curated="none",
-            )
-        )
+        one.flush(done(facts=list(facts)))
 
 
 def items(memory: Holdfast) -> list[str]:

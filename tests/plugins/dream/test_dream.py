@@ -19,8 +19,6 @@ from holdfast.plugin import discovery
 from holdfast_app.config import DreamConfig
 from holdfast_app.dream.dreamlog import Status
 
-Open = Callable[..., Holdfast]
-
 NOTE = "# Daily Memory: {day}\n\n## Session Notes (09:00)\n\n- Fact: {text}\n"
 OLD = "# Memory\n\n- The API lives in services/api\n- Deploys need two reviewers\n"
 NEW = "- The API lives in services/api\n- The queue runs on Postgres 16\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,9 +16,8 @@ Rules = Callable[..., Holdfast]
 
 
 @pytest.fixture(params=("file", "sqlite"))
-def rules(request, project, clock) -> Iterator[Rules]:
+def rules(request, project, clock, closing) -> Rules:
     """``rules(max_facts=3)`` opens the project with these ``[facts]`` settings. No two facts are of the same second."""
-    made: list[Holdfast] = []
 
     def later() -> Any:
         clock.tick(seconds=1)
@@ -26,12 +25,9 @@ def rules(request, project, clock) -> Iterator[Rules]:
 
     def open_with(**settings: Any) -> Holdfast:
         config = Config(storage=StorageConfig(backend=request.param), facts=FactsConfig(**settings))
-        made.append(Holdfast.open(project, config=config, clock=later))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config, clock=later))
 
-    yield open_with
-    for memory in made:
-        memory.close()
+    return open_with
 
 
 def contents(memory: Holdfast) -> list[str]:

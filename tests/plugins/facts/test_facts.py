@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -47,18 +47,14 @@ def backend(request) -> str:
 
 
 @pytest.fixture
-def opened(project, backend, clock) -> Iterator[Open]:
+def opened(project, backend, clock, closing) -> Open:
     """``opened(max_facts=3)`` opens the project with these ``[facts]`` settings."""
-    stores: list[Holdfast] = []
 
     def open_(*, plugins: Any = (), **rules: Any) -> Holdfast:
         config = Config(storage=StorageConfig(backend=backend), facts=FactsConfig(**rules))
-        stores.append(Holdfast.open(project, config=config, clock=clock, plugins=plugins))
-        return stores[-1]
+        return closing(Holdfast.open(project, config=config, clock=clock, plugins=plugins))
 
-    yield open_
-    for store in stores:
-        store.close()
+    return open_
 
 
 @pytest.fixture

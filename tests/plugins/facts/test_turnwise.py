@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from holdfast_app.facts.extraction import turnwise
 from holdfast_app.facts.extraction.queue import Queue
 
 TURN = ExtractConfig(when="turn")
-Open = Callable[..., Holdfast]
 
 
 class Model:

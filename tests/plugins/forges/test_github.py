@@ -40,19 +40,15 @@ def forge_of(running: GitHubServer, folder: Path, **settings: object) -> GitHub:
 
 
 @pytest.fixture
-def opened(server, project) -> Iterator[Callable[..., Holdfast]]:
-    made: list[Holdfast] = []
+def opened(server, project, closing) -> Callable[..., Holdfast]:
 
     def open_project(**settings: object) -> Holdfast:
         table = {"server": server.url, "repository": REPO, "operator": "olga", **settings}
         off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
         config = Config(zone="UTC", plugins={**off, "github": PluginConfig(settings=table)})
-        made.append(Holdfast.open(project, config=config))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config))
 
-    yield open_project
-    for memory in made:
-        memory.close()
+    return open_project
 
 
 def flushed(memory: Holdfast, *changes: tuple[str, str, str], decisions: tuple[str, ...] = ()) -> Any:

@@ -46,22 +46,19 @@ def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
 
 
 @pytest.fixture
-def ask(project, provider) -> Iterator[Ask]:
+def ask(project, provider, closing) -> Ask:
     """Ask the model at an address once; returns what went wrong. Without one the project's own file names it."""
-    opened: list[Holdfast] = []
 
     def ask(address: str = "", **more: Any) -> str:
         config = None
         if address:
             settings = {"model": "m", "base_url": address, "max_retries": 0, **more}
             config = Config(plugins={provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)})
-        opened.append(Holdfast.open(project, config=config))
+        memory = closing(Holdfast.open(project, config=config))
         message = Message(role="user", text="The conversation", at=datetime(2026, 11, 21, tzinfo=UTC), id="m1")
-        return " ".join(opened[-1].extract(Turn(messages=[message])).failures)
+        return " ".join(memory.extract(Turn(messages=[message])).failures)
 
-    yield ask
-    for store in opened:
-        store.close()
+    return ask
 
 
 @pytest.fixture

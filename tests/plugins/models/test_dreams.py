@@ -6,7 +6,7 @@ run says what happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -144,19 +144,11 @@ def settings(server: ModelServer, provider: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def memory(project, files, server, provider, clock, monkeypatch) -> Iterator[Callable[[], Holdfast]]:
+def memory(project, files, server, provider, clock, monkeypatch, closing) -> Callable[[], Holdfast]:
     """``memory()`` opens the project with the provider and every plugin that is on by default."""
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
-    opened: list[Holdfast] = []
-
-    def open_() -> Holdfast:
-        config = Config(zone="UTC", plugins={provider: PluginConfig(settings=settings(server, provider))})
-        opened.append(Holdfast.open(project, config=config, clock=clock))
-        return opened[-1]
-
-    yield open_
-    for one in opened:
-        one.close()
+    config = Config(zone="UTC", plugins={provider: PluginConfig(settings=settings(server, provider))})
+    return lambda: closing(Holdfast.open(project, config=config, clock=clock))
 
 
 def asked(server: ModelServer) -> tuple[str, str]:

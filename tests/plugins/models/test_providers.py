@@ -27,22 +27,18 @@ GOOD = json.dumps(
 
 
 @pytest.fixture
-def memory(project, server, provider, clock, monkeypatch) -> Any:
+def memory(project, server, provider, clock, monkeypatch, closing) -> Any:
     """``memory(timeout_s=1)`` opens the project with the provider's plugin; with ``waits`` for ``[extract]``."""
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
-    opened: list[Holdfast] = []
 
     def open_(waits: ExtractConfig | None = None, **more: Any) -> Holdfast:
         base = server.url + ("/v1" if provider == "openai" else "")
         settings = {"model": "small", "base_url": base, "max_retries": 0, "timeout_s": 5.0, **more}
         plugins = {provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)}
         config = Config(plugins=plugins, extract=waits or ExtractConfig())
-        opened.append(Holdfast.open(project, config=config, clock=clock))
-        return opened[-1]
+        return closing(Holdfast.open(project, config=config, clock=clock))
 
-    yield open_
-    for store in opened:
-        store.close()
+    return open_
 
 
 def turn(*texts: str) -> Turn:

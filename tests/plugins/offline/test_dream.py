@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.flush import notes
@@ -69,20 +70,9 @@ def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memo
     with Holdfast.open(project, clock=clock) as memory:
         with memory.session("s") as session:
             session.add("user", "Go on")
-            session.flush(
-                Payload(
-                    objective="Move the queue",
-                    facts=["The queue runs on Postgres 16", "Maybe the cache is broken"],
-                    decisions=["Retries stop after 5 attempts"],
-                    blockers=[],
-                    next_step="none",
-                    artifacts=[],
-                    follow_ups=[],
-                    state_mutations=[],
-                    work_open=False,
-                    curated={"memory": ["The API lives in services/api"]},
-                )
-            )
+            facts = ["The queue runs on Postgres 16", "Maybe the cache is broken"]
+            decisions, curated = ["Retries stop after 5 attempts"], {"memory": ["The API lives in services/api"]}
+            session.flush(done("Move the queue", facts=facts, decisions=decisions, curated=curated))
         result = memory.deep_dream(lookback_days=3)
         assert (result.status, result.plugin) == (Status.DONE, "offline")
         text = memory.store.read("MEMORY.md")

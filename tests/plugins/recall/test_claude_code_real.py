@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.test_real_clients import Model, _messages
+from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
-from holdfast.models import CuratedDecision
+from holdfast import Holdfast
 
 pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
@@ -68,20 +68,7 @@ def _weeks_ago(project: Path) -> None:
         session = memory.session("then")
         session.add("user", "Where does the osprey service listen?", message_id="m1")
         session.add("assistant", ANSWER, message_id="m2")
-        session.flush(
-            Payload(
-                objective="Set up the services",
-                facts=(),
-                decisions=(),
-                blockers=(),
-                next_step="none",
-                artifacts=(),
-                follow_ups=(),
-                state_mutations=(),
-                work_open=False,
-                curated=CuratedDecision(),
-            )
-        )
+        session.flush(done("Set up the services"))
         assert session.compact(keep_last=0) == []
 
 

@@ -36,7 +36,7 @@ def hits(memory, question: str = "apples topic7") -> list[tuple[str, float]]:
     return [(hit.place, hit.score) for hit in memory.search(question)]
 
 
-@pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table"])
+@pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table", "value"])
 def test_index__file_damaged__made_again_with_the_same_hits(memory, project, damage):
     before = hits(memory)
     path = project / FILE
@@ -51,7 +51,8 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project, dam
         path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
     else:
         db = sqlite3.connect(path)
-        db.execute("PRAGMA user_version=99" if damage == "version" else "DROP TABLE source")
+        changes = {"version": "PRAGMA user_version=99", "table": "DROP TABLE source"}
+        db.execute(changes.get(damage, "UPDATE text_content SET c0 = NULL"))
         db.commit()
         db.close()
     assert hits(memory) == before

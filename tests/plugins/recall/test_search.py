@@ -9,7 +9,6 @@ import pytest
 from holdfast import Holdfast
 from holdfast_app.search import dates
 
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
