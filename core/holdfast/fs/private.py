@@ -245,8 +245,10 @@ def _is_blank(parent: Folder, name: str) -> bool:
 
 
 def _is_own_leaving(folder: Folder, name: str) -> bool:
+    found = folder.stat(name)
     unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
-    return (name == _IGNORE or unfinished) and S_ISREG(folder.stat(name).st_mode)
+    empty_lock = name.endswith(".lock") and not found.st_size  # of a flush without a key for the mark
+    return (name == _IGNORE or unfinished or empty_lock) and S_ISREG(found.st_mode)
 
 
 def _put_aside(parent: Folder, name: str) -> None:
