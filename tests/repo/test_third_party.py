@@ -14,23 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.stated import done
 from tests.support.trusting import trusted
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
 
-PAYLOAD = {
-    "objective": "Fix the login",
-    "facts": [],
-    "decisions": [],
-    "blockers": [],
-    "next_step": "none",
-    "artifacts": [],
-    "follow_ups": [],
-    "state_mutations": [],
-    "work_open": False,
-    "curated": "none",
-}
+PAYLOAD = done("Fix the login")
 BROKEN = {
     "broken": "raise RuntimeError('out of order')\n",
     "misspelt": "from holdfast.hooks import hookimpl\n@hookimpl\ndef on_flsh(payload, receipt):\n    return None\n",

@@ -1,7 +1,5 @@
 """Advice in errors: what a message tells a person to do must help."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast.fs import durable

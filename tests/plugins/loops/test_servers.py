@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,9 +38,7 @@ def flushed(memory: Holdfast) -> Any:
 
 @pytest.mark.req("R184", "R083")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(
-    stream: bool, project: Path
-) -> None:
+def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(stream, project):
     pytest.importorskip("anthropic")
     import anthropic
 
@@ -78,7 +75,7 @@ def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summar
 
 
 @pytest.mark.req("R184", "R083")
-def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project: Path) -> None:
+def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project):
     pytest.importorskip("openai")
     import openai
 
@@ -104,7 +101,7 @@ def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_on
 
 
 @pytest.mark.req("R184")
-def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_once(project: Path) -> None:
+def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_once(project):
     openai = pytest.importorskip("openai")
     with Holdfast.open(project) as memory, CompactingServer() as server:
         client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
@@ -119,7 +116,7 @@ def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_o
 
 
 @pytest.mark.req("R184", "R166")
-def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: Path) -> None:
+def test_client__broken_store__a_request_that_may_compact_is_not_sent(project):
     pytest.importorskip("openai")
     import openai
 
@@ -141,7 +138,7 @@ def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: P
 
 
 @pytest.mark.req("R184")
-def test_openai__streamed_chat__reaches_the_loop(project: Path) -> None:
+def test_openai__streamed_chat__reaches_the_loop(project):
     openai = pytest.importorskip("openai")
     with Holdfast.open(project) as memory, CompactingServer() as server:
         client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
@@ -152,7 +149,7 @@ def test_openai__streamed_chat__reaches_the_loop(project: Path) -> None:
 
 
 @pytest.mark.req("R184", "R166")
-def test_openai__answer_that_cannot_be_journalled__is_kept_until_it_is(project: Path) -> None:
+def test_openai__answer_that_cannot_be_journalled__is_kept_until_it_is(project):
     """Only the server has it: the next request names the answer and does not repeat it."""
     openai = pytest.importorskip("openai")
     sessions = project / ".holdfast/state/sessions"

@@ -4,8 +4,6 @@ AXE_CORE names the file ``axe.min.js`` of the npm package axe-core; CI fetches i
 picture of each view at three widths, light and dark.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import os

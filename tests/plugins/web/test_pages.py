@@ -1,7 +1,5 @@
 """What the views show, of a project after weeks of use and of hostile, damaged and cloned ones."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from html import unescape

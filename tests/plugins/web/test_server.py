@@ -1,7 +1,5 @@
 """Safety of the page: who gets in, which requests are answered, and what a response allows a browser to do."""
 
-from __future__ import annotations
-
 import hashlib
 import signal
 import subprocess
