@@ -152,17 +152,16 @@ def _forms(text: str) -> list[str]:
 
 
 def _newest(state: str) -> list[bytes]:
-    """The newest journals, oldest first; unreadable ones are skipped."""
+    """The message lines of the newest journals, oldest first; unreadable ones are skipped."""
     found: list[bytes] = []
     left = _BYTES
     for path in reversed(journal.by_age(state)[-_JOURNALS:]):
         with suppress(OSError, HoldfastError), journal.opened(path) as file:
-            size = file.seek(0, os.SEEK_END)
-            left -= size
+            left -= file.seek(0, os.SEEK_END)
             if left < 0:
                 break
             file.seek(0)
-            found.insert(0, file.read(size))
+            found.insert(0, b"".join(line for line in file if line.startswith(journal.MESSAGE)))
     return found
 
 
@@ -178,7 +177,7 @@ def _holding(
             place = (id(data), start)
             if place not in known:
                 record = records.decode(data[start:end])
-                if record is not None and record.get("kind") == "message":
+                if record is not None:
                     with suppress(KeyError, TypeError, ValueError):
                         known[place] = message(record)
             if place in known:
@@ -261,7 +260,7 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     aside = _not_prose(payload)
     changed = {
         text: hostile.MARK.format(name=source) + text
-        for text in contract.strings_of(payload)
+        for text in dict.fromkeys(contract.strings_of(payload))
         if text not in aside
         and not hostile.is_marked(text)
         and witness.is_hostile(text)

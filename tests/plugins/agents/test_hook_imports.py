@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from tests.plugins.agents.hooking import Client
@@ -83,7 +82,7 @@ def heads(modules: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_hook__at_an_event_of_every_turn__imports_exactly_these_modules(project: Path, event: str) -> None:
+def test_hook__at_an_event_of_every_turn__imports_exactly_these_modules(project, event):
     client = Client(project)
     payload, also = EVENTS[event]
     imports(client, event, **payload)  # the first one makes the private folder

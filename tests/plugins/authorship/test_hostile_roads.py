@@ -1,7 +1,5 @@
 """Sentences that instruct an agent, on every road into core memory: none arrives, and each is marked."""
 
-from __future__ import annotations
-
 import json
 import sys
 
