@@ -72,6 +72,25 @@ def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summar
     assert any("The server's words" in text for role, tool, text in said)
     ties = [text for role, tool, text in said if text.startswith("[server's summary")]
     assert len(ties) == sum("The server's words" in text for role, tool, text in said)
+    assert ("assistant", "", "answer 14") in said, "no request followed it"
+
+
+@pytest.mark.req("R184", "R166")
+def test_openai__loop_does_not_send_the_servers_item_back__its_next_request_is_flushed_first(project):
+    openai = pytest.importorskip("openai")
+    with Holdfast.open(project) as memory:
+        seen, probe = flushed(memory)
+        with CompactingServer(lambda number: True, probe) as server:
+            client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
+            management: Any = [{"type": "compaction", "compact_threshold": THRESHOLD}]
+            rows: Any = [{"role": "user", "content": "word " * THRESHOLD}]
+            for turn in range(2):
+                answer = client.responses.create(model="m", input=rows, context_management=management)
+                rows += [
+                    {"role": "assistant", "content": answer.output_text},
+                    {"role": "user", "content": f"And {turn}?"},
+                ]
+    assert [safe for safe, _ in seen] == [True, True]
 
 
 @pytest.mark.req("R184", "R083")
@@ -145,7 +164,7 @@ def test_openai__streamed_chat__reaches_the_loop(project):
         rows: Any = [{"role": "user", "content": "Fix it"}]
         chunks = list(client.chat.completions.create(model="m", messages=rows, stream=True))
         assert [chunk.choices[0].delta.content for chunk in chunks] == ["answer 1"]
-        assert journal_of(memory) == [("user", "", "Fix it")]
+        assert journal_of(memory) == [("user", "", "Fix it"), ("assistant", "", "answer 1")]
 
 
 @pytest.mark.req("R184", "R166")
