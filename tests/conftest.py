@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -74,14 +76,14 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture(scope="session")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def homes(tmp_path_factory) -> Iterator[Path]:
     """The next home folder. pytest's own numbering lists all folders of the run for each test."""
     folder = tmp_path_factory.mktemp("homes")
     return (folder / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
-def own_environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_environment(homes, monkeypatch) -> Iterator[None]:
     """A home of its own, UTC, no HOLDFAST_* variables; and whatever a test sets is gone afterwards."""
     for name in list(os.environ):
         if name.startswith("HOLDFAST_"):
@@ -104,7 +106,7 @@ def own_environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def shared_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shared_key(tmp_path_factory, monkeypatch) -> Path:
     """A key file that is shared on purpose: private state stays valid where a test copies a project."""
     path = tmp_path_factory.mktemp("shared") / "key"
     path.write_text("5e" * 32)
@@ -113,7 +115,14 @@ def shared_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def closing() -> Iterator[Callable[[Any], Any]]:
+    """``closing(one)`` gives it back, and closes it when the test has ended."""
+    with contextlib.ExitStack() as stack:
+        yield lambda one: stack.enter_context(contextlib.closing(one))
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
     """An empty project folder."""
     folder = tmp_path / "project"
     folder.mkdir()

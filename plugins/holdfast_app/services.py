@@ -115,7 +115,7 @@ class Services(base.Services):
         """The rules that none of ``new`` repeats, replaces or brings up to date."""
         if not (rules and new):
             return tuple(rules)
-        from holdfast_app.facts.relation import Relation, relation, updated
+        from holdfast_app.facts.relation import outdated
 
-        gone = {old for one in new for old in updated(one, rules)}
-        return tuple(r for r in rules if r not in gone and all(relation(one, r) is Relation.DIFFERENT for one in new))
+        gone = {old for one in new for old in outdated(one, rules)}
+        return tuple(rule for rule in rules if rule not in gone)

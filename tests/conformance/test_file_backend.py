@@ -51,7 +51,7 @@ class InMemory(OnFiles):
     """Hundreds of examples need files, and no disk's flush; crashes and processes have tests on the real one."""
 
     @pytest.fixture
-    def root(self, tmp_path: Path) -> Iterator[Path]:
+    def root(self, tmp_path) -> Iterator[Path]:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tmp_path
         with tempfile.TemporaryDirectory(dir=memory, prefix="holdfast-") as folder:
             project = Path(folder) / "project"

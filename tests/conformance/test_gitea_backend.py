@@ -30,7 +30,7 @@ class OnGitea:
     factory = FACTORY
 
     @pytest.fixture(autouse=True)
-    def _removed(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    def _removed(self, tmp_path_factory) -> Iterator[None]:
         before = {*tmp_path_factory.getbasetemp().rglob(ADDRESS)} if URL else set()
         yield
         for path in {*tmp_path_factory.getbasetemp().rglob(ADDRESS)} - before if URL else ():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,22 +50,18 @@ def config() -> Callable[..., Config]:
 
 
 @pytest.fixture
-def opened(project: Path, clock: Callable[[], Any], config: Callable[..., Config]) -> Iterator[Callable[..., Holdfast]]:
+def opened(project, clock, config, closing) -> Callable[..., Holdfast]:
     """``opened(*plugins, **config changes)``: the project, as a new process would open it."""
-    made: list[Holdfast] = []
 
     def open_project(*plugins: object, **changes: Any) -> Holdfast:
         named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
-        made.append(Holdfast.open(project, config=config(**changes), clock=clock, plugins=named))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config(**changes), clock=clock, plugins=named))
 
-    yield open_project
-    for memory in made:
-        memory.close()
+    return open_project
 
 
 @pytest.fixture
-def note(project: Path) -> Callable[..., str]:
+def note(project) -> Callable[..., str]:
     """``note(day)``: the daily note as it lies on disk, empty when there is none."""
 
     def read(day: str = "2026-11-21") -> str:

@@ -31,7 +31,7 @@ def test_sides__any_text__are_what_went_in(before, ours, theirs, after):
 
 
 @pytest.fixture
-def conflicted(opened, payload, project: Path) -> Path:
+def conflicted(opened, payload, project) -> Path:
     """Two branches with a session and a fact each, merged as git leaves them."""
     home = project / ".holdfast"
     opened().session("base").flush(payload(objective="Base"))

@@ -141,7 +141,7 @@ def check(root: Path, said: list[str]) -> None:
 
 
 @pytest.fixture
-def projects(tmp_path: Path) -> Path:
+def projects(tmp_path) -> Path:
     (tmp_path / "holdfast.toml").write_text(SETTINGS)
     return tmp_path
 

@@ -21,7 +21,7 @@ def session(opened):
 
 
 @pytest.fixture
-def memory_file(project: Path) -> Path:
+def memory_file(project) -> Path:
     path = project / ".holdfast" / "MEMORY.md"
     path.parent.mkdir(exist_ok=True)
     return path

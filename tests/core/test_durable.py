@@ -17,7 +17,7 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable
 
 
-def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path: Path) -> None:
+def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path):
     path = tmp_path / "store.lock"
     before = len(os.listdir("/dev/fd"))
     with durable.lock(path):
@@ -33,7 +33,7 @@ def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path: Path) -> None
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_lock__holder_killed__free_again(tmp_path: Path) -> None:
+def test_lock__holder_killed__free_again(tmp_path):
     code = (
         "import sys, time; from holdfast.fs import durable; l = durable.lock(sys.argv[1]); l.__enter__();"
         "print('held', flush=True); time.sleep(60)"
@@ -51,7 +51,7 @@ def test_lock__holder_killed__free_again(tmp_path: Path) -> None:
     assert (tmp_path / "l").exists()
 
 
-def test_line__several_wait__enter_in_the_order_of_arrival_past_a_killed_one(tmp_path: Path) -> None:
+def test_line__several_wait__enter_in_the_order_of_arrival_past_a_killed_one(tmp_path):
     line, entered, known = str(tmp_path / "line"), list[int](), set[str]()
     code = "import sys; from holdfast.fs import durable; durable.Line(sys.argv[1]).__enter__()"
 
@@ -86,7 +86,7 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_lock__file_removed_while_held__the_new_file_counts(tmp_path: Path) -> None:
+def test_lock__file_removed_while_held__the_new_file_counts(tmp_path):
     path = tmp_path / "lock"
     entered = threading.Event()
 
@@ -105,7 +105,7 @@ def test_lock__file_removed_while_held__the_new_file_counts(tmp_path: Path) -> N
 
 
 @pytest.mark.req("R142")
-def test_append__twice__offsets_and_mode(tmp_path: Path) -> None:
+def test_append__twice__offsets_and_mode(tmp_path):
     path = tmp_path / "x"
     assert durable.append(path, b"abc") == 0
     assert durable.append(str(path), b"") == 3
@@ -122,7 +122,7 @@ def test_append__twice__offsets_and_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R142", "R143")
-def test_replace__old_and_new__whole_and_private(tmp_path: Path) -> None:
+def test_replace__old_and_new__whole_and_private(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"old")
     path.chmod(0o644)
@@ -152,9 +152,7 @@ def _use_file_as_folder(path: Path) -> None:
         (_use_file_as_folder, "make the folder 'file': File exists. A file is where a folder should be"),
     ],
 )
-def test_call__hopeless__unavailable_with_reason_and_next_step(
-    tmp_path: Path, act: Callable[[Path], object], said: str
-) -> None:
+def test_call__hopeless__unavailable_with_reason_and_next_step(tmp_path, act, said):
     (tmp_path / "dir").mkdir()
     (tmp_path / "target").write_text("kept")
     (tmp_path / "link").symlink_to("target")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tests.support.stated import done
 
 from holdfast import Payload
 from holdfast.flush.contract import complete
@@ -102,6 +103,5 @@ def test_flush__nothing_new_and_a_field_missing__single_fields_are_drafted_and_l
     assert plugin.asked == [["Fix the login test"]] * 2
     assert "objective" in receipt.derived
     assert "decisions" in receipt.not_found
-    session.flush({"objective": "Ship", "facts": [], "decisions": [], "blockers": [], "next_step": "none",
-                   "artifacts": [], "follow_ups": [], "state_mutations": [], "curated": "none"})  # fmt: skip
+    session.flush(done("Ship", work_open=None))
     assert len(plugin.asked) == 2  # nothing is missing and nothing is new

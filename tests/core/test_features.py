@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ Install = Callable[..., None]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(tmp_path, monkeypatch) -> Install:
     """``install(name, group, entries, source)``: a distribution with one module ``NAME_module``."""
     site = tmp_path / "site"
     site.mkdir()
@@ -32,40 +31,34 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     return make
 
 
-def test_method__of_an_installed_distribution__gets_the_opened_project(
-    install: Install, opened: Callable[..., Holdfast]
-) -> None:
+def test_method__of_an_installed_distribution__gets_the_opened_project(install, opened):
     install("meth", "holdfast.methods", "greet = meth_module:greet", "def greet(memory, *, word): return memory, word")
     memory = opened()
     assert memory.greet(word="hi") == (memory, "hi")  # type: ignore[attr-defined]
 
 
-def test_method__offered_by_two_distributions__is_an_error_that_names_both(
-    install: Install, opened: Callable[..., Holdfast]
-) -> None:
+def test_method__offered_by_two_distributions__is_an_error_that_names_both(install, opened):
     install("one", "holdfast.methods", "twice = one_module:f")
     install("two", "holdfast.methods", "twice = two_module:f")
     with pytest.raises(PluginLoadFailed, match="one and two"):
         opened().twice()  # type: ignore[attr-defined]
 
 
-def test_command__of_holdfast_itself__is_not_replaced_by_another_distribution(install: Install) -> None:
+def test_command__of_holdfast_itself__is_not_replaced_by_another_distribution(install):
     install("greedy", "holdfast.commands", "purge = greedy_module\nflush = greedy_module", "SUMMARY = 'mine'")
     assert table.summary("purge") != "mine"
     assert table.summary("flush") != "mine"
     assert not any("mine" in group.values() for group in table.described().values())
 
 
-def test_defaults__of_another_distribution__do_not_count(install: Install) -> None:
+def test_defaults__of_another_distribution__do_not_count(install):
     install("pushy", "holdfast.defaults", "pushy = pushy_module")
     assert any(f.distribution == "pushy" for f in discovery.scan())
     assert "pushy" not in discovery.defaults()
     assert "redaction" in discovery.defaults()
 
 
-def test_name_of_an_own_plugin__taken_by_another_distribution__is_refused_and_not_to_be_switched_off(
-    install: Install, project: Path
-) -> None:
+def test_name_of_an_own_plugin__taken_by_another_distribution__is_refused_and_not_to_be_switched_off(install, project):
     install("evil", "holdfast.plugins", "redaction = evil_module:Plugin")
     with Holdfast.open(project) as memory, pytest.raises(PluginLoadFailed) as refused:
         memory.session("s").add("user", "Fix the parser")

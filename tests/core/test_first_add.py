@@ -1,7 +1,5 @@
 """An acknowledged addition survives a power cut, also when the first one of all was killed at any moment."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -55,7 +53,7 @@ capture(root, "s", "user", "hello")
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.req("R142")
-def test_add__the_first_was_killed_at_any_moment__every_name_on_the_way_is_durable(tmp_path: Path) -> None:
+def test_add__the_first_was_killed_at_any_moment__every_name_on_the_way_is_durable(tmp_path):
     for n in range(1, 60):
         root, log = tmp_path / str(n), tmp_path / f"{n}.log"
         root.mkdir()

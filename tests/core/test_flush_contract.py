@@ -824,7 +824,7 @@ def test_errors__of_the_store__are_all_refusals_of_the_flush(opened, payload, er
     assert refused.value.exit_code == 1
 
 
-def test_map_texts__every_field_given__changes_each_string_once() -> None:
+def test_map_texts__every_field_given__changes_each_string_once():
     names = iter(f"text {n}" for n in range(100))
     lists = {name: (next(names), next(names)) for name in contract.LISTS}
     given = Payload(

@@ -64,7 +64,7 @@ def shown(session: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.req("R083", "R184", "R087")
-def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, note) -> None:
+def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, note):
     seen: list[str] = []
     memory = opened()
     compact = memory.guard(Compactor(probe=lambda: seen.append(note())), session="s", messages=lambda rows: rows)
@@ -84,7 +84,7 @@ def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, no
         BrokenFlush(SystemExit(0)),
     ],
 )
-def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(opened, plugin) -> None:
+def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(opened, plugin):
     memory = opened(plugin)
     compactor = Compactor()
     compact = memory.guard(compactor, session="s", messages=lambda rows: rows)
@@ -97,7 +97,7 @@ def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(open
 
 
 @pytest.mark.req("R167", "R166")
-def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened, project, note) -> None:
+def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened, project, note):
     in_the_way = project / ".holdfast" / "memory"
     in_the_way.parent.mkdir()
     in_the_way.write_text("")
@@ -113,7 +113,7 @@ def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened
 
 
 @pytest.mark.req("R166")
-def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None:
+def test_guard__journal_that_cannot_be_written__refuses(opened, project):
     state = project / ".holdfast" / "state"
     compactor = Compactor()
     compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
@@ -126,7 +126,7 @@ def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None
 
 
 @pytest.mark.req("R184")
-def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out(opened) -> None:
+def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out(opened):
     memory = opened()
     compactor = Compactor()
 
@@ -152,7 +152,7 @@ def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out
         {"messages": [*says("known"), "the only text"]},
     ],
 )
-def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows: Any, opened) -> None:
+def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows, opened):
     memory = opened()
     compactor = Compactor()
     memory.guard(compactor, session="s")(says("known"))
@@ -163,7 +163,7 @@ def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows: Any, ope
 
 
 @pytest.mark.parametrize("more", [[], ["the only text"]])
-def test_guard__tools_before_the_messages__are_not_taken_for_them(more: list[Any], opened) -> None:
+def test_guard__tools_before_the_messages__are_not_taken_for_them(more, opened):
     memory = opened()
     memory.session("s").add("user", "known")
     compact = memory.guard(lambda tools, rows: [], session="s")
@@ -185,7 +185,7 @@ class Loop:
 
 
 @pytest.mark.parametrize("held", [deque, Loop, lambda rows: {"messages": rows}])
-def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held: Any, opened) -> None:
+def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held, opened):
     memory = opened()
     memory.session("s").add("user", "known")
     memory.guard(lambda given: None, session="s")(held(says("Fix it", "How?")))
@@ -194,7 +194,7 @@ def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held:
 
 
 @pytest.mark.parametrize("argument", [{"tag"}, ["tag"], [None], {"messages": []}])
-def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument: Any, opened) -> None:
+def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument, opened):
     memory = opened()
     memory.session("s").add("user", "Fix it")
     assert memory.guard(lambda given: given, session="s")(argument) == argument
@@ -202,7 +202,7 @@ def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argumen
 
 
 @pytest.mark.parametrize("call", [lambda f, rows: f(rows), lambda f, rows: f(None, rows), lambda f, rows: f(rows=rows)])
-def test_guard__without_messages__takes_the_first_argument_that_is_a_list_of_rows(call: Any, opened) -> None:
+def test_guard__without_messages__takes_the_first_argument_that_is_a_list_of_rows(call, opened):
     memory = opened()
 
     @memory.guard(session="s")
@@ -216,7 +216,7 @@ def test_guard__without_messages__takes_the_first_argument_that_is_a_list_of_row
     assert entries == ["Fix it", "How?", "With a lock"]
 
 
-def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened) -> None:
+def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened):
     memory = opened()
 
     def fail(rows: list[Row]) -> list[Row]:
@@ -229,7 +229,7 @@ def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened) ->
 
 
 @pytest.mark.req("R166")
-def test_guard__an_operators_override__lets_one_compaction_pass(opened) -> None:
+def test_guard__an_operators_override__lets_one_compaction_pass(opened):
     memory = opened(BrokenFlush(OSError("gone")))
     compactor = Compactor()
     compact = memory.guard(compactor, session="s", messages=lambda rows: rows)
@@ -248,7 +248,7 @@ def test_guard__an_operators_override__lets_one_compaction_pass(opened) -> None:
 
 
 @pytest.mark.req("R184")
-def test_guard__as_a_decorator__keeps_name_result_and_arguments(opened) -> None:
+def test_guard__as_a_decorator__keeps_name_result_and_arguments(opened):
     memory = opened()
 
     @memory.guard(session=lambda rows, *, keep: f"s-{keep}", messages=lambda rows, *, keep: rows)
@@ -273,7 +273,7 @@ def test_guard__as_a_decorator__keeps_name_result_and_arguments(opened) -> None:
 
 
 @pytest.mark.req("R184", "R087")
-def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(opened, note) -> None:
+def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(opened, note):
     memory = opened()
     seen: list[str] = []
     ticks: list[int] = []
@@ -310,7 +310,7 @@ def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(ope
 
 
 @pytest.mark.req("R184", "R166")
-def test_guard__async_function_and_a_flush_that_fails__is_never_called(opened) -> None:
+def test_guard__async_function_and_a_flush_that_fails__is_never_called(opened):
     memory = opened(BrokenFlush(OSError("gone")))
     called = []
 
@@ -326,7 +326,7 @@ def test_guard__async_function_and_a_flush_that_fails__is_never_called(opened) -
 
 
 @pytest.mark.req("R184", "R166")
-def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(opened) -> None:
+def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(opened):
     started, finish = threading.Event(), threading.Event()
 
     class Slow:
@@ -361,7 +361,7 @@ def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(o
 
 
 @pytest.mark.req("R184")
-def test_guard__what_would_run_later_than_the_gate__is_refused(opened) -> None:
+def test_guard__what_would_run_later_than_the_gate__is_refused(opened):
     memory = opened()
 
     def lazily(rows: list[Row]) -> Any:
@@ -388,7 +388,7 @@ def test_guard__what_would_run_later_than_the_gate__is_refused(opened) -> None:
 
 
 @pytest.mark.req("R184", "R087")
-def test_guard__rows_added_while_it_flushes__are_flushed_too_before_anything_is_dropped(opened, note) -> None:
+def test_guard__rows_added_while_it_flushes__are_flushed_too_before_anything_is_dropped(opened, note):
     rows = says("a", "b")
     late = says("said late")
 
@@ -407,7 +407,7 @@ def test_guard__rows_added_while_it_flushes__are_flushed_too_before_anything_is_
     assert "said late" in notes[0]
 
 
-def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened) -> None:
+def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened):
     rows = says("a")
     compactor = Compactor()
 
@@ -425,7 +425,7 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened) -> 
 # the mirror
 
 
-def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(opened) -> None:
+def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(opened):
     class Model:
         """As pydantic models of the SDKs are."""
 
@@ -467,7 +467,7 @@ def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(o
     assert all(m.at.year == 2026 for m in memory.session("s").messages)
 
 
-def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note) -> None:
+def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note):
     memory = opened()
     compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)
     rows: list[Row] = []
@@ -479,7 +479,7 @@ def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journal
     assert all(f"question {n}" in note() for n in range(6))
 
 
-def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, note) -> None:
+def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, note):
     memory = opened()
     compact = memory.guard(lambda rows: [rows[0], *rows[-2:]], session="s", messages=lambda rows: rows)
     rows = says("The task")
@@ -491,7 +491,7 @@ def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, n
     assert len(entries) == 1 + 4 * 4
 
 
-def test_mirror__what_was_redacted__is_known_again(opened) -> None:
+def test_mirror__what_was_redacted__is_known_again(opened):
     class Masks:
         @hookimpl
         def on_validate(self, request: Any) -> list[Finding]:
@@ -507,7 +507,7 @@ def test_mirror__what_was_redacted__is_known_again(opened) -> None:
 
 
 @pytest.mark.req("R002")
-def test_mirror__kept_after_each_turn__journals_what_is_new_and_asks_the_gate_only_for_that(opened) -> None:
+def test_mirror__kept_after_each_turn__journals_what_is_new_and_asks_the_gate_only_for_that(opened):
     asked: list[str] = []
 
     class Listens:

@@ -45,7 +45,7 @@ def traced(project: Path, value: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time(project: Path) -> None:
+def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time(project):
     done = traced(project, "hooks")
     lines = [LINE.match(line) for line in done.stderr.splitlines()]
     assert all(lines), done.stderr
@@ -56,7 +56,7 @@ def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time(projec
     assert done.stdout == ""
 
 
-def test_trace__of_hooks__shows_no_text_of_the_memory(project: Path) -> None:
+def test_trace__of_hooks__shows_no_text_of_the_memory(project):
     done = traced(project, "hooks")
     assert "tulip" not in done.stderr
     assert "ghp_" not in done.stderr

@@ -97,19 +97,17 @@ class OldWrapper:
 # calling order and first result
 
 
-def test_on_dream__plugin_returns_none__the_next_one_is_called() -> None:
+def test_on_dream__plugin_returns_none__the_next_one_is_called():
     assert drafted(manager(dreamer("third"), dreamer("second"), dreamer(None))) == "second"
     assert manager(dreamer(None), dreamer(None)).on_dream(SOURCES) is None
 
 
-def test_on_dream__tryfirst_and_trylast__hold() -> None:
+def test_on_dream__tryfirst_and_trylast__hold():
     assert drafted(manager(dreamer("a", tryfirst=True), dreamer("b"))) == "a"
     assert drafted(manager(dreamer("a"), dreamer("b", trylast=True))) == "a"
 
 
-def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(tmp_path, monkeypatch):
     (tmp_path / "dreamers_of_this_test.py").write_text(CODE)
     monkeypatch.syspath_prepend(tmp_path)
     names = {"zebra": "first", "yak": "passes", "offline": "second"}  # offline is on by default
@@ -121,7 +119,7 @@ def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(
     assert made.on_dream(SOURCES, only="yak") is None
 
 
-def test_deep_dream__first_dreamer_passes__the_next_one_dreams(tmp_path: Path) -> None:
+def test_deep_dream__first_dreamer_passes__the_next_one_dreams(tmp_path):
     config = Config(zone="UTC", plugins={"offline": PluginConfig(enabled=False)})
     plugins = [("a", dreamer(None)), ("b", dreamer("# Memory\n"))]
     with Holdfast.open(tmp_path, config=config, plugins=plugins) as memory:
@@ -169,9 +167,7 @@ class Provider:
         (ConfigError("storage.url is missing."), ConfigError, "storage.url is missing."),
     ],
 )
-def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
-    answer: object, error: type[Exception], told: str
-) -> None:
+def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(answer, error, told):
     made = PluginManager()
     made.register_backend(Provider(answer), Found("holdfast.backends", "mine", "mine", "mine-dist", "1.0"))
     with pytest.raises(error) as raised:
@@ -226,9 +222,7 @@ class _Star:
         (object(), "none of the hooks"),
     ],
 )
-def test_register__implementation_that_cannot_be_called__is_refused_with_the_reason(
-    plugin: object, reason: str
-) -> None:
+def test_register__implementation_that_cannot_be_called__is_refused_with_the_reason(plugin, reason):
     made = PluginManager()
     with pytest.raises(PluginLoadFailed, match=reason) as refused:
         made.register(plugin, "mine", "dist 1.0")
@@ -239,7 +233,7 @@ def test_register__implementation_that_cannot_be_called__is_refused_with_the_rea
 
 @pytest.mark.parametrize("hook", ["on_validate", "on_flush", "storage_backend"])
 @pytest.mark.parametrize("style", ["wrapper", "hookwrapper"])
-def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_reason(hook: str, style: str) -> None:
+def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_reason(hook, style):
     class Wraps:
         @hookimpl(specname=hook, **{style: True})
         def wraps(self) -> Any:
@@ -252,20 +246,20 @@ def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_re
 # wrappers
 
 
-def test_on_extract__wrapped__each_plugins_result_passes_the_wrapper() -> None:
+def test_on_extract__wrapped__each_plugins_result_passes_the_wrapper():
     results, failures = manager(Extractor(), Wrapper(), Extractor()).on_extract(TURNS)
     assert [(name, one.summary) for name, one in results] == [("p0", "wrapped plain"), ("p2", "wrapped plain")]
     assert failures == []
 
 
 @pytest.mark.parametrize("fail", [lambda: 1 / 0, lambda: exec("raise SystemExit")])
-def test_on_extract__wrapper_fails__is_named_and_isolated(fail: Any) -> None:
+def test_on_extract__wrapper_fails__is_named_and_isolated(fail):
     results, failures = manager(Extractor(), Wrapper(fail)).on_extract(TURNS)
     assert results == []
     assert [one.plugin for one in failures] == ["p1"]
 
 
-def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch):
     made = PluginManager()
     made.register(Extractor(), "a", deadline_s=0.1)
     made.register(Wrapper(lambda: time.sleep(3)), "b", deadline_s=0.1)
@@ -275,14 +269,14 @@ def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch:
     assert time.monotonic() - began < 2
 
 
-def test_on_dream__wrapped_in_the_old_style__the_draft_passes_the_wrapper() -> None:
+def test_on_dream__wrapped_in_the_old_style__the_draft_passes_the_wrapper():
     assert drafted(manager(dreamer("a"), OldWrapper())) == "a wrapped"
 
 
 # the other hooks' sentences
 
 
-def test_on_flush__several_or_no_evidence__all_of_it_is_returned() -> None:
+def test_on_flush__several_or_no_evidence__all_of_it_is_returned():
     class Publishes:
         def __init__(self, found: object) -> None:
             self.found = found
@@ -298,7 +292,7 @@ def test_on_flush__several_or_no_evidence__all_of_it_is_returned() -> None:
         manager(Publishes("a.txt")).on_flush(None, None)  # type: ignore[arg-type]
 
 
-def test_call__takes_too_long__is_left_behind_and_the_next_is_not_held_up() -> None:
+def test_call__takes_too_long__is_left_behind_and_the_next_is_not_held_up():
     class Slow:
         naps: ClassVar[list[float]] = [3.0, 0.0]
 

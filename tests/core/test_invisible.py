@@ -1,7 +1,5 @@
 """The gate takes out what hides in a text and keeps what its script is spelt with."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast.text.plain import clean

@@ -26,12 +26,8 @@ def texts(journal: Journal) -> list[str]:
     return [e.record["text"] for e in journal.entries() if e.record["kind"] == "message"]
 
 
-def hint_of(journal: Journal) -> Path:
-    return Path(journal.path).with_suffix(".hint")
-
-
 @pytest.fixture
-def journal(tmp_path: Path) -> Journal:
+def journal(tmp_path) -> Journal:
     return Journal(str(tmp_path), "s")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ def lost(rows: list[Any], journal: str) -> list[str]:
 
 @pytest.mark.parametrize("form", ["messages", "responses"])
 @given(data=st.data())
-def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form: str, data: Any) -> None:
+def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form, data):
     rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
     try:
         journal = text_of(parse(rows))
@@ -45,7 +44,7 @@ def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form: str, data:
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(("role", "content", "text", "type", "x")), values(), max_size=4)))
-def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows: list[dict[str, Any]]) -> None:
+def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows):
     try:
         journal = text_of(parse(rows))
     except FlushRefused:
@@ -55,7 +54,7 @@ def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows: list[dict[
 
 @pytest.mark.parametrize("form", sorted(READERS))
 @given(data=st.data())
-def test_take__any_row_of_a_client__keeps_each_string(form: str, data: Any) -> None:
+def test_take__any_row_of_a_client__keeps_each_string(form, data):
     rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
     reading = Reading()
     for position, row in enumerate(rows):
@@ -66,9 +65,7 @@ def test_take__any_row_of_a_client__keeps_each_string(form: str, data: Any) -> N
 
 @settings(max_examples=15)
 @given(rows=st.lists(messages(), min_size=1, max_size=3))
-def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(
-    rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(rows, tmp_path_factory):
     root = tmp_path_factory.mktemp("project")
     dropped: list[Any] = []
     with Holdfast.open(root) as memory:
@@ -82,7 +79,7 @@ def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(
     assert lost(dropped, journal) == []
 
 
-def test_leaves__nested_as_deep_as_json_can_be__are_all_found() -> None:
+def test_leaves__nested_as_deep_as_json_can_be__are_all_found():
     value: Any = "bottom"
     for _ in range(5_000):
         value = [value]
@@ -133,7 +130,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 @pytest.mark.parametrize("case", sorted(CASES))
-def test_guard__content_of_any_form__is_in_the_journal(case: str, role: str, tmp_path: Path) -> None:
+def test_guard__content_of_any_form__is_in_the_journal(case, role, tmp_path):
     row = {"role": role, **CASES[case]}
     with Holdfast.open(tmp_path) as memory:
         assert memory.guard(lambda rows: [], session="s", messages=lambda rows: rows)([row]) == []
@@ -157,9 +154,7 @@ def _imported(memory: Holdfast, rows: list[Any], path: Path) -> str:
 
 @pytest.mark.parametrize("case", sorted(CASES))
 @pytest.mark.parametrize("way", [_kept, _imported])
-def test_import__content_of_any_form__is_in_the_session(
-    way: Callable[[Holdfast, list[Any], Path], str], case: str, tmp_path: Path
-) -> None:
+def test_import__content_of_any_form__is_in_the_session(way, case, tmp_path):
     rows = [{"role": "user", "content": "first"}, {"role": "assistant", **CASES[case]}]
     with Holdfast.open(tmp_path) as memory:
         assert lost(rows, way(memory, rows, tmp_path / "t.jsonl")) == []
@@ -177,13 +172,13 @@ def test_import__content_of_any_form__is_in_the_session(
         {"info": {"role": "user"}, "parts": [{"type": "text", "text": "a", "metadata": {"note": "the only text"}}]},
     ],
 )
-def test_read__member_beside_the_content__its_text_is_kept(row: dict[str, Any], tmp_path: Path) -> None:
+def test_read__member_beside_the_content__its_text_is_kept(row, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(row), encoding="utf-8")
     assert lost([row], text_of(read(path).kept)) == []
 
 
-def test_image__in_base64__is_kept_as_its_type_length_and_digest() -> None:
+def test_image__in_base64__is_kept_as_its_type_length_and_digest():
     block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 500}}
     (message,) = parse([{"role": "user", "content": [block]}])
     assert message.text.startswith("[image]")
@@ -199,17 +194,17 @@ def test_image__in_base64__is_kept_as_its_type_length_and_digest() -> None:
         ({"role": "user", "content": object()}, "Message 1 of the context holds a value that JSON cannot represent"),
     ],
 )
-def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row: dict[str, Any], why: str) -> None:
+def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row, why):
     with pytest.raises(FlushRefused, match=why):
         parse([{"role": "user", "content": "a"}, row])
 
 
-def test_parse__instructions_before_the_conversation__are_the_loops_own_and_later_ones_are_kept() -> None:
+def test_parse__instructions_before_the_conversation__are_the_loops_own_and_later_ones_are_kept():
     rows = [{"role": "system", "content": "Be brief"}, *({"role": r, "content": r} for r in ("user", "system"))]
     assert [m.text for m in parse(rows)] == ["user", "system"]
 
 
-def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path: Path) -> None:
+def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path):
     rows = [
         {"type": "summary", "sessionId": "s"},
         {"type": "summary", "sessionId": "s"},

@@ -1,7 +1,5 @@
 """UNSAFE markers that cannot be written, are damaged or removed: the session stays UNSAFE for every process."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

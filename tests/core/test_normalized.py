@@ -16,12 +16,12 @@ from holdfast_app.privacy.transforms import Needle
 PILE = "\u0301\u0316"
 
 
-def test_normalized__every_combining_character__is_one_that_is_counted() -> None:
+def test_normalized__every_combining_character__is_one_that_is_counted():
     marks = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.combining(char)]
     assert len(normalized("NFC", "a" + "".join(char * 1_000 for char in marks))) < 100
 
 
-def test_normalized__megabytes_of_marks__take_time_in_proportion() -> None:
+def test_normalized__megabytes_of_marks__take_time_in_proportion():
     """A fact, and a purge over a message, took minutes for 300 kB and held the interpreter meanwhile."""
 
     def seconds(size: int) -> float:

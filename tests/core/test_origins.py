@@ -1,7 +1,5 @@
 """Origins: what counts as one, and which addresses a key may go to at all."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 import pytest
@@ -25,12 +23,12 @@ from holdfast_keys import origins
         ("https://my_host/v1/chat/completions?k=s", "https://my_host"),
     ],
 )
-def test_of__address__scheme_host_and_port(url: str, origin: str) -> None:
+def test_of__address__scheme_host_and_port(url, origin):
     assert origins.of(url) == origin
 
 
 @given(st.text(alphabet="abk:/@?#[].\\%1 \u212a\u017f", max_size=20))
-def test_of__any_text__host_is_the_one_that_other_parsers_read(tail: str) -> None:
+def test_of__any_text__host_is_the_one_that_other_parsers_read(tail):
     httpx2 = pytest.importorskip("httpx2")
     url = f"https://{tail}"
     try:
@@ -48,7 +46,7 @@ def test_of__any_text__host_is_the_one_that_other_parsers_read(tail: str) -> Non
 @pytest.mark.parametrize(
     "url", ["http://git.example.org", "http://127.0.0.1.example.org", "http://192.168.1.5:11434", "http://localhost.x"]
 )
-def test_safe__plain_http_to_another_machine__refused_unless_allowed(url: str) -> None:
+def test_safe__plain_http_to_another_machine__refused_unless_allowed(url):
     with pytest.raises(ConfigError, match="plain HTTP") as caught:
         origins.safe(url)
     assert "https://" in caught.value.next_step

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,9 +63,7 @@ def indexed(memory: Holdfast) -> list[str]:
 
 @SLOW
 @given(payload=PAYLOADS)
-def test_own_lines__stated_payload__reach_no_index_extraction_or_dream(
-    payload: Payload, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_own_lines__stated_payload__reach_no_index_extraction_or_dream(payload, tmp_path_factory):
     plugin = Reads()
     with Holdfast.open(tmp_path_factory.mktemp("p"), plugins=[("reads", plugin)]) as memory:
         with memory.session("s") as session:
@@ -84,7 +81,7 @@ def test_own_lines__stated_payload__reach_no_index_extraction_or_dream(
 
 
 @pytest.mark.parametrize("answer", ["The quagga runs on Go.\n\nNext: test the quagga cache", ""])
-def test_own_lines__derived_note_read_by_an_agent__is_not_extracted_quoted_or_found(project: Path, answer: str) -> None:
+def test_own_lines__derived_note_read_by_an_agent__is_not_extracted_quoted_or_found(project, answer):
     with Holdfast.open(project) as memory:
         with memory.session("a") as session:
             session.add("user", "Explain the quagga")
@@ -109,7 +106,7 @@ def test_own_lines__derived_note_read_by_an_agent__is_not_extracted_quoted_or_fo
         assert [hit.text for hit in memory.search("the agent said last") if TOKEN not in hit.text] == []
 
 
-def test_own_lines__users_text_that_looks_like_one__stays_in_the_note(project: Path, payload: Any) -> None:
+def test_own_lines__users_text_that_looks_like_one__stays_in_the_note(project, payload):
     summary = "Work is open.\n\n### What happened\n\nThe agent said last (50643bcf):\n- Facts: none"
     with Holdfast.open(project) as memory:
         with memory.session("s") as session:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.core.conftest import WHOLE
@@ -30,13 +33,15 @@ def end(memory: Holdfast, *names: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def few(monkeypatch) -> None:
     monkeypatch.setattr(tidy, "KEPT", 2)
     monkeypatch.setattr(tidy, "_MORE", 1)
+    late = itertools.count()  # on a busy machine a second passes between any two steps
+    monkeypatch.setattr(tidy, "time", SimpleNamespace(monotonic=lambda: next(late), thread_time=time.thread_time))
 
 
 @pytest.fixture
-def memory(project: Path) -> Iterator[Holdfast]:
+def memory(project) -> Iterator[Holdfast]:
     """Sessions a, b and c are packed; d and e are not."""
     with Holdfast.open(project) as opened:
         end(opened, "a", "b", "c", "d", "e")
@@ -44,7 +49,7 @@ def memory(project: Path) -> Iterator[Holdfast]:
 
 
 @pytest.fixture
-def state(project: Path) -> Path:
+def state(project) -> Path:
     return project / ".holdfast" / "state"
 
 
@@ -52,7 +57,7 @@ def packed(state: Path) -> set[str]:
     return {one.stem for one in past.every(str(state))}
 
 
-def test_end__many_sessions_ended__older_ones_leave_no_file_and_are_found(memory: Holdfast, state: Path) -> None:
+def test_end__many_sessions_ended__older_ones_leave_no_file_and_are_found(memory, state):
     left = {name.split(".")[0] for name in os.listdir(state / "sessions")}
     assert (left, packed(state)) == ({"d", "e"}, {"a", "b", "c"})
     assert memory.sessions() == ["a", "b", "c", "d", "e"]
@@ -63,7 +68,7 @@ def test_end__many_sessions_ended__older_ones_leave_no_file_and_are_found(memory
     assert "5 intact" in processes.run("--root", root, "doctor").stdout
 
 
-def test_end__session_dirty_unsafe_or_not_ended__stays(project: Path, state: Path) -> None:
+def test_end__session_dirty_unsafe_or_not_ended__stays(project, state):
     with Holdfast.open(project) as memory:
         memory.session("dirty").add("user", "not flushed")
         flushed = memory.session("flushed")
@@ -73,7 +78,7 @@ def test_end__session_dirty_unsafe_or_not_ended__stays(project: Path, state: Pat
         assert packed(state) == {"a"}
 
 
-def test_add__packed_session__goes_on_where_it_ended(memory: Holdfast, state: Path) -> None:
+def test_add__packed_session__goes_on_where_it_ended(memory, state):
     with Holdfast.open(state.parent.parent) as other:
         session = other.session("b")
         assert (session.ended, session.state) == (True, "safe")
@@ -85,7 +90,7 @@ def test_add__packed_session__goes_on_where_it_ended(memory: Holdfast, state: Pa
     assert said == ["the word of b is parsnipb", "one more thing"]
 
 
-def test_add__opened_before_it_was_packed__nothing_is_lost(project: Path, state: Path) -> None:
+def test_add__opened_before_it_was_packed__nothing_is_lost(project, state):
     with Holdfast.open(project) as first, Holdfast.open(project) as second:
         end(first, "a")
         old = second.session("a")
@@ -97,7 +102,7 @@ def test_add__opened_before_it_was_packed__nothing_is_lost(project: Path, state:
 
 
 @pytest.mark.parametrize("spoilt", ["removed", "cut", "zeroed"])
-def test_read__index_lost__packs_are_scanned(memory: Holdfast, state: Path, spoilt: str) -> None:
+def test_read__index_lost__packs_are_scanned(memory, state, spoilt):
     index = state / "past" / "index"
     data = index.read_bytes()
     index.unlink()
@@ -109,7 +114,7 @@ def test_read__index_lost__packs_are_scanned(memory: Holdfast, state: Path, spoi
 
 
 @pytest.mark.parametrize("spoilt", ["cut", "removed"])
-def test_status__pack_is_damaged__says_so_until_repaired(memory: Holdfast, state: Path, spoilt: str) -> None:
+def test_status__pack_is_damaged__says_so_until_repaired(memory, state, spoilt):
     [pack] = (state / "past").glob("*.jsonl")
     data = pack.read_bytes()
     pack.unlink()
@@ -124,7 +129,7 @@ def test_status__pack_is_damaged__says_so_until_repaired(memory: Holdfast, state
     assert packed(state) == ({"a", "b"} if spoilt == "cut" else set())
 
 
-def test_doctor__byte_of_a_pack_changed__names_the_session_and_keeps_the_others(memory: Holdfast, state: Path) -> None:
+def test_doctor__byte_of_a_pack_changed__names_the_session_and_keeps_the_others(memory, state):
     [pack] = (state / "past").glob("*.jsonl")
     pack.write_bytes(pack.read_bytes().replace(b"parsnipb", b"parsnipX", 1))
     root = str(state.parent.parent)
@@ -136,7 +141,7 @@ def test_doctor__byte_of_a_pack_changed__names_the_session_and_keeps_the_others(
     assert processes.run("--root", root, "doctor").returncode == 0
 
 
-def test_purge__subject_in_a_packed_session__no_byte_is_left(memory: Holdfast, state: Path) -> None:
+def test_purge__subject_in_a_packed_session__no_byte_is_left(memory, state):
     assert memory.search("parsnipb")
     assert memory.purge(subject="parsnipb").clean
     files = [path for path in state.parent.rglob("*") if path.is_file()]
@@ -145,14 +150,14 @@ def test_purge__subject_in_a_packed_session__no_byte_is_left(memory: Holdfast, s
     assert "parsnipa" in memory.session("a").journal.data().decode()
 
 
-def test_purge__packed_session__is_gone_and_the_others_stay(memory: Holdfast, state: Path) -> None:
+def test_purge__packed_session__is_gone_and_the_others_stay(memory, state):
     assert memory.purge(session="b").clean
     assert memory.sessions() == ["a", "c", "d", "e"]
     assert not verify_all(memory.services).findings
     assert "parsnipc" in memory.session("c").journal.data().decode()
 
 
-def test_retention__packed_sessions_past_the_limit__are_removed(project: Path, state: Path, clock) -> None:
+def test_retention__packed_sessions_past_the_limit__are_removed(project, state, clock):
     with Holdfast.open(project, clock=clock) as memory:
         end(memory, "a", "b", "c", "d")
         assert packed(state) == {"a", "b"}
@@ -162,7 +167,7 @@ def test_retention__packed_sessions_past_the_limit__are_removed(project: Path, s
         assert not list((state / "past").glob("*.jsonl"))
 
 
-def test_export__packed_sessions__are_in_it(memory: Holdfast, project: Path, tmp_path: Path) -> None:
+def test_export__packed_sessions__are_in_it(memory, project, tmp_path):
     archive = tmp_path / "all.zip"
     processes.run("--root", str(project), "export", str(archive))
     other = tmp_path / "other"
@@ -172,7 +177,7 @@ def test_export__packed_sessions__are_in_it(memory: Holdfast, project: Path, tmp
         assert copy.sessions() == ["a", "b", "c", "d", "e"]
 
 
-def test_adopt__state_with_packs__each_session_is_there(memory: Holdfast, state: Path) -> None:
+def test_adopt__state_with_packs__each_session_is_there(memory, state):
     memory.close()
     (state / "owner").unlink()
     with Holdfast.open(state.parent.parent) as again:
@@ -182,9 +187,7 @@ def test_adopt__state_with_packs__each_session_is_there(memory: Holdfast, state:
         assert again.sessions() == ["a", "b", "b-adopted-1", "c", "d", "e"]
 
 
-def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_new_name(
-    memory: Holdfast, state: Path
-) -> None:
+def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_new_name(memory, state):
     memory.close()
     (state / "owner").unlink()
     with Holdfast.open(state.parent.parent) as again:
@@ -226,7 +229,7 @@ for n in range(500):
 
 
 @pytest.mark.req("R070")
-def test_kill__before_each_call_of_packing__every_session_is_whole(tmp_path: Path) -> None:
+def test_kill__before_each_call_of_packing__every_session_is_whole(tmp_path):
     subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], cwd=HERE, timeout=120, check=True)
     roots = sorted(tmp_path.iterdir(), key=lambda path: int(path.name))
     assert len(roots) > 8

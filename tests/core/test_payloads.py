@@ -18,6 +18,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.support import processes
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.config.serde import payload_from
@@ -125,17 +126,8 @@ class StatedMachine(RuleBasedStateMachine):
     def state(self, whole: bool, way: str, trouble: str) -> None:
         self.count += 1
         name = f"decision{self.count}."
-        payload = Payload(
-            objective=name,
-            facts=[f"fact of {name}"],
-            decisions=[name],
-            blockers=[],
-            next_step="none",
-            artifacts=[],
-            follow_ups=[],
-            state_mutations=[],
-            curated="none" if whole else None,
-        )
+        fields = {"facts": [f"fact of {name}"], "decisions": [name], "work_open": None}
+        payload = Payload(**done(name, **fields, curated="none" if whole else None))
         withheld = trouble in ("plugin missing", "validator raises")
         with self.in_trouble(trouble):
             self._attempt(way, payload, (name, withheld))

@@ -43,7 +43,7 @@ def holdfast(*words: str, project: Path, environ: dict[str, str], stdin: str = "
 @pytest.mark.parametrize(
     "source", ["import sys\nsys.exit(0)\n", VALIDATOR.format(start="raise SystemExit(0)", call="pass")]
 )
-def test_add__plugin_exits_with_0_while_it_loads__is_refused_and_named(project: Path, source: str) -> None:
+def test_add__plugin_exits_with_0_while_it_loads__is_refused_and_named(project, source):
     environ = installed(project, source)
     done = holdfast("add", "user", "hello", project=project, environ=environ)
     assert done.returncode == 3
@@ -55,7 +55,7 @@ def test_add__plugin_exits_with_0_while_it_loads__is_refused_and_named(project: 
 
 
 @pytest.mark.parametrize("words", [("load", "--json"), ("status", "--json"), ("flush", "--json")])
-def test_command__plugin_prints__stdout_holds_only_the_answer(project: Path, words: tuple[str, ...]) -> None:
+def test_command__plugin_prints__stdout_holds_only_the_answer(project, words):
     source = "print('at import')\n" + VALIDATOR.format(start="print('at start')", call="print('in the hook')")
     environ = installed(project, source)
     said = holdfast("add", "user", "hello", project=project, environ=environ)
@@ -66,7 +66,7 @@ def test_command__plugin_prints__stdout_holds_only_the_answer(project: Path, wor
 
 
 @pytest.mark.parametrize("exits", ["", "; os._exit(0)"])
-def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(project: Path, exits: str) -> None:
+def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(project, exits):
     """Codex compacts when the answer is anything but the JSON object, and a child process inherits standard output."""
     source = VALIDATOR.format(start=f"import os; os.system('echo up-to-date'){exits}; raise ValueError", call="pass")
     environ = installed(project, source)
@@ -78,9 +78,7 @@ def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(pro
 
 @pytest.mark.parametrize("where", ["at import", "at start", "in the hook", "in a thread of its own"])
 @pytest.mark.parametrize("command", ["flush", "end"])
-def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission(
-    project: Path, command: str, where: str
-) -> None:
+def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission(project, command, where):
     assert holdfast("add", "user", "hello", project=project, environ=dict(os.environ)).returncode == 0
     leave = "__import__('os')._exit(0)"
     thread = "import threading; t = threading.Thread(target=lambda: __import__('os')._exit(0)); t.start(); t.join()"
@@ -94,7 +92,7 @@ def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission
     assert "next:" in done.stderr
 
 
-def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project: Path) -> None:
+def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project):
     source = VALIDATOR.format(start="pass", call="import time; time.sleep(600)")
     environ = installed(project, source)
     (project / "holdfast.toml").write_text("[plugins.odd]\ndeadline_s = 0.2\n")

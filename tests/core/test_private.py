@@ -22,7 +22,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
 
 
 @pytest.fixture
-def state(project: Path) -> Path:
+def state(project) -> Path:
     return project / ".holdfast" / "state"
 
 
@@ -32,7 +32,7 @@ def would_be_added(project: Path) -> set[str]:
     return {line.removeprefix("add ").strip("'") for line in done.stdout.splitlines()}
 
 
-def test_make__new_folder__closed_to_others_and_ignored(state: Path) -> None:
+def test_make__new_folder__closed_to_others_and_ignored(state):
     assert private.make(str(state), "sessions", "deep") == str(state / "sessions" / "deep")
     assert (state / ".gitignore").read_text() == "*\n"
     assert {(path.stat().st_mode & 0o777) for path in (state, state / "sessions", state / "sessions" / "deep")} == {
@@ -41,7 +41,7 @@ def test_make__new_folder__closed_to_others_and_ignored(state: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path: Path) -> None:
+def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path):
     code = (
         "import sys; from holdfast_agents.records import heartbeat; from tests.support.dying import arm;"
         "arm(int(sys.argv[2])); heartbeat.beat(sys.argv[1], 'claude', 'Stop', 's')"
@@ -63,7 +63,7 @@ def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path: Pa
 @pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
 @pytest.mark.req("R240")
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_remember__first_text_needs_masking__git_takes_in_nothing_private(project: Path, backend: str) -> None:
+def test_remember__first_text_needs_masking__git_takes_in_nothing_private(project, backend):
     subprocess.run(["git", "init", "-q", "."], cwd=project, check=True)
     with Holdfast.open(project, config=Config(storage=StorageConfig(backend=backend))) as memory:
         memory.facts.create(f"my note {SECRET}")

@@ -30,7 +30,7 @@ NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git her
 
 
 @pytest.fixture
-def state(project: Path) -> Path:
+def state(project) -> Path:
     return project / ".holdfast" / "state"
 
 
@@ -62,9 +62,7 @@ def forge(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", ["none", "copied", "garbage", "of another key", "a link to a real one", "a fifo"])
-def test_open__state_without_a_valid_mark__put_aside_unread(
-    project: Path, state: Path, tmp_path: Path, mark: str
-) -> None:
+def test_open__state_without_a_valid_mark__put_aside_unread(project, state, tmp_path, mark):
     forge(state)
     other = tmp_path / "other" / "state"
     private.make(str(other))
@@ -89,9 +87,7 @@ def test_open__state_without_a_valid_mark__put_aside_unread(
 
 
 @pytest.mark.parametrize("target", ["outside", "inside", "dangling", "itself"])
-def test_add__state_is_a_link__the_link_is_put_aside_and_nothing_goes_out(
-    project: Path, state: Path, tmp_path: Path, target: str
-) -> None:
+def test_add__state_is_a_link__the_link_is_put_aside_and_nothing_goes_out(project, state, tmp_path, target):
     outside = {"outside": tmp_path / "out", "inside": project / "docs", "dangling": tmp_path / "no", "itself": state}[
         target
     ]
@@ -106,7 +102,7 @@ def test_add__state_is_a_link__the_link_is_put_aside_and_nothing_goes_out(
     assert not outside.exists() or target == "itself" or not list(outside.iterdir())
 
 
-def test_open__project_was_copied__state_of_the_copy_is_put_aside(project: Path, tmp_path: Path) -> None:
+def test_open__project_was_copied__state_of_the_copy_is_put_aside(project, tmp_path):
     capture(str(project), "s", "user", "hello")
     shutil.copytree(project, tmp_path / "copy")
     with Holdfast.open(tmp_path / "copy") as memory:
@@ -117,9 +113,7 @@ def test_open__project_was_copied__state_of_the_copy_is_put_aside(project: Path,
 
 
 @pytest.mark.parametrize("content", [None, "", "short"])
-def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
-    project: Path, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
-) -> None:
+def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(project, state, tmp_path, monkeypatch, content):
     capture(str(project), "s", "user", "hello")
     monkeypatch.setenv("HOLDFAST_KEY_FILE", str(tmp_path / "key"))
     if content is not None:
@@ -130,7 +124,7 @@ def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
 
 
 @ROOT_ONLY
-def test_open__state_of_another_user__put_aside(project: Path, state: Path) -> None:
+def test_open__state_of_another_user__put_aside(project, state):
     capture(str(project), "s", "user", "hello")
     os.chown(state, 12345, 12345)
     with Holdfast.open(project) as memory:
@@ -139,7 +133,7 @@ def test_open__state_of_another_user__put_aside(project: Path, state: Path) -> N
 
 
 @ROOT_ONLY
-def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path, state: Path, tmp_path: Path) -> None:
+def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, state, tmp_path):
     """Neither can read the other's; nothing of either is lost."""
     code = """if 1:
         import os, sys
@@ -184,9 +178,7 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
 
 @ROOT_ONLY
 @pytest.mark.parametrize(("mode", "problem"), [(0o755, "cannot be put aside"), (0o700, "closed to this one")])
-def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(
-    project: Path, state: Path, mode: int, problem: str
-) -> None:
+def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(project, state, mode, problem):
     forge(state)
     os.chown(state, 12345, 12345)
     code = """if 1:
@@ -209,7 +201,7 @@ def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(
     assert (state / "outbox.jsonl").exists()
 
 
-def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(project: Path, state: Path) -> None:
+def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(project, state):
     forge(state)
     code = "import sys; from holdfast.journal.capture import capture; capture(sys.argv[1], 's', 'user', sys.argv[2])"
     running = [subprocess.Popen([sys.executable, "-c", code, str(project), f"{n}"]) for n in range(6)]
@@ -218,9 +210,7 @@ def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(pro
     assert len(asides(state)) == 1
 
 
-def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(
-    project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(project, state, monkeypatch):
     capture(str(project), "s", "user", "hello")
     real = os.open
 
@@ -240,7 +230,7 @@ def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(
 # adopting
 
 
-def test_adopt__state_of_an_older_version__everything_is_there_again(project: Path, state: Path) -> None:
+def test_adopt__state_of_an_older_version__everything_is_there_again(project, state):
     with Holdfast.open(project) as memory:
         memory.session("s").add("user", "hello")
     safety.begin(str(state), safety.Marker(session="s", at="2026-11-21T14:30:00+00:00", reason="compaction"))
@@ -260,9 +250,7 @@ def test_adopt__state_of_an_older_version__everything_is_there_again(project: Pa
     assert {stat.S_IMODE(p.stat().st_mode) for p in state.rglob("*") if p.is_file()} == {0o600}
 
 
-def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(
-    project: Path, state: Path, tmp_path: Path
-) -> None:
+def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(project, state, tmp_path):
     (tmp_path / "secret").write_text("secret")
     forge(state)
     (state / "usage.jsonl").symlink_to(tmp_path / "secret")
@@ -290,7 +278,7 @@ def git(folder: Path, *words: str) -> str:
 
 @NO_GIT
 @pytest.mark.parametrize("kind", ["repository", "worktree", "submodule", "compressed index", "split index"])
-def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path: Path, kind: str) -> None:
+def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path, kind):
     work = tmp_path / "work"
     work.mkdir()
     git(work, "init", "-q", "-b", "main", ".")
@@ -330,7 +318,7 @@ def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path: Path
 
 
 @NO_GIT
-def test_open__hostile_settings_of_git__start_nothing(tmp_path: Path) -> None:
+def test_open__hostile_settings_of_git__start_nothing(tmp_path):
     work = tmp_path / "work"
     work.mkdir()
     git(work, "init", "-q", ".")
@@ -349,7 +337,7 @@ def test_open__hostile_settings_of_git__start_nothing(tmp_path: Path) -> None:
 # being told
 
 
-def test_trust__adopt_state__shows_then_takes_over(project: Path, state: Path) -> None:
+def test_trust__adopt_state__shows_then_takes_over(project, state):
     forge(state)
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
@@ -371,9 +359,7 @@ def test_trust__adopt_state__shows_then_takes_over(project: Path, state: Path) -
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "facts.jsonl"])
-def test_write__document_with_another_name__the_other_keeps_its_content(
-    project: Path, tmp_path: Path, name: str
-) -> None:
+def test_write__document_with_another_name__the_other_keeps_its_content(project, tmp_path, name):
     """A backup made of hard links, or a link that another user planted: what is appended goes to a file of its own."""
     with Holdfast.open(project) as memory:
         memory.store.backend.append("MEMORY.md", "<!-- holdfast:block id=a -->\n- a\n", "# M\n", "a")
@@ -392,9 +378,7 @@ def test_write__document_with_another_name__the_other_keeps_its_content(
 
 @pytest.mark.parametrize("side", ["", "-wal", "-shm", "-journal"])
 @pytest.mark.parametrize("kind", ["link", "hard link"])
-def test_sqlite__database_or_a_file_next_to_it_is_a_link__refused_and_untouched(
-    project: Path, tmp_path: Path, side: str, kind: str
-) -> None:
+def test_sqlite__database_or_a_file_next_to_it_is_a_link__refused_and_untouched(project, tmp_path, side, kind):
     config = Config(storage=StorageConfig(backend="sqlite"))
     with Holdfast.open(project, config=config) as memory:
         memory.facts.create("one fact")

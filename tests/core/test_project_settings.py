@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -85,7 +84,7 @@ def of_user(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "key"), {**HOSTILE, **MOVING}.items())
-def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project: Path, text: str, key: str) -> None:
+def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project, text, key):
     found = resolved.resolve(write(project, text))
 
     assert key in found.withheld
@@ -94,9 +93,7 @@ def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project: Path, 
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_clone__sets_what_is_the_users__memory_works_with_the_defaults_and_the_brief_says_so(
-    project: Path, text: str
-) -> None:
+def test_clone__sets_what_is_the_users__memory_works_with_the_defaults_and_the_brief_says_so(project, text):
     root = write(project, text)
 
     with Holdfast.open(root) as memory:
@@ -115,7 +112,7 @@ def test_clone__sets_what_is_the_users__memory_works_with_the_defaults_and_the_b
 
 
 @pytest.mark.parametrize("text", MOVING)
-def test_clone__would_move_the_store__opening_refuses_and_says_what_to_do(project: Path, text: str) -> None:
+def test_clone__would_move_the_store__opening_refuses_and_says_what_to_do(project, text):
     with pytest.raises(NotTrusted) as refused:
         Holdfast.open(write(project, text))
 
@@ -124,7 +121,7 @@ def test_clone__would_move_the_store__opening_refuses_and_says_what_to_do(projec
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_project__sets_what_is_harmless__it_is_in_force_without_a_question(project: Path, text: str) -> None:
+def test_project__sets_what_is_harmless__it_is_in_force_without_a_question(project, text):
     found = resolved.resolve(write(project, text))
 
     assert found.withheld == {}
@@ -134,9 +131,7 @@ def test_project__sets_what_is_harmless__it_is_in_force_without_a_question(proje
 
 @pytest.mark.parametrize("text", [*list(HOSTILE)[::4], *HARMLESS])
 @pytest.mark.parametrize("is_trusted", [False, True])
-def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(
-    project: Path, text: str, is_trusted: bool
-) -> None:
+def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(project, text, is_trusted):
     root = write(project, text)
     if is_trusted:
         trusted(project)
@@ -148,7 +143,7 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(
     assert state == os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
 
 
-def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project: Path) -> None:
+def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project):
     of_user('[flush]\npolicy = "strict"\n[plugins.redaction.policy]\nemail = "refuse"\n[facts]\nmax_facts = 2000')
     text = '[flush]\npolicy = "lenient"\n[plugins.redaction.policy]\npii = "mask"\n[facts]\nmax_facts = 600'
 
@@ -169,7 +164,7 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project: Path)
         ("[plugins.redaction]\npolcy = {}", "`policy`"),
     ],
 )
-def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project: Path, text: str, told: str) -> None:
+def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project, text, told):
     write(project, text)
     if "plugins" in text or "serch" in text:
         trusted(project)
@@ -185,9 +180,7 @@ def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project: P
 
 @pytest.mark.parametrize("name", ["holdfast.toml", ".opencode/holdfast.toml"])
 @pytest.mark.parametrize("what", ["fifo", "device", "outside", "folder", "huge", "deep"])
-def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_never_read(
-    project: Path, tmp_path: Path, name: str, what: str
-) -> None:
+def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_never_read(project, tmp_path, name, what):
     path = project / name
     path.parent.mkdir(exist_ok=True)
     outside = tmp_path / "outside.toml"
@@ -223,8 +216,8 @@ def worktree_of(main: Path, folder: Path) -> Path:
 
 @pytest.mark.parametrize("below", ["", "packages/a"])
 def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless_it_has_its_own_state(
-    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    below, tmp_path, monkeypatch
+):
     """Its memory went into the worktree, which could not be removed then, or took the memory along."""
     main = tmp_path / "main"
     (main / below / "deep").mkdir(parents=True)
@@ -244,9 +237,7 @@ def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless
 
 
 @pytest.mark.parametrize("take", [os.symlink, shutil.copyfile])
-def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its_own(
-    take: Callable[[Path, Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its_own(take, tmp_path, monkeypatch):
     (tmp_path / "main").mkdir()
     (tmp_path / "main/holdfast.toml").write_text("")
     pointer = worktree_of(tmp_path / "main", tmp_path / "worktree") / ".git"
@@ -256,9 +247,7 @@ def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its
     assert settings.find_root() == str(tmp_path / "archive")
 
 
-def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_below(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_below(tmp_path, monkeypatch):
     """One start of a client in the home folder made it, and then every folder below was journalled there."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".holdfast/state").mkdir(parents=True)
@@ -270,7 +259,7 @@ def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_belo
     assert settings.find_root() == str(tmp_path)
 
 
-def test_root__empty_git_folder_above__is_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root__empty_git_folder_above__is_no_repository(tmp_path, monkeypatch):
     """A client's sandbox puts one into each folder where its commands may write."""
     (tmp_path / ".git").mkdir()
     below = tmp_path / "work"
@@ -285,9 +274,7 @@ others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, rea
 
 
 @others
-def test_root__a_settings_file_of_another_user_above__is_not_obeyed_and_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root__a_settings_file_of_another_user_above__is_not_obeyed_and_it_is_said(tmp_path, monkeypatch):
     (tmp_path / "holdfast.toml").write_text('[facts]\nmax_facts = 900\nzone = "UTC"')
     os.chown(tmp_path / "holdfast.toml", 12345, 12345)
     inner = tmp_path / "work"
@@ -300,7 +287,7 @@ def test_root__a_settings_file_of_another_user_above__is_not_obeyed_and_it_is_sa
 
 @others
 @pytest.mark.parametrize("name", ["holdfast.toml", "pyproject.toml"])
-def test_file__of_another_user__counts_only_when_the_project_is_trusted(project: Path, name: str) -> None:
+def test_file__of_another_user__counts_only_when_the_project_is_trusted(project, name):
     text = 'zone = "UTC"\n' if name == "holdfast.toml" else '[tool.holdfast]\nzone = "UTC"\n'
     (project / name).write_text(text)
     os.chown(project / name, 12345, 12345)

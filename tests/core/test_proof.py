@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -195,7 +194,7 @@ for n in range(3):
 
 @pytest.mark.req("R142")
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_flush__twenty_processes_at_once__none_is_refused(project: Path, backend: str) -> None:
+def test_flush__twenty_processes_at_once__none_is_refused(project, backend):
     from tests.support.trusting import trusted
 
     from holdfast import Holdfast

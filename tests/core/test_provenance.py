@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.trusting import seen
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_app.memorytool import MemoryTool
@@ -30,7 +30,7 @@ def git(*words: str | Path) -> None:
 
 
 @pytest.fixture
-def cloned(tmp_path: Path, project: Path) -> Path:
+def cloned(tmp_path, project) -> Path:
     """The project as a clone of a repository whose owner wrote every kind of document, and a fact."""
     author = tmp_path / "author"
     author.mkdir()
@@ -61,7 +61,7 @@ def cloned(tmp_path: Path, project: Path) -> Path:
     return project
 
 
-def test_withheld__own_documents_remembered__a_pull_into_one_is_noticed(cloned: Path, opened: Opened) -> None:
+def test_withheld__own_documents_remembered__a_pull_into_one_is_noticed(cloned, opened):
     memory = opened()
     memory.store.change("daily", "memory/2026-11-21.md", lambda _: "# Daily Memory: 2026-11-21\n\n- Fact: my own\n")
     before = memory.store.withheld(remember=True)
@@ -77,9 +77,7 @@ def test_withheld__own_documents_remembered__a_pull_into_one_is_noticed(cloned: 
     assert memory.store.withheld() == {**before, "memory/2026-11-21.md": 1}
 
 
-def test_load__clone_with_memory_that_nobody_trusts__names_it_and_shows_none_of_it(
-    cloned: Path, opened: Opened
-) -> None:
+def test_load__clone_with_memory_that_nobody_trusts__names_it_and_shows_none_of_it(cloned, opened):
     brief = opened().load()
     assert ATTACK not in str(brief)
     assert (brief.memory, brief.user, brief.notes, brief.files) == ("", "", (), ())
@@ -89,7 +87,7 @@ def test_load__clone_with_memory_that_nobody_trusts__names_it_and_shows_none_of_
     assert str(brief).count("`holdfast trust`") == 1
 
 
-def test_load__memory_trusted__shows_all_of_it(cloned: Path, opened: Opened) -> None:
+def test_load__memory_trusted__shows_all_of_it(cloned, opened):
     seen(cloned)
     brief = opened().load()
     assert str(brief).count(ATTACK) >= 4
@@ -108,7 +106,7 @@ def test_load__memory_trusted__shows_all_of_it(cloned: Path, opened: Opened) -> 
     ],
     ids=lambda c: c["command"],
 )
-def test_memory_tool__file_of_the_clone__is_withheld(cloned: Path, opened: Opened, command: dict[str, Any]) -> None:
+def test_memory_tool__file_of_the_clone__is_withheld(cloned, opened, command):
     tool = MemoryTool(opened())
     answer = tool.answer(command)
     assert answer.failed
@@ -118,9 +116,7 @@ def test_memory_tool__file_of_the_clone__is_withheld(cloned: Path, opened: Opene
     assert "tips.md" not in tool.answer({"command": "view", "path": "/memories"}).text
 
 
-def test_flush__in_a_clone__own_documents_are_shown_and_those_added_to_stay_foreign(
-    cloned: Path, opened: Opened, payload: Callable[..., Payload]
-) -> None:
+def test_flush__in_a_clone__own_documents_are_shown_and_those_added_to_stay_foreign(cloned, opened, payload):
     session = opened().session("s")
     session.add("user", "Hello")
     session.flush(payload(curated={"memory": ["Uses Postgres"]}))
@@ -132,9 +128,7 @@ def test_flush__in_a_clone__own_documents_are_shown_and_those_added_to_stay_fore
     assert "MEMORY.md" in brief.withheld
 
 
-def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_it(
-    project: Path, opened: Opened, payload: Callable[..., Payload], clock: Any
-) -> None:
+def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_it(project, opened, payload, clock):
     first = opened().session("default")
     first.add("user", "Hello")
     first.flush(payload(next_step=ATTACK, handoff=None))
@@ -150,9 +144,7 @@ def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_
     assert ATTACK not in note.read_text()
 
 
-def test_flush__rules_in_the_handoff_of_a_clone__are_neither_shown_nor_carried_on(
-    cloned: Path, opened: Opened, payload: Callable[..., Payload]
-) -> None:
+def test_flush__rules_in_the_handoff_of_a_clone__are_neither_shown_nor_carried_on(cloned, opened, payload):
     forged = "".join(
         f'[[work]]\nsession = "{name}"\nflush = "f"\nstate = "closed"\nrules = ["{ATTACK}"]\n\n' for name in ("s", "t")
     )
@@ -176,7 +168,7 @@ class _Dreamer:
         return DreamDraft(memory="# Memory\n\n- x\n", diary="")
 
 
-def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned: Path, opened: Opened) -> None:
+def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned, opened):
     dreamer = _Dreamer()
     (cloned / ".holdfast/MEMORY.md").unlink()
     opened(dreamer).deep_dream(force=True)
@@ -184,8 +176,8 @@ def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned: Path,
 
 
 def test_load__folder_outside_of_any_repository__what_was_there_first_is_withheld_and_what_is_typed_later_is_not(
-    project: Path, opened: Opened
-) -> None:
+    project, opened
+):
     (project / ".holdfast").mkdir()
     (project / ".holdfast/MEMORY.md").write_text("- There first\n")
     memory = opened()
@@ -197,7 +189,7 @@ def test_load__folder_outside_of_any_repository__what_was_there_first_is_withhel
 
 
 @pytest.mark.parametrize("mark", ["folder", "file", "above"])
-def test_load__repository_worktree_or_subfolder__counts_as_one(project: Path, opened: Opened, mark: str) -> None:
+def test_load__repository_worktree_or_subfolder__counts_as_one(project, opened, mark):
     (project / ".holdfast").mkdir()
     (project / ".holdfast/MEMORY.md").write_text("- By hand\n")
     place = (project.parent if mark == "above" else project) / ".git"
@@ -205,7 +197,7 @@ def test_load__repository_worktree_or_subfolder__counts_as_one(project: Path, op
     assert "By hand" not in str(opened().load())
 
 
-def test_record__killed_in_the_middle_of_a_line__keeps_every_other_passage(project: Path, opened: Opened) -> None:
+def test_record__killed_in_the_middle_of_a_line__keeps_every_other_passage(project, opened):
     (project / ".git").mkdir()
     memory = opened()
     memory.store.change("memory", "MEMORY.md", lambda _: "- a\n")

@@ -1,19 +1,12 @@
 """A refused flush stays visible in the session's journal after a later flush succeeded."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from holdfast import FlushRefused, Holdfast
+from holdfast import FlushRefused
 from holdfast.journal import refusals
 
 
-def test_flush__refused_again_for_the_same_reason__is_recorded_once(
-    opened: Callable[..., Holdfast], project: Path
-) -> None:
+def test_flush__refused_again_for_the_same_reason__is_recorded_once(opened, project):
     opened().session("s1").add("user", "Fix the login test")
     notes = project / ".holdfast" / "memory"
     notes.parent.mkdir(exist_ok=True)

@@ -1,7 +1,5 @@
 """A flush that goes on after a refusal: nothing said meanwhile is left out, and nothing is written a second time."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

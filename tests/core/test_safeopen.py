@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, 
 
 
 @pytest.mark.parametrize("part", ["a", "a/b", "a/b/file"])
-def test_open__link_at_any_part_of_the_way__refused(tmp_path: Path, part: str) -> None:
+def test_open__link_at_any_part_of_the_way__refused(tmp_path, part):
     (tmp_path / "real" / "b").mkdir(parents=True)
     (tmp_path / "real" / "b" / "file").write_text("kept")
     if part == "a":
@@ -46,7 +45,7 @@ def test_open__link_at_any_part_of_the_way__refused(tmp_path: Path, part: str) -
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "socket", "folder"])
-def test_open__not_a_regular_file__refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_open__not_a_regular_file__refused_at_once(tmp_path, kind):
     path = tmp_path / "file"
     if kind == "fifo":
         os.mkfifo(path)
@@ -74,7 +73,7 @@ def test_open__not_a_regular_file__refused_at_once(tmp_path: Path, kind: str) ->
         assert done.wait(20), f"{kind} was opened, or blocks, with {flags}"
 
 
-def test_open__file_with_several_names__not_private(tmp_path: Path) -> None:
+def test_open__file_with_several_names__not_private(tmp_path):
     (tmp_path / "victim").write_text("kept")
     os.link(tmp_path / "victim", tmp_path / "file")
     for flags in (os.O_RDONLY, os.O_WRONLY | os.O_TRUNC):
@@ -89,7 +88,7 @@ def test_open__file_with_several_names__not_private(tmp_path: Path) -> None:
 
 
 @ROOT_ONLY
-def test_open__file_of_another_user__not_private(tmp_path: Path) -> None:
+def test_open__file_of_another_user__not_private(tmp_path):
     (tmp_path / "file").write_text("theirs")
     os.chown(tmp_path / "file", 12345, 12345)
     with pytest.raises(safeopen.UnsafeFile, match="another user"):
@@ -97,7 +96,7 @@ def test_open__file_of_another_user__not_private(tmp_path: Path) -> None:
     assert safeopen.read(tmp_path / "file", private=False) == b"theirs"
 
 
-def test_read__more_than_allowed__refused(tmp_path: Path) -> None:
+def test_read__more_than_allowed__refused(tmp_path):
     (tmp_path / "file").write_bytes(b"x" * 101)
     with pytest.raises(safeopen.UnsafeFile, match="larger than 100"):
         safeopen.read(tmp_path / "file", 100)
@@ -106,7 +105,7 @@ def test_read__more_than_allowed__refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no umask here")
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277, 0o777])
-def test_make__any_umask__closed_to_others_and_open_to_the_user(tmp_path: Path, umask: int) -> None:
+def test_make__any_umask__closed_to_others_and_open_to_the_user(tmp_path, umask):
     code = (
         "import os, sys; os.umask(int(sys.argv[2])); from holdfast.fs import durable;"
         "durable.make_private_dir(sys.argv[1] + '/a/b'); durable.append(sys.argv[1] + '/a/b/c', b'1');"
@@ -118,7 +117,7 @@ def test_make__any_umask__closed_to_others_and_open_to_the_user(tmp_path: Path, 
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no other system swaps two names in one call")
-def test_write__folder_swapped_for_a_link_again_and_again__nothing_gets_out(tmp_path: Path) -> None:
+def test_write__folder_swapped_for_a_link_again_and_again__nothing_gets_out(tmp_path):
     """Another process swaps the folder for a link outside while this one writes and reads in it."""
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     (outside / "sub").mkdir(parents=True)

@@ -1,7 +1,5 @@
 """Settings as values: immutable, checked, with a default for each key."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC
 
@@ -39,7 +37,7 @@ PAYLOAD = st.builds(
 
 
 @given(RECEIPT | PAYLOAD)
-def test_read__what_was_written__is_the_same_value(value: object) -> None:
+def test_read__what_was_written__is_the_same_value(value):
     assert structure(json.loads(json.dumps(unstructure(value))), type(value), what="It") == value
 
 
@@ -57,7 +55,7 @@ def test_read__what_was_written__is_the_same_value(value: object) -> None:
         ({"zone": 1, "fact": {}}, "zone: expected a string, got a whole number; fact: unknown key"),
     ],
 )
-def test_read__a_value_that_does_not_fit__names_each_mistake_with_its_path(row: object, problem: str) -> None:
+def test_read__a_value_that_does_not_fit__names_each_mistake_with_its_path(row, problem):
     with pytest.raises(ConfigError) as refused:
         structure(row, Config, what="It")
     assert problem in str(refused.value)

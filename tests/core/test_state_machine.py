@@ -11,6 +11,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.stated import goes_on
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import PluginConfig
@@ -143,18 +144,8 @@ class SessionMachine(RuleBasedStateMachine):
         curated = {"memory": ["Python 3.11 is the minimum"]} if kind == "whole" else None
         handoff = {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"}
         mutations = [{"kind": "status", "target": "o/r#1", "summary": f"at {self.count}"}]
-        return Payload(
-            objective=f"objective {self.count}",
-            facts=["f"],
-            decisions=[],
-            blockers=[],
-            next_step="n",
-            artifacts=[],
-            follow_ups=[],
-            state_mutations=mutations,
-            handoff=handoff,
-            curated=curated,
-        )
+        fields = {"facts": ["f"], "state_mutations": mutations, "handoff": handoff, "curated": curated}
+        return Payload(**goes_on(f"objective {self.count}", "n", **fields))
 
     def _attempt(self, act, *, drops: bool) -> bool:
         """Whether context was dropped, or could have been."""

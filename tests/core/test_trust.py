@@ -18,13 +18,13 @@ HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[fact
 
 
 @pytest.fixture
-def clone(project: Path) -> Path:
+def clone(project) -> Path:
     """A project whose file sets what only the user may set."""
     (project / "holdfast.toml").write_text(HOSTILE)
     return project
 
 
-def test_settings__one_changes_after_trust__none_is_in_force(clone: Path) -> None:
+def test_settings__one_changes_after_trust__none_is_in_force(clone):
     trusted(clone)
 
     (clone / "holdfast.toml").write_text(HOSTILE.replace("127.0.0.1:9", "127.0.0.1:10"))
@@ -37,7 +37,7 @@ def test_settings__one_changes_after_trust__none_is_in_force(clone: Path) -> Non
     }
 
 
-def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(clone: Path) -> None:
+def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(clone):
     trusted(clone)
 
     (clone / "holdfast.toml").write_text('zone = "UTC"\n' + HOSTILE)
@@ -46,9 +46,7 @@ def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(
     assert resolved.load(str(clone)).zone == "UTC"
 
 
-def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
-    clone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(clone, monkeypatch):
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))  # of other settings
     assert resolved.load(str(clone)).facts.max_facts == 500
     assert not provenance.trusts_all(str(clone))
@@ -59,7 +57,7 @@ def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
     assert provenance.trusts_all(str(clone))
 
 
-def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path) -> None:
+def test_record__made_and_revoked__is_private_to_the_user_and_gone(project):
     before = os.umask(0)
     try:
         made = trust.record(str(project), settings={"facts.max_facts": 1})
@@ -74,7 +72,7 @@ def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path
     assert not trust.revoke(str(project))
 
 
-def test_record__through_a_link__is_of_the_real_folder(project: Path, tmp_path: Path) -> None:
+def test_record__through_a_link__is_of_the_real_folder(project, tmp_path):
     (tmp_path / "link").symlink_to(project)
 
     made = trust.record(str(tmp_path / "link"), {"a": 1})
@@ -83,7 +81,7 @@ def test_record__through_a_link__is_of_the_real_folder(project: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[" * 100_000, b"[]", b'{"v": 2, "projects": {}}', b'{"v": 1}'])
-def test_records__damaged__trust_nothing_and_are_not_overwritten(clone: Path, damage: bytes) -> None:
+def test_records__damaged__trust_nothing_and_are_not_overwritten(clone, damage):
     trusted(clone)
     path = Path(userdir.path(userdir.TRUST_FILE))
     path.write_bytes(damage)

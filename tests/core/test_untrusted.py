@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from holdfast import Holdfast
@@ -13,7 +9,7 @@ from holdfast_cli import main
 @pytest.mark.parametrize("line", ["{} = 1", "[{}]", "x = {{ {} = 1 }}", "[[{}]]"])
 @pytest.mark.parametrize("dot", [".", " . "])
 @pytest.mark.parametrize("tables", [101, 100_000])
-def test_from_toml__dotted_key_of_many_tables__not_valid(tables: int, dot: str, line: str, key: str) -> None:
+def test_from_toml__dotted_key_of_many_tables__not_valid(tables, dot, line, key):
     """Parsing it takes memory with the square of its length, and a walk over the result exceeds the recursion limit."""
     with pytest.raises(ValueError, match="nested too deeply"):
         untrusted.from_toml(line.format(dot.join([key] * tables)))
@@ -21,7 +17,7 @@ def test_from_toml__dotted_key_of_many_tables__not_valid(tables: int, dot: str, 
 
 @pytest.mark.parametrize("shape", ["[{}]", '{{"a":{}}}'])
 @pytest.mark.parametrize("levels", [202, 900, 100_000])
-def test_from_json__nested_in_hundreds_of_levels__not_valid(levels: int, shape: str) -> None:
+def test_from_json__nested_in_hundreds_of_levels__not_valid(levels, shape):
     before, after = shape.format("\0").split("\0")
     text = before * levels + "1" + after * levels
     for data in (text, text.encode()):
@@ -29,9 +25,7 @@ def test_from_json__nested_in_hundreds_of_levels__not_valid(levels: int, shape: 
             untrusted.from_json(data)
 
 
-def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(project, capsys):
     assert main(["--root", str(project), "add", "user", "Ana asked for the port."]) == 0
     deep = project / ".holdfast" / "state" / "put-there.json"
     deep.write_text('{"a":' * 900 + '"Ana"' + "}" * 900)
@@ -40,9 +34,7 @@ def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(
 
 
 @pytest.mark.parametrize("command", ["load", "report", "doctor"])
-def test_handoff__a_number_of_thousands_of_digits__is_reported_as_damage(
-    project: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_handoff__a_number_of_thousands_of_digits__is_reported_as_damage(project, capsys, command):
     with Holdfast.open(project) as memory:
         session = memory.session("s")
         session.add("user", "Fix the login test.")
@@ -57,12 +49,12 @@ def test_handoff__a_number_of_thousands_of_digits__is_reported_as_damage(
 @pytest.mark.parametrize(
     "data", [b'{"a\xed\xa0\x80": ["\xed\xb0\x80"]}', r'{"a\ud800": ["\udc00"]}', rb'{"a\uD800": ["\uDC00"]}']
 )
-def test_from_json__lone_surrogates__become_storable(data: str | bytes) -> None:
+def test_from_json__lone_surrogates__become_storable(data):
     assert untrusted.from_json(data) == {"a\ufffd": ["\ufffd"]}
     assert untrusted.from_json(rb'"\ud83d\ude00"') == "😀"
 
 
-def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
+def test_flush__lone_surrogate_in_the_marker__is_flushed(project):
     """The marker holds what somebody stated, and the next flush writes it again."""
     marker = b'{"session":"s1","at":"2026-11-21T00:00:00Z","reason":"manual","pending":{"pa\xed\xa0\x80yload":{}}}'
     with Holdfast.open(project) as memory:
@@ -87,6 +79,6 @@ def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("part", ["a", '"a"', "'a'", '"a\\"x"'])
-def test_from_toml__a_long_key_anywhere__is_refused(before: str, part: str) -> None:
+def test_from_toml__a_long_key_anywhere__is_refused(before, part):
     with pytest.raises(ValueError, match="nested too deeply"):
         untrusted.from_toml(before + f"{part}." * 200 + "b = 1")

@@ -1,7 +1,5 @@
 """Names from clients, archives and documents, by the rules of Windows paths, on any system."""
 
-from __future__ import annotations
-
 import ntpath
 from pathlib import PureWindowsPath
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import time
+from pathlib import Path
 
 import pytest
+from tests.fuzz.project import Project
 
 _UNTIL = float(os.environ.get("FUZZ_UNTIL", "inf"))
 
@@ -20,3 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def in_time() -> None:
     if time.time() > _UNTIL:
         pytest.skip("the time is over")
+
+
+@pytest.fixture
+def made(project) -> Project:
+    return Project(project, Path(os.environ["HOME"]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from tests.fuzz.mutations import deep, mutated
 from tests.fuzz.project import Project, alarm
 
+from holdfast import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.fs import records
 from holdfast.journal import journal
@@ -36,11 +36,6 @@ FEW = settings(
     max_examples=15 if settings.get_current_profile_name() != "thorough" else 2_000,
     suppress_health_check=[HealthCheck.data_too_large],
 )
-
-
-@pytest.fixture
-def made(project: Path) -> Project:
-    return Project(project, Path(os.environ["HOME"]))
 
 
 STEM = journal.file_stem("fuzz")
@@ -85,7 +80,13 @@ TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
         (("search", "login"), ("add", "user", "one more", "--session", "fuzz"), ("search", "more")),
     ),
     "mark": (".holdfast/state/owner", (("status",), ("add", "user", "one more", "--session", "fuzz"), ("doctor",))),
+    "spool": (".holdfast/state/spool.jsonl", (("spool",), ("status",))),
+    "identity": ("holdfast.toml", (("config",), ("load",), ("flush", "--session", "fuzz"))),
+    "settings of Claude Code": (".claude/settings.json", (("doctor",), ("install", "claude-code"))),
+    "settings of Codex": (".codex/hooks.json", (("install", "codex"),)),
+    "settings of opencode": ("opencode.json", (("install", "opencode"),)),
 }
+_HOOK = '{"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "holdfast hook %s"}]}]}}'
 SEEDS = {
     "marker": (b'{"session": "fuzz", "at": "2026-11-21T00:00:00Z", "reason": "manual", "pending": {"payload": {}}}',),
     "settings": (b'zone = "UTC"\n[facts]\nmax_facts = 200\n[plugins.redaction]\n[layout]\npreset = "default"\n',),
@@ -96,27 +97,51 @@ SEEDS = {
     "queue": (records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "attempts": 1}),),
     "heartbeat": (b'{"client": "claude-code", "event": "Stop", "session": "s", "at": "2026-11-21T00:00:00+00:00"}',),
     "memo": (b'{"client": "claude-code", "session": "s", "transcript": "t", "offset": 3, "guards": []}',),
+    "spool": (
+        records.encode(
+            {
+                "id": "f1",
+                "session": "fuzz",
+                "at": "2026-11-21T00:00:00Z",
+                "server": "https://git.example.org",
+                "receipt": {},
+            }
+        ),
+    ),
+    "identity": (b'zone = "UTC"\n[identity]\nrecord = true\nperson = "ada"\nmachine = "desk"\n',),
+    "settings of Claude Code": ((_HOOK % "claude-code").encode(),),
+    "settings of Codex": ((_HOOK % "codex").encode(),),
+    "settings of opencode": (
+        b'{"$schema": "https://opencode.ai/config.json", // a comment\n "compaction": {"auto": false}}',
+    ),
 }
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_a_file_of_ours__damaged_in_any_way__is_answered_by_every_command_that_reads_it(
-    target: str, made: Project
-) -> None:
-    name, commands = TARGETS[target]
-    path = made.path(name)
-    seeds = [*SEEDS.get(target, ()), *([path.read_bytes()] if path.is_file() else [])]
+def fuzz(made: Project, path: Path, data: st.SearchStrategy[bytes], *commands: tuple[str, ...]) -> None:
+    """Write each example to ``path``, then run the commands."""
 
     @FEW
-    @given(data=st.one_of(mutated(*seeds), mutated(*seeds), deep()))
-    def fuzz(data: bytes) -> None:
+    @given(data=data)
+    def each(data: bytes) -> None:
         with made.example():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
             for words in commands:
                 made.run(*words)
 
-    fuzz()
+    each()
+
+
+def damaged(*seeds: bytes) -> st.SearchStrategy[bytes]:
+    return st.one_of(mutated(*seeds), mutated(*seeds), deep())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_file_of_ours__damaged_in_any_way__is_answered_by_every_command_that_reads_it(target, made):
+    name, commands = TARGETS[target]
+    path = made.path(name)
+    seeds = [*SEEDS.get(target, ()), *([path.read_bytes()] if path.is_file() else [])]
+    fuzz(made, path, damaged(*seeds), *commands)
 
 
 def _samples(client: str, kind: str) -> list[bytes]:
@@ -124,42 +149,27 @@ def _samples(client: str, kind: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("client", [one for one in hook.CLIENTS if _samples(one, "transcript")])
-def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, made: Project) -> None:
+def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client, made):
     path = made.root.parent / "transcript.jsonl"
     path.touch()
-
-    @FEW
-    @given(data=st.one_of(mutated(*_samples(client, "transcript")), deep()))
-    def fuzz(data: bytes) -> None:
-        with made.example():
-            path.write_bytes(data)
-            made.run("flush", "--session", "new", "--transcript", str(path))
-
-    fuzz()
+    data = st.one_of(mutated(*_samples(client, "transcript")), deep())
+    fuzz(made, path, data, ("flush", "--session", "new", "--transcript", str(path)))
 
 
-def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made: Project) -> None:
+def test_an_archive__damaged_in_any_way__is_imported_or_refused(made):
+    archive = made.root.parent / "archive"
+    assert made.run("export", str(archive))[0] == 0
+    fuzz(made, archive, mutated(archive.read_bytes()), ("import", str(archive), "--replace"))
+
+
+def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made):
     made.run("config", "layout.preset", "opencode")  # takes live state along
     made.run("init")
     made.run("workflow", "start", "build")
     path = made.path(".opencode/state/workflows/build.json")
-    seed = path.read_bytes()
     made.before = made.files()
-
-    @FEW
-    @given(data=st.one_of(mutated(seed), mutated(seed), deep()))
-    def fuzz(data: bytes) -> None:
-        with made.example():
-            path.write_bytes(data)
-            for words in (
-                ("workflow", "status"),
-                ("workflow", "start", "build"),
-                ("workflow", "end", "build"),
-                ("doctor",),
-            ):
-                made.run(*words)
-
-    fuzz()
+    commands = ["workflow status", "workflow start build", "workflow end build", "doctor"]
+    fuzz(made, path, damaged(path.read_bytes()), *(tuple(words.split()) for words in commands))
 
 
 _SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=40))
@@ -171,7 +181,7 @@ _JSON = st.recursive(
 @pytest.mark.parametrize(
     "tool", ["flush", "load", "work", "remember", "search_facts", "search", "open", "forget", "status"]
 )
-def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool: str, made: Project) -> None:
+def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool, made):
     from holdfast_mcp import tools
 
     caller = tools.Caller(client="Some Editor", started=datetime.now(UTC))
@@ -195,14 +205,12 @@ class _Quiet(Watchdog):
 
 
 @pytest.mark.parametrize("client", hook.CLIENTS)
-def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
-    client: str, made: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(client, made, monkeypatch):
     monkeypatch.chdir(made.root)
     lines = [line for sample in _samples(client, "hooks") for line in sample.splitlines()] or [b"{}"]
 
     @FEW
-    @given(data=st.one_of(mutated(*lines), mutated(*lines), deep()), named=st.sampled_from(("", "PreCompact", "Stop")))
+    @given(data=damaged(*lines), named=st.sampled_from(("", "PreCompact", "Stop")))
     def fuzz(data: bytes, named: str) -> None:
         with made.example():
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
@@ -215,3 +223,31 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
                 json.loads(answer.stdout)
 
     fuzz()
+
+
+def test_an_address_of_the_page__of_any_kind__is_answered_without_a_fault(made):
+    from holdfast_web import pages
+    from holdfast_web.site import Site
+
+    with Holdfast.open(made.root) as memory:
+        site = Site(memory, port=8000)
+        cookie = site.access.set_cookie().partition(";")[0]
+        views = [*pages.LISTS, *(f"{name}/" for name in pages.DETAILS)]
+        names = ("q", "kind", "page", "day", "from", "to", "session", "line", "sort", "n")
+        value = st.one_of(
+            st.text(max_size=30), st.sampled_from(["-1", "0", "9" * 400, "2026-11-21", "%00", "../../x", "fuzz"])
+        )
+
+        @FEW
+        @given(
+            view=st.sampled_from(views),
+            rest=st.one_of(st.just(""), value),
+            query=st.lists(st.tuples(st.sampled_from(names), value), max_size=4),
+        )
+        def fuzz(view: str, rest: str, query: list[tuple[str, str]]) -> None:
+            asked = "&".join(f"{name}={said}" for name, said in query)
+            with alarm():
+                found = site.answer(f"{site.access.prefix}{view}{rest}?{asked}", host="127.0.0.1:8000", cookie=cookie)
+            assert found.status != 500, (view, rest, query)
+
+        fuzz()

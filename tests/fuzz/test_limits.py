@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz.project import Project
 from tests.fuzz.test_fuzz import SEEDS, TARGETS
 
 from holdfast.fs import records
-
-
-@pytest.fixture
-def made(project: Path) -> Project:
-    return Project(project, Path(os.environ["HOME"]))
-
 
 #: Records as long as real ones are: of a record of a few words, the object in memory is most.
 LONG = {
@@ -29,7 +20,7 @@ _BASE = 8 << 20
 
 
 @pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
-def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size(target: str, made: Project) -> None:
+def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size(target, made):
     name, commands = TARGETS[target]
     path = made.path(name)
     seed: Any = path.read_bytes() if path.is_file() else LONG.get(target) or SEEDS[target][0]
@@ -45,7 +36,7 @@ def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size
         assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))
 
 
-def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made: Project) -> None:
+def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made):
     """A dream reads at most ``[dream] max_chars``, so its memory has a bound for any input, see docs/dream.md."""
     words = [f"{n:x}".translate(str.maketrans("0123456789", "ghijklmnop")) for n in range(4096, 4096 + 2_400)]
     items = [f"- {' '.join(words[n : n + 12])}\n" for n in range(0, len(words), 12)]
@@ -57,31 +48,3 @@ def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound
 
     assert code == 0
     assert peak < 64 << 20
-
-
-def _distinct(size: int, form: str) -> str:
-    """``size`` characters of lines with one word each, all different."""
-    letters = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
-    return "".join(form.format(f"{n:05x}".translate(letters)) for n in range(size // len(form.format("aaaaa"))))
-
-
-_WORDS = (
-    "--objective",
-    "Fix it",
-    "--decision",
-    "Use a lock",
-    "--next-step",
-    "Run the tests",
-    "--memory",
-    "The port is 8443.",
-)
-_DREAM = (("dream", "--dry-run", "--force"),)
-#: The file, its size, the form of its lines, whether all of them are different, and the commands that read each line.
-TINY = {
-    "memory": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("load",), ("flush", "--session", "fuzz", *_WORDS))),
-    "memory that is searched": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("search", "zzz"),)),
-    "memory that is dreamt": (".holdfast/MEMORY.md", 140_000, "- {}\n", True, _DREAM),
-    "note that is dreamt": (".holdfast/memory/2*.md", 70_000, "- {}\n", True, _DREAM),
-    "facts that are dreamt": (".holdfast/memory/2*.md", 70_000, "- Fact: {}\n", True, _DREAM),
-    "handoff": (".holdfast/continuity/active.md", 70_000, "- {}\n", False, (("load",),)),
-}

@@ -137,7 +137,7 @@ def build(source: Path, into: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory) -> Path:
     """holdfast's wheel, built from a copy of the checkout's sources."""
     return build(copied(ROOT, tmp_path_factory.mktemp("sources") / "copy"), tmp_path_factory.mktemp("wheel"))
 
@@ -152,7 +152,7 @@ def copied(root: Path, source: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(wheel, tmp_path_factory) -> Path:
     """A folder of wheels with everything that an installation needs: holdfast's, and its dependencies packed again
     from the running environment."""
     folder = tmp_path_factory.mktemp("index")
@@ -174,7 +174,7 @@ def _pack(found: metadata.Distribution, folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def acme_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def acme_wheel(tmp_path_factory) -> Path:
     """The wheel of the external distribution in tests/third_party."""
     source = tmp_path_factory.mktemp("acme") / "acme"
     shutil.copytree(ROOT / "tests" / "third_party" / "acme", source, ignore=shutil.ignore_patterns("__pycache__"))

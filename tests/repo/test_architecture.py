@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import grimp
 import pytest
 
 
 @pytest.fixture(scope="module")
-def tables(root: Path) -> dict[str, list[str]]:
+def tables(root) -> dict[str, list[str]]:
     """The public modules, and the private ones that this distribution's plugins import."""
     return tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
-def graph(root: Path) -> grimp.ImportGraph:
+def graph(root) -> grimp.ImportGraph:
     """The imports of all packages of this repository, with those in functions and for annotations."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     packages = settings["tool"]["importlinter"]["root_packages"]
     return grimp.build_graph(*packages, exclude_type_checking_imports=False, cache_dir=None)
 
 
-def test_imports__of_all_modules__form_no_circle(graph: grimp.ImportGraph) -> None:
+def test_imports__of_all_modules__form_no_circle(graph):
     waiting = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
     while free := [module for module, imported in waiting.items() if not imported & waiting.keys()]:
         for module in free:
@@ -45,9 +44,7 @@ PLUGINS = (
 )
 
 
-def test_plugins_and_backends__imports__are_of_listed_modules_only(
-    graph: grimp.ImportGraph, tables: dict[str, list[str]]
-) -> None:
+def test_plugins_and_backends__imports__are_of_listed_modules_only(graph, tables):
     used = {
         imported
         for module in graph.modules
@@ -58,9 +55,7 @@ def test_plugins_and_backends__imports__are_of_listed_modules_only(
     assert sorted(set(tables["internal"]) - used) == [], "no plugin imports these any more"
 
 
-def test_third_parties__imports_of_holdfast__are_of_public_modules_only(
-    root: Path, tables: dict[str, list[str]]
-) -> None:
+def test_third_parties__imports_of_holdfast__are_of_public_modules_only(root, tables):
     """Of the foreign distribution, of what `plugin new` writes, and of the pages for authors."""
     folders = (root / "tests" / "third_party", root / "plugins" / "holdfast_authoring" / "templates")
     files = [p for folder in folders for p in folder.rglob("*") if p.suffix in (".py", ".tmpl")]
@@ -81,9 +76,7 @@ def test_third_parties__imports_of_holdfast__are_of_public_modules_only(
 _OURS = ("holdfast", "holdfast_app", "holdfast_cli", "holdfast_keys", "holdfast_models")
 
 
-def test_public_surface__every_module_of_it__exists_once(
-    graph: grimp.ImportGraph, tables: dict[str, list[str]]
-) -> None:
+def test_public_surface__every_module_of_it__exists_once(graph, tables):
     assert len(tables["public"]) <= 12
     listed = [*tables["public"], *tables["internal"]]
     assert [module for module in listed if module not in graph.modules] == []

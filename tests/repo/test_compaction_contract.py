@@ -22,13 +22,13 @@ def python(file: Path, *arguments: str) -> str:
     return " ".join([sys.executable, str(file), *arguments])
 
 
-def test_contract__holdfast_as_the_memory__keeps_every_clause() -> None:
+def test_contract__holdfast_as_the_memory__keeps_every_clause():
     broken = ("--spoil", f"rm -rf {NOTES}; touch {NOTES}", "--repair", f"rm {NOTES}")
     code, out = check("memory", python(CONTRACT / "memory.py", "FOLDER"), *broken)
     assert (code, out.count(" ok  ")) == (0, 6), out
 
 
-def test_contract__the_example_host__keeps_every_clause() -> None:
+def test_contract__the_example_host__keeps_every_clause():
     code, out = check("host", python(CONTRACT / "host.py"))
     assert (code, out.count(" ok  ")) == (0, 7), out
 
@@ -45,7 +45,7 @@ def test_contract__the_example_host__keeps_every_clause() -> None:
         ("M10", 'self._note({"unguarded": True})', "pass"),
     ],
 )
-def test_contract__a_memory_breaks_a_clause__it_is_named(tmp_path: Path, clause: str, old: str, new: str) -> None:
+def test_contract__a_memory_breaks_a_clause__it_is_named(tmp_path, clause, old, new):
     code, out = check("memory", python(changed(tmp_path, "memory.py", old, new), "FOLDER"))
     assert code == 1
     assert f"{clause:>3}  " in out
@@ -63,7 +63,7 @@ def test_contract__a_memory_breaks_a_clause__it_is_named(tmp_path: Path, clause:
         ("H6", "context = context[4:]", "context = context[5:]"),
     ],
 )
-def test_contract__a_host_breaks_a_clause__it_is_named(tmp_path: Path, clause: str, old: str, new: str) -> None:
+def test_contract__a_host_breaks_a_clause__it_is_named(tmp_path, clause, old, new):
     code, out = check("host", python(changed(tmp_path, "host.py", old, new)))
     assert code == 1
     assert f"{clause:>3}  " in out

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not os.access("/dev/fuse", os.W_OK), reason="no 
 
 
 @pytest.fixture(autouse=True)
-def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def board(monkeypatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(BOARD))
     yield
     for name in ("board", "disk"):
@@ -40,13 +40,13 @@ def lost(system: str, trials: int) -> dict[str, int]:
         bench.close()
 
 
-def test_board__appends_without_fsync__only_a_power_cut_takes_them() -> None:
+def test_board__appends_without_fsync__only_a_power_cut_takes_them():
     found = lost("append", 3)
     assert {fault for fault, count in found.items() if count} == {"power cut", "power cut, names kept"}
 
 
 @pytest.mark.parametrize("system", ["append_fsync", "holdfast_session"])
-def test_board__everything_is_synced_first__nothing_is_lost(system: str) -> None:
+def test_board__everything_is_synced_first__nothing_is_lost(system):
     found = lost(system, 2)
     assert len(found) == 7
     assert not any(found.values())

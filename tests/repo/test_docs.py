@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 import pytest
@@ -20,9 +19,6 @@ from tests.repo.documents import Block, blocks, execute
 from holdfast import hooks
 from holdfast_app.curated.limits import Limits
 
-if TYPE_CHECKING:
-    from tests.repo.conftest import Environment
-
 ROOT = Path(__file__).parents[2]
 HOOKS = {name: hook for name, hook in vars(hooks).items() if hasattr(hook, "holdfast_spec")}
 
@@ -30,7 +26,7 @@ HOOKS = {name: hook for name, hook in vars(hooks).items() if hasattr(hook, "hold
 # the set-up
 
 
-def test_readme__first_block__is_the_two_lines_of_set_up(root: Path) -> None:
+def test_readme__first_block__is_the_two_lines_of_set_up(root):
     first = blocks((root / "README.md").read_text(encoding="utf-8"))[0]
     commands = [line.partition("#")[0].rstrip() for line in first.text.splitlines()]
     assert first.language == "bash"
@@ -41,7 +37,7 @@ def test_readme__first_block__is_the_two_lines_of_set_up(root: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_ci_run__set_up__is_read_from_the_readme(root: Path) -> None:
+def test_ci_run__set_up__is_read_from_the_readme(root):
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
     assert os.access(root / ".ci" / "run", os.X_OK)
     assert "pip install -e" not in script, "the set-up stands in the README only"
@@ -104,7 +100,7 @@ def with_toml(root: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in pages(ROOT)])
-def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root: Path, project: Path, page: str) -> None:
+def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root, project, page):
     (project / ".git").mkdir()
     shutil.copy(root / "tests/data/transcripts/claude-code.manual.jsonl", project / "session.jsonl")
     found = blocks((root / page).read_text(encoding="utf-8"))
@@ -113,7 +109,7 @@ def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root: Path, p
     execute([*before, *found], project, path, prefix=PREFIX)
 
 
-def test_flush_help__its_examples__run(project: Path, root: Path) -> None:
+def test_flush_help__its_examples__run(project, root):
     (project / "holdfast.toml").touch()
     shutil.copy(root / "tests/data/transcripts/claude-code.manual.jsonl", project / "session.jsonl")
     env = {**os.environ, "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
@@ -135,7 +131,7 @@ def test_flush_help__its_examples__run(project: Path, root: Path) -> None:
         run(example)
 
 
-def test_readme__its_guard__saves_and_drops_as_it_is_copied(root: Path, project: Path) -> None:
+def test_readme__its_guard__saves_and_drops_as_it_is_copied(root, project):
     (guard,) = [b.text for b in blocks((root / "README.md").read_text(encoding="utf-8")) if "@memory.guard" in b.text]
     (project / "holdfast.toml").touch()
     called = f"""{guard}
@@ -149,9 +145,7 @@ memory.close()
     assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
 
 
-def test_tutorial__from_top_to_bottom__runs(
-    root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
-) -> None:
+def test_tutorial__from_top_to_bottom__runs(root, wheel, make_environment, project, tmp_path):
     made = make_environment(tmp_path / "environment")
     libraries = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.lend(*libraries, "pip", "hatchling", "pytest", "hypothesis")
@@ -163,7 +157,7 @@ def test_tutorial__from_top_to_bottom__runs(
 
 
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in with_toml(ROOT)])
-def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
+def test_page__its_toml__is_a_valid_configuration(root, project, page):
     from holdfast.config import resolved
 
     for block in blocks((root / page).read_text(encoding="utf-8")):
@@ -176,36 +170,36 @@ def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, pag
 
 
 @pytest.mark.parametrize("name", sorted(HOOKS))
-def test_hooks_page__hook__has_its_exact_signature_and_docstring(root: Path, name: str) -> None:
+def test_hooks_page__hook__has_its_exact_signature_and_docstring(root, name):
     source = re.sub(r"  # type: ignore.*", "", inspect.getsource(HOOKS[name]))
     assert f"## {name}\n\n```python\n{source.rstrip()}\n```" in (root / "docs" / "hooks.md").read_text(encoding="utf-8")
 
 
-def test_hooks_page__hooks__are_those_of_the_code_in_their_order(root: Path) -> None:
+def test_hooks_page__hooks__are_those_of_the_code_in_their_order(root):
     page = (root / "docs" / "hooks.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == list(HOOKS)
 
 
 @pytest.mark.parametrize("name", sorted(HOOKS))
-def test_hook__every_one__is_implemented_by_a_test(root: Path, name: str) -> None:
+def test_hook__every_one__is_implemented_by_a_test(root, name):
     texts = [p.read_text(encoding="utf-8") for p in (root / "tests").rglob("*.py")]
     assert any(re.search(rf"def {name}\(", text) for text in texts)
 
 
-def test_configuration_page__table__is_made_from_the_settings(root: Path) -> None:
+def test_configuration_page__table__is_made_from_the_settings(root):
     from tests.support import settings_page
 
     page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert settings_page.table() in page, "python -m tests.support.settings_page writes it"
 
 
-def test_configuration_page__limits_of_curated_memory__are_those_of_the_code(root: Path) -> None:
+def test_configuration_page__limits_of_curated_memory__are_those_of_the_code(root):
     page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `plugins\.curated\.(\w+)` \| `(.+?)` \|", page, re.MULTILINE)
     assert {key: tomllib.loads(f"x = {text}")["x"] for key, text in rows} == Limits._field_defaults
 
 
-def test_flush_contract_page__payload_fields__are_those_of_the_code(root: Path) -> None:
+def test_flush_contract_page__payload_fields__are_those_of_the_code(root):
     from holdfast.models import Payload
 
     page = (root / "docs" / "flush-contract.md").read_text(encoding="utf-8")
@@ -213,7 +207,7 @@ def test_flush_contract_page__payload_fields__are_those_of_the_code(root: Path) 
     assert told == {f.name for f in attrs.fields(Payload)} - {"derived", "sources"}
 
 
-def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: Path) -> None:
+def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root):
     page = (root / "docs" / "promises.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([A-J]\d+) \| .*\| (.+) \|$", page, re.MULTILINE))
     asked = {"A": (1, 6), "B": (7, 10), "C": (11, 12), "D": (13, 19), "E": (20, 24), "F": (25, 27)}
@@ -231,7 +225,7 @@ def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: 
 
 
 @pytest.mark.parametrize(("page", "least"), [("forges.md", 25), ("teams.md", 19)])
-def test_page_of_a_store__each_promise__names_tests_that_exist(root: Path, page: str, least: int) -> None:
+def test_page_of_a_store__each_promise__names_tests_that_exist(root, page, least):
     table = (root / "docs" / page).read_text(encoding="utf-8").split("## Promises and their tests", 1)[1]
     rows = re.findall(r"^\| (.+?) \| (`.+`) \|$", table, re.MULTILINE)
     named = {promise: re.findall(r"`(\S+\.py)::(test_\w+)`", cell) for promise, cell in rows}

@@ -48,19 +48,19 @@ def journal_of(project: Path, session: str) -> list[Mapping[str, Any]]:
         return [e.record for e in entries if e.record["kind"] == "message"]
 
 
-def test_loops_page__its_blocks__run_in_a_project(root: Path, project: Path) -> None:
+def test_loops_page__its_blocks__run_in_a_project(root, project):
     (project / "holdfast.toml").touch()
     page = (root / "docs" / "python-loops.md").read_text(encoding="utf-8")
     execute(blocks(page), project, str(Path(sys.executable).parent))
     assert "inject the clock" in note_of(project)
 
 
-def test_examples__each_file__is_run_here() -> None:
+def test_examples__each_file__is_run_here():
     source = Path(__file__).read_text()
     assert [p.name for p in EXAMPLES.glob("*.py") if f'"{p.name}"' not in source] == []
 
 
-def test_own_loop__run__compacts_and_the_next_process_knows_where_to_go_on() -> None:
+def test_own_loop__run__compacts_and_the_next_process_knows_where_to_go_on():
     done = run("own_loop.py")
     assert "Next action: run the suite ten times on staging" in done.stdout
     assert "## Trimmed Context" in done.stdout, "the context was compacted on the way"
@@ -82,7 +82,7 @@ OPENAI_TURNS = (
 
 
 @pytest.mark.req("R184", "R083", "R171")
-def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files(project: Path) -> None:
+def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files(project):
     pytest.importorskip("openai", reason="holdfast-memory[openai] is not installed")
     with ModelServer().answers(*OPENAI_TURNS) as server:
         done = run("openai_loop.py", str(project), "Fix the flaky test.", "Do it.", **openai(server))
@@ -102,7 +102,7 @@ def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files
 
 
 @pytest.mark.req("R184", "R166")
-def test_openai_loop__flush_that_is_refused__compacts_nothing_and_says_so(project: Path) -> None:
+def test_openai_loop__flush_that_is_refused__compacts_nothing_and_says_so(project):
     pytest.importorskip("openai", reason="holdfast-memory[openai] is not installed")
     (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n')  # a payload must be stated, and none is
     with ModelServer().answers(*OPENAI_TURNS) as server:
@@ -128,7 +128,7 @@ def calls_memory(**command: Any) -> Reply:
 
 
 @pytest.mark.req("R184", "R083")
-def test_anthropic_loop__run__uses_the_memory_tool_and_flushes_before_it_compacts(project: Path) -> None:
+def test_anthropic_loop__run__uses_the_memory_tool_and_flushes_before_it_compacts(project):
     pytest.importorskip("anthropic.tools", reason="this version of the SDK has no memory tool")
     script = (
         calls_memory(command="view", path="/memories"),
@@ -174,7 +174,7 @@ needs_langgraph = pytest.mark.skipif(
 
 @needs_langgraph
 @pytest.mark.req("R184", "R083", "R171")
-def test_langgraph_agent__run__flushes_before_the_state_is_shortened(project: Path) -> None:
+def test_langgraph_agent__run__flushes_before_the_state_is_shortened(project):
     done = run("langgraph_agent.py", str(project))
     assert "compacted: 4 messages are in the files now" in done.stdout
     assert "Next action: run the suite ten times on staging" in done.stdout, "told without the checkpoint"
@@ -192,7 +192,7 @@ def test_langgraph_agent__run__flushes_before_the_state_is_shortened(project: Pa
 
 @needs_langgraph
 @pytest.mark.req("R184", "R166")
-def test_langgraph_agent__flush_that_is_refused__shortens_nothing(project: Path) -> None:
+def test_langgraph_agent__flush_that_is_refused__shortens_nothing(project):
     (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n')
     done = run("langgraph_agent.py", str(project), code=1)
     assert "not compacted: The flush payload lacks" in done.stderr

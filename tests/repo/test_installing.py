@@ -8,14 +8,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast_memory import extra, install
-
-if TYPE_CHECKING:
-    from tests.repo.conftest import Environment
 
 #: Each way of the README, with the program that it runs.
 WAYS = {
@@ -27,7 +23,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_install__from_an_index__the_demo_runs(way: str, index: Path, tmp_path: Path) -> None:
+def test_install__from_an_index__the_demo_runs(way, index, tmp_path):
     command, program = WAYS[way]
     if shutil.which(command[0]) is None:
         pytest.skip(f"needs {command[0]}")
@@ -77,8 +73,8 @@ requirements = [
     ids=["venv_without_pip", "uvx", "pipx", "uv_tool", "uv_tool_from_a_wheel"],
 )  # fmt: skip
 def test_extra__in_an_environment__names_the_tool_that_made_it(
-    root: Path, make_environment: type[Environment], tmp_path: Path, folder: str, files: dict[str, str], command: str
-) -> None:
+    root, make_environment, tmp_path, folder, files, command
+):
     made = make_environment(tmp_path / folder)
     shutil.copytree(root / "core" / "holdfast_memory", made.site / "holdfast_memory")
     for name, text in files.items():
@@ -90,7 +86,7 @@ def test_extra__in_an_environment__names_the_tool_that_made_it(
     assert printed == command.format(python=python)
 
 
-def test_install__with_pip__is_of_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_install__with_pip__is_of_this_python(monkeypatch):
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     assert extra("mcp") == "pip install 'holdfast-memory[mcp]'"
     monkeypatch.setenv("PATH", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
@@ -59,7 +58,7 @@ def opens(source: str) -> list[int]:
     return found
 
 
-def test_opens__in_any_module__are_safe_or_named_here(root: Path, tracked: list[Path]) -> None:
+def test_opens__in_any_module__are_safe_or_named_here(root, tracked):
     names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
     sources = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/"))}
     found = {n: opens(p.read_text(encoding="utf-8")) for n, p in sources.items() if "/testing/" not in n}
@@ -111,7 +110,7 @@ def writes(source: str) -> list[int]:
     return found
 
 
-def test_writes__of_product_data__are_atomic_or_named_here(root: Path, tracked: list[Path]) -> None:
+def test_writes__of_product_data__are_atomic_or_named_here(root, tracked):
     names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
     ours = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/"))}
     ours = {n: p for n, p in ours.items() if "/testing/" not in n and not n.startswith("core/holdfast/fs/")}

@@ -28,7 +28,7 @@ def packages(root: Path) -> list[str]:
     return list(table["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
 
 
-def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(root: Path, wheel: Path) -> None:
+def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(root, wheel):
     names = zipfile.ZipFile(wheel).namelist()
     for package in packages(root):
         assert f"{Path(package).name}/py.typed" in names
@@ -39,9 +39,7 @@ def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(ro
     assert tops == {Path(p).name for p in packages(root)} | {info}
 
 
-def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(root, tmp_path, monkeypatch):
     """As the release builds it, which names the repository."""
     monkeypatch.setenv("HOLDFAST_REPOSITORY", "https://git.example.org/team/holdfast/")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767348000")
@@ -59,7 +57,7 @@ def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(
     assert [one for one in targets if not one.startswith(("https://", "#"))] == []
 
 
-def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: Path) -> None:
+def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root):
     table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     names = {Path(package).name for package in packages(root)}
     found = (p for folder in ("core", "plugins", "backends") for p in (root / folder).glob("*/__init__.py"))
@@ -85,9 +83,7 @@ with Holdfast.open() as memory:
 """
 
 
-def test_wheel__installed_alone__opens_flushes_and_loads(
-    wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
-) -> None:
+def test_wheel__installed_alone__opens_flushes_and_loads(wheel, make_environment, project, tmp_path):
     made = make_environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel)
@@ -101,7 +97,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
 
 
 @pytest.fixture
-def core_alone(root: Path, make_environment: type[Environment], project: Path, tmp_path: Path) -> Environment:
+def core_alone(root, make_environment, project, tmp_path) -> Environment:
     """Core and the file backend in an environment of their own, and a project that enables no plugin."""
     made = make_environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
@@ -117,7 +113,7 @@ def core_alone(root: Path, make_environment: type[Environment], project: Path, t
     return made
 
 
-def test_core__with_no_plugin_installed__opens_and_flushes(core_alone: Environment, project: Path) -> None:
+def test_core__with_no_plugin_installed__opens_and_flushes(core_alone, project):
     done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
@@ -131,16 +127,14 @@ def test_core__with_no_plugin_installed__opens_and_flushes(core_alone: Environme
     assert not (project / ".holdfast" / "facts.jsonl").exists()
 
 
-def test_core__items_wait_and_nothing_delivers_them__refuses_the_flush(core_alone: Environment, project: Path) -> None:
+def test_core__items_wait_and_nothing_delivers_them__refuses_the_flush(core_alone, project):
     for name in ("spool", "outbox"):
         done = core_alone.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
         assert (done.returncode, done.stderr) == (0, "")
         assert f"refused: This application delivers nothing that waits in {name}.jsonl." in done.stdout
 
 
-def test_core__an_application_of_ones_own__gives_what_the_kernel_asks_for(
-    core_alone: Environment, project: Path
-) -> None:
+def test_core__an_application_of_ones_own__gives_what_the_kernel_asks_for(core_alone, project):
     done = core_alone.run("python", "-I", "-c", OWN_APPLICATION + WITH_WAITING_ITEMS, "outbox", cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
 
@@ -195,7 +189,7 @@ with Holdfast.open() as memory:
 """
 
 
-def test_import__holdfast__reads_only_its_own_file_and_imports_nothing_else_of_it() -> None:
+def test_import__holdfast__reads_only_its_own_file_and_imports_nothing_else_of_it():
     script = """
 import sys
 opened = []
@@ -212,7 +206,7 @@ print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.meta
     assert (elsewhere, heavy) == ("", "")
 
 
-def test_dependencies__have_lower_bounds__and_upper_ones_by_the_policy(root: Path) -> None:
+def test_dependencies__have_lower_bounds__and_upper_ones_by_the_policy(root):
     """CONTRIBUTING.md names those with an upper bound."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
@@ -232,7 +226,7 @@ def test_dependencies__have_lower_bounds__and_upper_ones_by_the_policy(root: Pat
 
 
 @pytest.mark.skipif(not shutil.which("ssh-keygen") or not shutil.which("bash"), reason="needs bash and ssh-keygen")
-def test_release__tag__is_signed_or_refused(root: Path, tmp_path: Path) -> None:
+def test_release__tag__is_signed_or_refused(root, tmp_path):
     project, key = tmp_path / "project", tmp_path / "key"
     (project / ".ci").mkdir(parents=True)
     for name in (".ci/release", "pyproject.toml", "CHANGELOG.md"):

@@ -33,7 +33,7 @@ def no_test(): ...
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path) -> Path:
     folder = tmp_path / "tests" / "repo"
     folder.mkdir(parents=True)
     (folder / "requirements.csv").write_text(LIST, encoding="utf-8")
@@ -50,9 +50,7 @@ def check(checkout: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return printed
 
 
-def test_marks__on_functions_classes_and_parameters__are_all_found(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_marks__on_functions_classes_and_parameters__are_all_found(checkout, capsys):
     assert check(checkout, capsys) == ""
     page = (checkout / "docs" / "requirements.md").read_text(encoding="utf-8")
     assert "| R001 | first \\| thing | 001 | `test_it.py::test_a`<br>`test_it.py::test_c` |" in page
@@ -61,7 +59,7 @@ def test_marks__on_functions_classes_and_parameters__are_all_found(
     assert "Of 3 requirements 2 have a test." in page
 
 
-def test_this_repository__every_requirement__has_a_test_or_a_reason_and_the_page_says_so(root: Path) -> None:
+def test_this_repository__every_requirement__has_a_test_or_a_reason_and_the_page_says_so(root):
     command = [sys.executable, "-m", "tests.repo.requirements", "--check"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout + done.stderr == ""

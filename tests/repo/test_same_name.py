@@ -35,7 +35,7 @@ def pip(made: Environment, index: Path, *words: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(wheel, tmp_path_factory) -> Path:
     """A folder of wheels with holdfast-memory and the other project's ``holdfast`` 0.5.1."""
     source, folder = tmp_path_factory.mktemp("other"), tmp_path_factory.mktemp("index")
     for name in ("__init__", "__main__", "cli/__init__"):
@@ -122,13 +122,7 @@ class Guarded:
 
 
 @pytest.fixture
-def guarded(
-    index: Path,
-    make_environment: type[Environment],
-    project: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Guarded:
+def guarded(index, make_environment, project, tmp_path, monkeypatch) -> Guarded:
     """Guards of each client that holdfast-memory has installed for the project and for the user, and a Python from
     which it was then removed."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
@@ -151,9 +145,7 @@ STEP = re.compile(rf"pip install (--force-reinstall )?{DISTRIBUTION}")
 
 @pytest.mark.req("R184")
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushed(
-    guarded: Guarded, index: Path
-) -> None:
+def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushed(guarded, index):
     steps: list[tuple[tuple[str, ...], str]] = [
         (OURS, ""),
         (THEIRS, REPLACED),
@@ -205,7 +197,7 @@ def cause(client: str, scope: str, blocked: str) -> str:
     return "No module named holdfast_memory" if blocked == GONE else blocked
 
 
-def test_name__in_the_project_and_in_the_code__is_the_same(root: Path) -> None:
+def test_name__in_the_project_and_in_the_code__is_the_same(root):
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION
     assert set(project["scripts"]) == {"holdfast", DISTRIBUTION}
@@ -215,7 +207,7 @@ def test_name__in_the_project_and_in_the_code__is_the_same(root: Path) -> None:
 OTHERS = re.compile(r"""(pip|pipx|uv tool|uv pip) install ['"]?holdfast(?![-\w])|\bholdfast(\[[a-z]+\]|\s*[<>=~]=)""")
 
 
-def test_files__that_name_the_distribution__never_ask_for_the_other_project(root: Path, tracked: list[Path]) -> None:
+def test_files__that_name_the_distribution__never_ask_for_the_other_project(root, tracked):
     found = [
         f"{path.relative_to(root)}: {line.strip()}"
         for path in tracked

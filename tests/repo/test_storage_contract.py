@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from pathlib import Path
 
 from holdfast.storage import StorageBackend
 from holdfast.testing import StorageContract
@@ -21,13 +20,13 @@ def citations() -> dict[str, set[str]]:
     return {name: set(head[0].split(", ")) if head else set() for name, head in heads.items()}
 
 
-def test_storage_contract__every_clause__is_cited_by_a_test_of_the_kit(root: Path) -> None:
+def test_storage_contract__every_clause__is_cited_by_a_test_of_the_kit(root):
     clauses = CLAUSE.findall((root / "docs" / "storage-contract.md").read_text(encoding="utf-8"))
     assert len(clauses) == len(set(clauses)) >= 42
     assert set(clauses) - set().union(*citations().values()) == set()
 
 
-def test_kit__every_test__cites_clauses_that_the_page_has_and_bears_one_in_its_name(root: Path) -> None:
+def test_kit__every_test__cites_clauses_that_the_page_has_and_bears_one_in_its_name(root):
     clauses = set(CLAUSE.findall((root / "docs" / "storage-contract.md").read_text(encoding="utf-8")))
     cited = citations()
     assert {name: cites - clauses for name, cites in cited.items() if not cites or cites - clauses} == {}
@@ -48,7 +47,7 @@ def signatures() -> list[str]:
     return [one.replace("'", '"') for one in shown]
 
 
-def test_storage_contract__every_method__is_shown_with_its_signature(root: Path) -> None:
+def test_storage_contract__every_method__is_shown_with_its_signature(root):
     page = (root / "docs" / "storage-contract.md").read_text(encoding="utf-8")
     shown = page.partition("<!-- signatures -->\n```text\n")[2].partition("```")[0]
     assert shown.splitlines() == signatures()

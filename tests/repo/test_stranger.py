@@ -1,13 +1,10 @@
 """The transcript in docs/index.md, as a stranger lives it: the wheel, a new home, a new folder, the real client."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from tests.plugins.agents.test_real_clients import Model
@@ -15,9 +12,7 @@ from tests.repo.documents import blocks
 
 
 @pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")
-def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(
-    root: Path, index: Path, project: Path, tmp_path: Path
-) -> None:
+def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(root, index, project, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
     model, home = Model(), tmp_path / "stranger"
     home.mkdir()

@@ -14,23 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.stated import done
 from tests.support.trusting import trusted
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
 
-PAYLOAD = {
-    "objective": "Fix the login",
-    "facts": [],
-    "decisions": [],
-    "blockers": [],
-    "next_step": "none",
-    "artifacts": [],
-    "follow_ups": [],
-    "state_mutations": [],
-    "work_open": False,
-    "curated": "none",
-}
+PAYLOAD = done("Fix the login")
 BROKEN = {
     "broken": "raise RuntimeError('out of order')\n",
     "misspelt": "from holdfast.hooks import hookimpl\n@hookimpl\ndef on_flsh(payload, receipt):\n    return None\n",
@@ -128,6 +118,8 @@ def test_plugin__not_usable__one_clear_line_gates_closed_and_the_rest_works(
     shown = installed.run("holdfast", "show", cwd=project)
     assert shown.returncode == 0, shown.stderr
     assert "memory/" in shown.stdout
+    loaded = installed.run("holdfast", "load", cwd=project)
+    assert ("Fix the login" in loaded.stdout) is (loaded.returncode == 0) is (plugin != "broken")
 
 
 def made_whole(text: str) -> str:

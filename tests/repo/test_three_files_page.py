@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from holdfast_app.workflow.three import ANCHORS, CONDITIONS
 
 
 @pytest.fixture
-def page(root: Path) -> str:
+def page(root) -> str:
     return (root / "docs" / "three-files.md").read_text(encoding="utf-8")
 
 
@@ -25,19 +24,19 @@ def rows(page: str, first: str) -> dict[str, str]:
 
 
 @pytest.mark.req("R234")
-def test_page__anchors__are_those_of_the_code(page: str) -> None:
+def test_page__anchors__are_those_of_the_code(page):
     told = {name.strip("`"): re.findall(r"`(.+?)`", text) for name, text in rows(page, "file").items()}
     assert told == {f"{surface}.md": list(anchors) for surface, anchors in ANCHORS.items()}
 
 
 @pytest.mark.req("R234", "R246")
-def test_page__conditions__are_those_of_the_code(page: str) -> None:
+def test_page__conditions__are_those_of_the_code(page):
     told = {name.strip("`"): re.findall(r"`--(.+?)`", text) for name, text in rows(page, "workflow").items()}
     assert told == {name: list(table) for name, table in CONDITIONS.items()}
 
 
 @pytest.mark.req("R221", "R222", "R223", "R224", "R238")
-def test_page__triggers_and_limits__are_those_of_the_code(page: str) -> None:
+def test_page__triggers_and_limits__are_those_of_the_code(page):
     assert set(rows(page, "trigger")) == {"repeated", "critical", "integration"}
     assert (observations.REPEATED, observations.WORKFLOWS_AFFECTED, observations.WINDOW_S) == (3, 2, 60.0)
     assert (
@@ -50,7 +49,7 @@ def test_page__triggers_and_limits__are_those_of_the_code(page: str) -> None:
 
 
 @pytest.mark.req("R231")
-def test_project__coding_patterns__are_the_linters_settings(root: Path, page: str) -> None:
+def test_project__coding_patterns__are_the_linters_settings(root, page):
     text = (root / "pyproject.toml").read_text(encoding="utf-8")
     assert "[tool.ruff.lint]" in text
     assert "strict = true" in text
@@ -58,7 +57,7 @@ def test_project__coding_patterns__are_the_linters_settings(root: Path, page: st
 
 
 @pytest.mark.req("R232")
-def test_project__run_time_dependencies__are_the_reviewed_ones(root: Path) -> None:
+def test_project__run_time_dependencies__are_the_reviewed_ones(root):
     import tomllib
 
     table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))

@@ -28,7 +28,7 @@ def found(pattern: re.Pattern[str], root: Path, files: Iterable[Path]) -> list[s
 
 
 @pytest.mark.parametrize("git", [True, False])
-def test_files__of_a_virtual_environment_with_any_name__are_not_the_project(tmp_path: Path, git: bool) -> None:
+def test_files__of_a_virtual_environment_with_any_name__are_not_the_project(tmp_path, git):
     if git:
         subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=30)
     for name in ("core/mine.py", "odd-name/pyvenv.cfg", "odd-name/lib/python/site-packages/theirs.md"):
@@ -39,15 +39,15 @@ def test_files__of_a_virtual_environment_with_any_name__are_not_the_project(tmp_
     assert files == ["core/mine.py"]
 
 
-def test_files__package_indexes__are_named_nowhere(root: Path, tracked: list[Path]) -> None:
+def test_files__package_indexes__are_named_nowhere(root, tracked):
     assert found(INDEXES, root, tracked) == []
 
 
-def test_files__folders_of_one_machine__are_named_nowhere_but_in_tests(root: Path, tracked: list[Path]) -> None:
+def test_files__folders_of_one_machine__are_named_nowhere_but_in_tests(root, tracked):
     assert found(MACHINE, root, (p for p in tracked if "tests" not in p.relative_to(root).parts)) == []
 
 
-def test_modules__length__can_be_read_in_one_sitting(root: Path, tracked: list[Path]) -> None:
+def test_modules__length__can_be_read_in_one_sitting(root, tracked):
     sources = [
         p for p in tracked if p.suffix == ".py" and p.relative_to(root).parts[0] in ("core", "plugins", "backends")
     ]
@@ -56,5 +56,5 @@ def test_modules__length__can_be_read_in_one_sitting(root: Path, tracked: list[P
     assert {name: len(text) for name, text in written.items() if len(text) > 500} == {}
 
 
-def test_modules__names__say_what_they_hold(tracked: list[Path]) -> None:
+def test_modules__names__say_what_they_hold(tracked):
     assert [p for p in tracked if p.stem in ("utils", "util", "helpers", "misc", "common") and p.suffix == ".py"] == []

@@ -9,19 +9,11 @@ import subprocess
 import tarfile
 import tomllib
 from importlib import metadata
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.repo.conftest import ROOT, build
-
-if TYPE_CHECKING:
-    from tests.repo.conftest import Environment
-
-#: The newest tags that are tried.
-MOST = 2
 
 
 def git(*words: str) -> bytes:
@@ -29,11 +21,11 @@ def git(*words: str) -> bytes:
 
 
 def versions() -> list[str]:
-    tags = git("tag", "--list", "v*", "--sort=-v:refname").decode().split()[:MOST]
+    tags = git("tag", "--list", "v*", "--sort=-v:refname").decode().split()
     return tags or git("log", "-1", "--format=%h", "--", "CHANGELOG.md").decode().split()
 
 
-def test_versions__of_this_repository__are_found() -> None:
+def test_versions__of_this_repository__are_found():
     if not (ROOT / ".git").exists():
         pytest.skip("an unpacked archive has no earlier version")
     assert versions()
@@ -41,8 +33,8 @@ def test_versions__of_this_repository__are_found() -> None:
 
 @pytest.mark.parametrize("version", versions())
 def test_upgrade__store_hooks_and_settings_of_an_earlier_version__are_used(
-    version: str, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
-) -> None:
+    version, wheel, make_environment, project, tmp_path
+):
     with tarfile.open(fileobj=io.BytesIO(git("archive", version))) as archive:
         archive.extractall(tmp_path / "source")  # of our own commit; 3.11.2 knows no filter
     made = make_environment(tmp_path / "environment")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.trust.clones import Recorder, Victim
 
 
 @pytest.fixture
-def victim(tmp_path: Path) -> Victim:
+def victim(tmp_path) -> Victim:
     return Victim.make(tmp_path)
 
 

@@ -8,7 +8,6 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.trust.clones import Victim
 
 from holdfast.storage import sha256
 from holdfast_sqlite import schema
@@ -32,7 +31,7 @@ def build(source: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("statements", [(), (TRIGGER,)], ids=["sound", "with a trigger"])
-def test_clone__with_a_database__refused_then_shown_then_imported(victim: Victim, statements: tuple[str, ...]) -> None:
+def test_clone__with_a_database__refused_then_shown_then_imported(victim, statements):
     victim.clone(lambda source: build(source, *statements))
     before = (victim.project / DATABASE).read_bytes()
     for words in (("facts", "list"), ("remember", "Use tabs"), ("status",), ("load",), ("migrate", "--to", "file")):
@@ -64,7 +63,7 @@ def test_clone__with_a_database__refused_then_shown_then_imported(victim: Victim
     assert "is this project's store" in again.text
 
 
-def test_import__pages_are_used_many_times__refused_at_once(victim: Victim) -> None:
+def test_import__pages_are_used_many_times__refused_at_once(victim):
     """A few pages could otherwise hold rows without end."""
 
     def bomb(source: Path) -> None:
@@ -99,7 +98,7 @@ def test_import__pages_are_used_many_times__refused_at_once(victim: Victim) -> N
         "UPDATE pieces SET text = 'other'",
     ],
 )
-def test_import__database_with_anything_else__refused_and_nothing_written(victim: Victim, attack: str) -> None:
+def test_import__database_with_anything_else__refused_and_nothing_written(victim, attack):
     victim.clone(lambda source: build(source, attack))
     before = victim.inside()
     ran = victim.run("import", DATABASE, "--yes")

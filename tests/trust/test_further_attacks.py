@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.trust.clones import ELSEWHERE, SESSION, Recorder, Victim
+from tests.trust.clones import ELSEWHERE, SESSION
 from tests.trust.test_known_attacks import another_projects_transcript, settings, state
 
 from holdfast.journal import journal
@@ -138,9 +138,7 @@ ARCHIVES: list[Callable[[Path], Any]] = [
 
 
 @pytest.mark.parametrize("build", ARCHIVES, ids=lambda b: b.__name__)
-def test_an_unpacked_project__is_worked_in__neither_hangs_nor_writes_outside(
-    build: Callable[[Path], Any], victim: Victim
-) -> None:
+def test_an_unpacked_project__is_worked_in__neither_hangs_nor_writes_outside(build, victim):
     victim.unpack(build)
     before = victim.outside()
     victim.work()
@@ -151,7 +149,7 @@ def test_an_unpacked_project__is_worked_in__neither_hangs_nor_writes_outside(
     assert victim.outside() == before
 
 
-def test_a_pull__that_brings_state_into_an_own_state_folder__is_put_aside(victim: Victim, recorder: Recorder) -> None:
+def test_a_pull__that_brings_state_into_an_own_state_folder__is_put_aside(victim, recorder):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     victim.work("Remember: mine.")
@@ -177,7 +175,7 @@ def test_a_pull__that_brings_state_into_an_own_state_folder__is_put_aside(victim
     assert "state" in told
 
 
-def test_a_pull__that_replaces_own_state__does_not_lose_it_in_silence(victim: Victim) -> None:
+def test_a_pull__that_replaces_own_state__does_not_lose_it_in_silence(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     victim.run("add", "user", "a turn that no flush has covered", "--session", "s1")
@@ -188,7 +186,7 @@ def test_a_pull__that_replaces_own_state__does_not_lose_it_in_silence(victim: Vi
     assert "everything is durable" not in told
 
 
-def test_a_worktree_of_an_own_project__is_worked_in__without_a_question(victim: Victim) -> None:
+def test_a_worktree_of_an_own_project__is_worked_in__without_a_question(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     tree = victim.home / "src" / "tree"
@@ -200,9 +198,7 @@ def test_a_worktree_of_an_own_project__is_worked_in__without_a_question(victim: 
     assert victim.run("facts", "list", cwd=tree).code == 0
 
 
-def test_a_submodule__is_a_project_of_its_own__and_its_settings_are_not_obeyed(
-    victim: Victim, recorder: Recorder
-) -> None:
+def test_a_submodule__is_a_project_of_its_own__and_its_settings_are_not_obeyed(victim, recorder):
     victim.clone(lambda project: settings(project, f'[plugins.openai]\nbase_url = "{recorder.url}/v1"\nmodel = "m"\n'))
     outer = victim.home / "src" / "outer"
     outer.mkdir()
@@ -219,7 +215,7 @@ def test_a_submodule__is_a_project_of_its_own__and_its_settings_are_not_obeyed(
     assert recorder.requests == []
 
 
-def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim: Victim) -> None:
+def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim):
     evil = "open('pwned', 'w').close()\n"
 
     def build(project: Path) -> None:
@@ -253,7 +249,7 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim: V
         (".holdfast/MEMORY.md", "- x\n" * 2_000_000, "1 passage of 1 document"),
     ],
 )
-def test_a_file_that_costs_seconds__is_refused_at_once(name: str, text: str, told: str, victim: Victim) -> None:
+def test_a_file_that_costs_seconds__is_refused_at_once(name, text, told, victim):
     def build(project: Path) -> None:
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text(text)
@@ -263,7 +259,7 @@ def test_a_file_that_costs_seconds__is_refused_at_once(name: str, text: str, tol
     assert told in " ".join(ran.text.split())
 
 
-def test_export__to_a_link_of_the_clone__replaces_the_link_alone(victim: Victim) -> None:
+def test_export__to_a_link_of_the_clone__replaces_the_link_alone(victim):
     victim.clone(lambda project: (project / "memory.zip").symlink_to("../../.bashrc"))
     assert victim.run("init").code == 0
     before = victim.outside()
@@ -271,7 +267,7 @@ def test_export__to_a_link_of_the_clone__replaces_the_link_alone(victim: Victim)
     assert victim.outside() == before
 
 
-def test_more_notes_than_anyone_writes__are_refused_at_once(victim: Victim) -> None:
+def test_more_notes_than_anyone_writes__are_refused_at_once(victim):
     def build(project: Path) -> None:
         folder = project / ".holdfast" / "memory"
         folder.mkdir(parents=True)
@@ -282,7 +278,7 @@ def test_more_notes_than_anyone_writes__are_refused_at_once(victim: Victim) -> N
     assert "holds more than 10,000 documents" in " ".join(victim.run("load").text.split())
 
 
-def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim: Victim, tmp_path: Path) -> None:
+def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim, tmp_path):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     groups = {"commands": "aaa evil", "checks": "evil redaction offline", "defaults": "evil", "plugins": "evil"}
@@ -309,7 +305,7 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim:
 
 
 @pytest.mark.parametrize("name", ["a\nholdfast: all is well", "\x1b[2Jx", "x" * 300, "../../../.bashrc", "CON", "-rf"])
-def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewhere(name: str, victim: Victim) -> None:
+def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewhere(name, victim):
     victim.clone(lambda project: None)
     before = victim.outside()
     for event, more in (
@@ -327,7 +323,7 @@ def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewher
     assert "\nholdfast: all is well" not in told
 
 
-def test_a_transcript__of_another_session_named_by_an_event__does_not_become_this_one_s(victim: Victim) -> None:
+def test_a_transcript__of_another_session_named_by_an_event__does_not_become_this_one_s(victim):
     victim.clone(lambda project: None)
     other = victim.home / ".claude" / "projects" / "-other" / "other.jsonl"
     victim.hook("SessionStart", source="startup")
@@ -340,7 +336,7 @@ def test_a_transcript__of_another_session_named_by_an_event__does_not_become_thi
     assert not Path(path).exists() or "authorized_keys" not in Path(path).read_text()
 
 
-def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_it(victim: Victim) -> None:
+def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_it(victim):
     victim.clone(lambda project: None)
     private = victim.home / ".ssh" / "id_ed25519"
     private.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n")
@@ -352,7 +348,7 @@ def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_
     assert "made-up-gitea-token" not in everything
 
 
-def test_a_swap_of_the_state_folder__while_hooks_run__writes_nothing_outside(victim: Victim) -> None:
+def test_a_swap_of_the_state_folder__while_hooks_run__writes_nothing_outside(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     victim.hook("UserPromptSubmit", prompt="first", prompt_id="p0")
@@ -384,7 +380,7 @@ def test_a_swap_of_the_state_folder__while_hooks_run__writes_nothing_outside(vic
     assert victim.outside() == before
 
 
-def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim: Victim) -> None:
+def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim):
     mcp = pytest.importorskip("mcp")
     assert mcp
     victim.clone(lambda project: None)

@@ -149,7 +149,7 @@ PROGRAMS = """
 
 
 @pytest.mark.parametrize("settings", ["programs", "every key", "included"])
-def test_git_settings_of_an_archive__run_no_program(settings: str, victim: Victim, tmp_path: Path) -> None:
+def test_git_settings_of_an_archive__run_no_program(settings, victim, tmp_path):
     evil, canary = program(tmp_path / "programs")
     hooks = tmp_path / "programs" / "hooks"
     hooks.mkdir()
@@ -198,7 +198,7 @@ OBJECT = f"objects/ab/{'c' * 38}"
 
 @pytest.mark.parametrize("name", ["refs/heads/x", OBJECT, "objects/info/alternates", "index", "logs/x"])
 @pytest.mark.parametrize("is_link", [False, True])
-def test_a_pipe_in_an_archive_s_git__is_not_waited_for(name: str, is_link: bool, victim: Victim) -> None:
+def test_a_pipe_in_an_archive_s_git__is_not_waited_for(name, is_link, victim):
     def build(project: Path) -> None:
         (project / "a").write_text("a")
         commit(project)
@@ -215,7 +215,7 @@ def test_a_pipe_in_an_archive_s_git__is_not_waited_for(name: str, is_link: bool,
     assert time.monotonic() - began < 30
 
 
-def test_a_list_of_object_folders_that_costs_seconds__is_not_read(victim: Victim) -> None:
+def test_a_list_of_object_folders_that_costs_seconds__is_not_read(victim):
     def build(project: Path) -> None:
         (project / "a").write_text("a")
         commit(project)
@@ -226,7 +226,7 @@ def test_a_list_of_object_folders_that_costs_seconds__is_not_read(victim: Victim
     assert gitrun.run(str(victim.project), "log", "-1", timeout_s=60) is None
 
 
-def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim: Victim) -> None:
+def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim):
     def build(project: Path) -> None:
         memory = project / ".holdfast"
         memory.mkdir()
@@ -243,7 +243,7 @@ def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim: Victim)
     assert EVIL.strip() not in victim.run("load").out
 
 
-def test_a_git_of_the_clone__that_the_search_path_names__is_not_run(victim: Victim, tmp_path: Path) -> None:
+def test_a_git_of_the_clone__that_the_search_path_names__is_not_run(victim, tmp_path):
     canary = tmp_path / "canary"
 
     def build(project: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_git_of_the_clone__that_the_search_path_names__is_not_run(victim: Vict
     assert not canary.exists(), canary.read_text()
 
 
-def test_a_browser_of_the_clone__that_the_search_path_names__is_not_started(victim: Victim, tmp_path: Path) -> None:
+def test_a_browser_of_the_clone__that_the_search_path_names__is_not_started(victim, tmp_path):
     pytest.importorskip("jinja2")
     victim.clone(lambda project: None)
     folders = (victim.project / "bin", tmp_path / "bin")
@@ -278,7 +278,7 @@ def test_a_browser_of_the_clone__that_the_search_path_names__is_not_started(vict
     assert [(folder / "opened").exists() for folder in folders] == [False, True]
 
 
-def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None:
+def test_init_git__settings_that_are_a_link__are_refused(victim):
     def build(project: Path) -> None:
         (project / ".git" / "config").unlink()
         (project / ".git" / "config").symlink_to("../../../.gitconfig")
@@ -293,7 +293,7 @@ def test_init_git__settings_that_are_a_link__are_refused(victim: Victim) -> None
 
 
 @pytest.mark.parametrize("way", ["commondir", "link", "file"])
-def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way: str, victim: Victim) -> None:
+def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way, victim):
     other = victim.home / "other"
     other.mkdir()
     git(other, "init", "-q")
@@ -315,7 +315,7 @@ def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way: st
 
 
 @pytest.mark.parametrize("place", [".claude", ".claude/settings.json", ".claude/hooks"])
-def test_install__in_a_folder_that_is_a_link__writes_nothing_outside(place: str, victim: Victim) -> None:
+def test_install__in_a_folder_that_is_a_link__writes_nothing_outside(place, victim):
     target = victim.home / ".claude" / "hooks"
     target.mkdir(parents=True)
     (victim.home / ".claude" / "settings.json").write_text("{}\n")
@@ -350,7 +350,7 @@ def with_submodule(victim: Victim, path: str, files: dict[str, str]) -> None:
     git(victim.project, "submodule", "update", "-q", "--init")
 
 
-def test_a_submodule_at_the_memory_folder__brings_no_state_and_no_memory(victim: Victim) -> None:
+def test_a_submodule_at_the_memory_folder__brings_no_state_and_no_memory(victim):
     """The clone has the submodule from its beginning; the user works in it, and a later commit of it brings more."""
     victim.clone(lambda project: None)
     with_submodule(victim, ".holdfast", {"README.md": "x\n"})
@@ -373,7 +373,7 @@ def test_a_submodule_at_the_memory_folder__brings_no_state_and_no_memory(victim:
     assert list(victim.project.glob(".holdfast/state.foreign-*/sessions/*.jsonl"))
 
 
-def test_memory_that_is_an_own_repository_in_a_project__is_the_user_s_without_a_question(victim: Victim) -> None:
+def test_memory_that_is_an_own_repository_in_a_project__is_the_user_s_without_a_question(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     memory = victim.project / ".holdfast"
@@ -389,7 +389,7 @@ def test_memory_that_is_an_own_repository_in_a_project__is_the_user_s_without_a_
     assert "holdfast trust" not in victim.look_around()
 
 
-def test_a_tracked_name__that_the_file_system_takes_for_the_private_folder__is_put_aside(victim: Victim) -> None:
+def test_a_tracked_name__that_the_file_system_takes_for_the_private_folder__is_put_aside(victim):
     """A bind mount gives one folder two names, as a disk that ignores case does."""
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
@@ -409,7 +409,7 @@ def test_a_tracked_name__that_the_file_system_takes_for_the_private_folder__is_p
     assert "state.foreign-" in done.stdout
 
 
-def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim: Victim, tmp_path: Path) -> None:
+def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim, tmp_path):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     victim.work("Remember: mine.")
@@ -418,7 +418,7 @@ def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim: Victim
     assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
 
 
-def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_not_repeat(victim: Victim) -> None:
+def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_not_repeat(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     victim.run("add", "user", "mine", "--session", "s1")
@@ -448,7 +448,7 @@ def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_no
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4", "split"])
-def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version: str, victim: Victim) -> None:
+def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version, victim):
     victim.clone(lambda project: [(project / f"file{n}").write_text("x") for n in range(40)])
     if version == "split":
         git(victim.project, "update-index", "--split-index")
@@ -471,7 +471,7 @@ def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version: st
 
 
 @pytest.mark.parametrize("damage", [b"", b"DIRC\0\0\0\2\xff\xff\xff\xff", b"DIRC\0\0\0\x09" + b"\0" * 400])
-def test_an_index_that_cannot_be_read__refuses_with_a_next_step(damage: bytes, victim: Victim) -> None:
+def test_an_index_that_cannot_be_read__refuses_with_a_next_step(damage, victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     (victim.project / ".git" / "index").write_bytes(damage)
@@ -480,7 +480,7 @@ def test_an_index_that_cannot_be_read__refuses_with_a_next_step(damage: bytes, v
     assert "git status" in ran.text
 
 
-def test_a_filter_of_an_own_project_with_an_odd_name__raises_no_question(victim: Victim) -> None:
+def test_a_filter_of_an_own_project_with_an_odd_name__raises_no_question(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0
     git(victim.project, "config", "filter.a=b.clean", "cat")

@@ -39,7 +39,7 @@ def agent_reads(victim: Victim) -> str:
 
 
 @pytest.fixture
-def working(victim: Victim) -> Victim:
+def working(victim) -> Victim:
     """A clone without documents, set up by its user, who has flushed, remembered and committed there."""
     victim.clone(lambda source: None)
     victim.run("init")
@@ -101,8 +101,8 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_and_shown_by_one_command(
-    working: Victim, attack: str
-) -> None:
+    working, attack
+):
     working.pull(ATTACKS[attack])
 
     read = agent_reads(working)
@@ -119,7 +119,7 @@ def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_
         assert EVIL in working.run("load").out + working.run("search", "evil").out
 
 
-def test_pull__moves_a_known_line_below_another_heading__is_withheld(working: Victim) -> None:
+def test_pull__moves_a_known_line_below_another_heading__is_withheld(working):
     path = working.project / ".holdfast/MEMORY.md"
     path.write_text("# Memory\n\n## Never do\n\n- Drop the database\n\n## Always do\n\n- Run the tests\n")
     assert "Drop the database" in working.run("load").out
@@ -139,7 +139,7 @@ def test_pull__moves_a_known_line_below_another_heading__is_withheld(working: Vi
     assert "1 passage" in brief
 
 
-def test_pull__what_this_machine_wrote__stays_and_is_never_asked_about(working: Victim) -> None:
+def test_pull__what_this_machine_wrote__stays_and_is_never_asked_about(working):
     git(working.project, "checkout", "-q", "-b", "other", "HEAD~1")
     assert "Nomad" not in working.run("load").out
     git(working.project, "checkout", "-q", "main")
@@ -156,7 +156,7 @@ def test_pull__what_this_machine_wrote__stays_and_is_never_asked_about(working: 
     assert working.run("trust").code == 0
 
 
-def test_pull__then_this_machine_writes_to_the_same_documents__the_foreign_lines_stay_withheld(working: Victim) -> None:
+def test_pull__then_this_machine_writes_to_the_same_documents__the_foreign_lines_stay_withheld(working):
     # With a carriage return, and something that the gate masks: a write of ours changes such lines.
     line = f"- {EVIL} with ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8\r\n"
     working.pull(_append("MEMORY.md", line))
@@ -169,7 +169,7 @@ def test_pull__then_this_machine_writes_to_the_same_documents__the_foreign_lines
     assert "Puppet" in read
 
 
-def test_zip__without_git__is_withheld_like_a_clone(victim: Victim) -> None:
+def test_zip__without_git__is_withheld_like_a_clone(victim):
     source = victim.bare.with_name("source")
     source.mkdir()
     attacks = (
@@ -192,9 +192,7 @@ def test_zip__without_git__is_withheld_like_a_clone(victim: Victim) -> None:
 
 
 @pytest.mark.parametrize("is_repository", [True, False])
-def test_project_of_ones_own__documents_typed_and_committed__nothing_is_asked(
-    victim: Victim, is_repository: bool
-) -> None:
+def test_project_of_ones_own__documents_typed_and_committed__nothing_is_asked(victim, is_repository):
     victim.project.mkdir(parents=True)
     if is_repository:
         git(victim.project, "init", "-q", "-b", "main")
@@ -217,7 +215,7 @@ def test_project_of_ones_own__documents_typed_and_committed__nothing_is_asked(
     assert victim.run("trust").code == 0
 
 
-def test_authors__named_in_the_users_settings__their_commits_count_and_no_others(working: Victim) -> None:
+def test_authors__named_in_the_users_settings__their_commits_count_and_no_others(working):
     settings = working.home / ".config/holdfast/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')
@@ -237,9 +235,7 @@ def test_authors__named_in_the_users_settings__their_commits_count_and_no_others
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
-def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_not(
-    working: Victim, tmp_path: Path
-) -> None:
+def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_not(working, tmp_path):
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     shown = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], check=True, capture_output=True, text=True).stdout
@@ -258,7 +254,7 @@ def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_no
     assert EVIL not in brief
 
 
-def test_revoke__withholds_again_what_was_accepted_and_keeps_what_was_written_here(working: Victim) -> None:
+def test_revoke__withholds_again_what_was_accepted_and_keeps_what_was_written_here(working):
     working.pull(ATTACKS["a document is added"])
     working.run("trust", "--yes")
     assert EVIL in working.run("load").out
@@ -269,7 +265,7 @@ def test_revoke__withholds_again_what_was_accepted_and_keeps_what_was_written_he
     assert "Nomad" in brief
 
 
-def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(working: Victim) -> None:
+def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(working):
     """``git checkout --orphan`` has the remote's files in the index and no parent."""
     build = _append("MEMORY.md", f"\n- {EVIL}\n")
     source = working.bare.with_name("source")
@@ -286,9 +282,7 @@ def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(workin
     assert "Typed here" in read
 
 
-def test_an_amended_title__of_a_pulled_commit_in_the_user_s_name__makes_none_of_its_lines_the_user_s(
-    working: Victim,
-) -> None:
+def test_an_amended_title__of_a_pulled_commit_in_the_user_s_name__makes_none_of_its_lines_the_user_s(working):
     source, own = working.bare.with_name("source"), working.project / ".holdfast" / "USER.md"
     _append("MEMORY.md", f"\n- {EVIL}\n")(source)
     git(source, "commit", "-qam", "more")  # with the user's own name and address
@@ -304,7 +298,7 @@ def test_an_amended_title__of_a_pulled_commit_in_the_user_s_name__makes_none_of_
     assert "Typed here" in read
 
 
-def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_the_user_s(working: Victim) -> None:
+def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_the_user_s(working):
     """A rebase keeps both, so an own commit is known again by what it added."""
     (working.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
     git(working.project, "add", "-A")
@@ -320,7 +314,7 @@ def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_th
     assert "Typed here" in read
 
 
-def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filter__asks_nothing(victim: Victim) -> None:
+def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filter__asks_nothing(victim):
     source = victim.bare.with_name("source")
     victim.clone(lambda project: None)
     settings = victim.home / ".config/holdfast/config.toml"
@@ -391,7 +385,7 @@ def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filte
     check("Friday")
 
 
-def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(working: Victim, tmp_path: Path) -> None:
+def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(working, tmp_path):
     calls, real = tmp_path / "calls", shutil.which("git")
     wrapper = tmp_path / "bin" / "git"
     wrapper.parent.mkdir()

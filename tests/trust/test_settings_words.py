@@ -66,9 +66,7 @@ def _mcp(victim: Victim) -> str:
         ("bad value", "pyproject.toml"),
     ],
 )
-def test_mistake_in_a_clones_settings__nothing_that_an_agent_reads_quotes_it(
-    victim: Victim, kind: str, place: str
-) -> None:
+def test_mistake_in_a_clones_settings__nothing_that_an_agent_reads_quotes_it(victim, kind, place):
     text = KINDS[kind]
     if place == "pyproject.toml":
         table = str(text).replace("[", "[tool.holdfast.")
@@ -89,9 +87,7 @@ def test_mistake_in_a_clones_settings__nothing_that_an_agent_reads_quotes_it(
     ("kind", "line", "code"),
     [("duplicate table", 3, "bad-toml"), ("bad value", 1, "bad-value"), ("unknown key", 2, "bad-value")],
 )
-def test_mistake__command_names_code_file_and_line__config_quotes_it(
-    victim: Victim, kind: str, line: int, code: str
-) -> None:
+def test_mistake__command_names_code_file_and_line__config_quotes_it(victim, kind, line, code):
     victim.clone(lambda source: (source / "holdfast.toml").write_text(str(KINDS[kind])))
 
     ran = victim.run("config")
@@ -102,7 +98,7 @@ def test_mistake__command_names_code_file_and_line__config_quotes_it(
         assert "`holdfast config`" in said
 
 
-def test_settings_file__a_link_with_a_sentence_for_a_name__is_not_quoted(victim: Victim) -> None:
+def test_settings_file__a_link_with_a_sentence_for_a_name__is_not_quoted(victim):
     def build(source: Path) -> None:
         (source / CANARY).mkdir()
         (source / "holdfast.toml").symlink_to(CANARY)

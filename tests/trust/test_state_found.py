@@ -25,7 +25,7 @@ def unsafe(victim: Victim) -> None:
 
 
 @pytest.fixture
-def worked(victim: Victim) -> Victim:
+def worked(victim) -> Victim:
     victim.clone(lambda source: None)
     unsafe(victim)
     return victim
@@ -48,7 +48,7 @@ def check_never_green(victim: Victim, cwd: Path, words: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["holdfast.toml", "pyproject.toml", "environment", "user's file"])
-def test_preset__changed_under_live_state__not_in_force_until_trusted(worked: Victim, name: str) -> None:
+def test_preset__changed_under_live_state__not_in_force_until_trusted(worked, name):
     line = '[layout]\npreset = "opencode"\n'
     if name == "environment":
         worked.env["HOLDFAST_LAYOUT__PRESET"] = "opencode"
@@ -74,7 +74,7 @@ def test_preset__changed_under_live_state__not_in_force_until_trusted(worked: Vi
     assert not worked.state.exists()
 
 
-def test_preset__removed_under_live_state__the_old_one_stays_in_force(victim: Victim) -> None:
+def test_preset__removed_under_live_state__the_old_one_stays_in_force(victim):
     victim.clone(lambda source: (source / "holdfast.toml").write_text('[layout]\npreset = "opencode"\n'))
     unsafe(victim)
     victim.pull(lambda source: (source / "holdfast.toml").unlink())
@@ -85,7 +85,7 @@ def test_preset__removed_under_live_state__the_old_one_stays_in_force(victim: Vi
     assert (ran.code, sessions, json.loads(ran.out)["layout"]) == (1, ["s1"], "default")
 
 
-def test_copy__of_a_project_with_an_unsafe_session__never_green_until_adopted(worked: Victim, tmp_path: Path) -> None:
+def test_copy__of_a_project_with_an_unsafe_session__never_green_until_adopted(worked, tmp_path):
     copy = worked.home / "copy"
     subprocess.run(["cp", "-a", str(worked.project), str(copy)], check=True)
     check_never_green(worked, copy, "or of a copied project")
@@ -94,12 +94,12 @@ def test_copy__of_a_project_with_an_unsafe_session__never_green_until_adopted(wo
 
 
 @pytest.mark.parametrize("name", ["state.old", "kept"])
-def test_state__renamed__never_green(worked: Victim, name: str) -> None:
+def test_state__renamed__never_green(worked, name):
     worked.state.rename(worked.state.with_name(name))
     check_never_green(worked, worked.project, "trust --adopt-state")
 
 
-def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked: Victim) -> None:
+def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked):
     other = worked.home / "other"
     other.mkdir()
     (other / "holdfast.toml").write_text('[layout]\npreset = "opencode"\n')
@@ -108,7 +108,7 @@ def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked: Vi
     check_never_green(worked, worked.project, ".opencode/state")
 
 
-def test_state__removed_altogether__the_user_s_folder_still_knows(worked: Victim) -> None:
+def test_state__removed_altogether__the_user_s_folder_still_knows(worked):
     shutil.rmtree(worked.project / ".holdfast")
     ran, sessions = status(worked)
     assert (ran.code, sessions) == (1, ["s1"])
@@ -126,7 +126,7 @@ def fill(path: Path) -> None:
 
 
 @pytest.fixture
-def full(victim: Victim) -> Iterator[Path]:
+def full(victim) -> Iterator[Path]:
     """The project on a file system of 256 KiB without a free block."""
     victim.project.mkdir(parents=True)
     options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", str(victim.project)]
@@ -144,9 +144,7 @@ def full(victim: Victim) -> Iterator[Path]:
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("home", ["elsewhere", "on the full disk"])
 @pytest.mark.parametrize("made", [False, True], ids=["new project", "project in use"])
-def test_first_turn__disk_is_full__never_green_until_it_is_journalled(
-    victim: Victim, full: Path, home: str, made: bool
-) -> None:
+def test_first_turn__disk_is_full__never_green_until_it_is_journalled(victim, full, home, made):
     if home == "on the full disk":
         victim.env["XDG_CONFIG_HOME"] = str(victim.project / "config")
     if made:
@@ -169,7 +167,7 @@ def test_first_turn__disk_is_full__never_green_until_it_is_journalled(
     assert (ran.code, sessions) == (0, [])
 
 
-def test_session__its_agent_enters_a_stranger_s_repository_in_the_project__stays_in_the_project(victim: Victim) -> None:
+def test_session__its_agent_enters_a_stranger_s_repository_in_the_project__stays_in_the_project(victim):
     victim.clone(lambda source: None)
     victim.run("init")
     inner = victim.project / "vendor" / "inner"

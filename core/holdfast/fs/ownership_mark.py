@@ -32,6 +32,8 @@ _NO_MARK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.EINVAL
 _MOST = 512  # bytes read of a mark or a key
 _KEY_BYTES = 32
 _LEAST_SHARED = 16  # bytes
+#: The keys that this process made durable.
+_durable: set[str] = set()
 
 
 def write(state: str) -> None:
@@ -121,7 +123,9 @@ def secret(*, make: bool) -> bytes:
             if not _own_key(path):
                 durable.replace(path, os.urandom(_KEY_BYTES).hex().encode("ascii") + b"\n")
         key = _own_key(path)
-    durable.sync(path)  # its writer may have been killed before the flush
+    if path not in _durable:  # its writer may have been killed before the flush
+        durable.sync(path)
+        _durable.add(path)
     return key
 
 

@@ -32,7 +32,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line starts, since the kind is the first key
-_MESSAGE = b'{"kind":"message",'
+MESSAGE = b'{"kind":"message",'
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
@@ -256,7 +256,7 @@ class Journal:
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
         lines = self._lines(last.end if last else 0)
-        return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
+        return any(line.startswith(MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
     def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
@@ -316,14 +316,12 @@ class Journal:
         return cut
 
     def _leave_hint(self, acknowledged: int) -> None:
-        try:
+        with suppress(OSError):  # without it, reading is slower and truncation goes unnoticed
             fd = safeopen.open_fd(self.hint_path, os.O_WRONLY | os.O_CREAT)
             try:
                 os.write(fd, _HINT % (self._checkpoint, acknowledged))
             finally:
                 os.close(fd)
-        except OSError:
-            return  # without it, reading is slower and truncation goes unnoticed
 
     def _hinted(self) -> int:
         """Offset of a checkpoint, not necessarily the last, or 0."""
@@ -403,7 +401,7 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
             since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
     except (OSError, ValueError):
         return None
-    return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
+    return None if any(line.startswith(MESSAGE) for line in since.split(b"\n")) else record
 
 
 def _packed(path: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from attrs import asdict, evolve, field, fields, frozen
@@ -112,6 +113,8 @@ def forget(state: str, session_id: str) -> None:
                 durable.remove(os.path.join(folder, one))
     durable.remove(_copy_of(state, stem))
     durable.remove(path)
+    if os.path.isdir(folder):
+        durable.fsync_dir(folder)  # a finished flush's marker was removed without, and would be flushed again
     emergency_log.clear(state, stem)
 
 
@@ -129,8 +132,7 @@ def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False)
     """
     try:
         private.make(state, "unsafe")
-        with _changing(state, marker.session):
-            there = read(state, marker.session)
+        with _changing(state, marker.session) as there:
             known = {one.digest for one in marker.stated}
             others = [one for one in (there.stated if there else ()) if one.digest not in known]
             marker = evolve(marker, stated=(*others, *marker.stated))
@@ -149,7 +151,6 @@ def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True)
     path, second = path_of(state, marker.session), _copy_of(state, file_stem(marker.session))
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
     record["stated"] = [asdict(one) for one in marker.stated]
-    _keep_damaged(path)
     if marker.stated and copy:
         private.make(state, _COPIES)
         table = {"session": marker.session, "stated": record["stated"]}
@@ -160,11 +161,10 @@ def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True)
 def _remove(state: str, session_id: str) -> None:
     """Remove the stated payloads first, because on their own they would be used again. If a power cut brings the
     marker back, the next flush finds its work done."""
-    path, copy = path_of(state, session_id), _copy_of(state, file_stem(session_id))
-    _keep_damaged(path)
+    copy = _copy_of(state, file_stem(session_id))
     if os.path.lexists(copy):
         durable.remove(copy)
-    durable.remove(path, flush=False)
+    durable.remove(path_of(state, session_id), flush=False)
     emergency_log.clear(state, file_stem(session_id))
 
 
@@ -184,17 +184,21 @@ def _copy_of(state: str, stem: str) -> str:
 
 
 @contextmanager
-def _changing(state: str, session_id: str) -> Iterator[None]:
-    """Hold the session's journal lock, which no code holds while it changes a marker, so that a process that cannot
-    begin to flush does not lose its payload to another that just succeeds. The marker is written even without the lock,
-    because an unmarked UNSAFE session is worse."""
+def _changing(state: str, session_id: str) -> Iterator[Marker | None]:
+    """The marker, to be changed. Hold the session's journal lock, which no code holds while it changes a marker, so
+    that a process that cannot begin to flush does not lose its payload to another that just succeeds. The marker is
+    written even without the lock, because an unmarked UNSAFE session is worse."""
     with ExitStack() as held:
+        folder = os.path.join(state, "sessions")
         try:
-            private.make(state, "sessions")
-            held.enter_context(durable.lock(os.path.join(state, "sessions", f"{file_stem(session_id)}.lock")))
+            durable.make_private_dir(folder)
+            held.enter_context(durable.lock(os.path.join(folder, f"{file_stem(session_id)}.lock")))
         except Unavailable as error:
             logger.warning("a marker is changed without its lock: %s", error.message)
-        yield
+        marker = read(state, session_id)
+        if marker is not None and marker.reason == UNKNOWN:
+            _keep_damaged(path_of(state, session_id))
+        yield marker
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
@@ -216,14 +220,11 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
 
     Raises: Unavailable. The session then stays UNSAFE, to be on the safe side.
     """
-    if read(state, session_id) is None:
-        return
-    with _changing(state, session_id):
-        marker = read(state, session_id)
+    with _changing(state, session_id) as marker:
         left = [one for one in (marker.stated if marker else ()) if one.digest not in settled]
-        if marker is None or not left:
+        if marker is not None and not left:
             _remove(state, session_id)
-        else:
+        elif marker is not None:
             error = "A payload stated meanwhile by another process was refused."
             _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
 
@@ -238,10 +239,7 @@ def clear_empty(state: str, session_id: str) -> None:
 
 def waive(state: str, session_id: str) -> None:
     """Stop all stated payloads from blocking, because an operator overrode them. Raises: Unavailable."""
-    if read(state, session_id) is None:
-        return
-    with _changing(state, session_id):
-        marker = read(state, session_id)
+    with _changing(state, session_id) as marker:
         if marker is not None and not all(one.waived for one in marker.stated):
             _write(state, evolve(marker, stated=[evolve(one, waived=True) for one in marker.stated]))
 
@@ -292,6 +290,7 @@ def _found(state: str, stem: str, session_id: str, note: emergency_log.Note | No
     return marker
 
 
+@lru_cache(8)
 def _parsed(data: bytes) -> Marker | None:
     from holdfast.config.serde import structure
 

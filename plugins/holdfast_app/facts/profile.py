@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -31,7 +31,6 @@ MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5
 _MAX_ITEM_CHARS: Final = 400
 
-_NOTHING: Final = Profile()
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 
 
@@ -44,17 +43,12 @@ def parse(text: str) -> Profile:
     return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
 
 
-def load(services: Services) -> Profile:
-    """The stored profile, empty when there is none. Raises: Corrupt, Unavailable."""
-    document = services.store.read(services.layout.name(Surface.PROFILE))
-    return parse(document.text) if document else _NOTHING
-
-
-def recalled(services: Services) -> Profile:
-    """The profile as it may leave the store: masked, and empty when it came with an untrusted clone. Raises:
-    Corrupt, Unavailable; PluginError."""
-    document = services.recalled(services.layout.name(Surface.PROFILE))
-    return parse(document.text) if document else _NOTHING
+def load(services: Services, *, recalled: bool = False) -> Profile:
+    """The stored profile, empty when there is none. ``recalled``: as it may leave the store, masked, and empty when it
+    came with an untrusted clone. Raises: Corrupt, Unavailable; PluginError."""
+    name = services.layout.name(Surface.PROFILE)
+    document = services.recalled(name) if recalled else services.store.read(name)
+    return parse(document.text) if document else Profile()
 
 
 def update(services: Services, changes: Mapping[str, str]) -> Profile:
@@ -138,7 +132,7 @@ def _put(text: str, name: str, value: str) -> str:
     lines: list[str] = []
     seen = False
     for section, line, heading in _sections(text):
-        if section == name and heading == name and not seen:
+        if heading == name and not seen:
             seen = True
             lines += [line, "", *items]
         elif section == name and heading != name:
@@ -153,19 +147,16 @@ def _put(text: str, name: str, value: str) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _sections(text: str) -> list[tuple[str, str, str | None]]:
+def _sections(text: str) -> Iterator[tuple[str, str, str | None]]:
     """Each line between its section's field (``""`` outside our sections) and the field that it opens as a heading.
 
     A heading belongs to the section it opens.
     """
-    rows: list[tuple[str, str, str | None]] = []
     current = ""
     for line in text.splitlines():
         heading = _heading(line)
-        if heading is not None:
-            current = heading
-        rows.append((current, line, heading))
-    return rows
+        current = current if heading is None else heading
+        yield current, line, heading
 
 
 def _heading(line: str) -> str | None:

@@ -60,7 +60,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     with snapshot():
-        head = _admitted(services, _profile_text(profile.recalled(services)))
+        head = _admitted(services, _profile_text(profile.load(services, recalled=True)))
         stored = list(services.store.backend.facts(FactOrder.STRONGEST))
         facts = services.store.known_facts(stored)
     if hidden := len(stored) - len(facts):

@@ -14,7 +14,7 @@ from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.facts.relation import Relation, relation, updated
+from holdfast_app.facts.relation import outdated
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import cues, replies
 from holdfast_app.offline.conversation import asked
@@ -160,7 +160,7 @@ class Statements:
         hit = cues.match(sentence, user=user)
         if user and is_item and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
             return None  # depends on the line above, or defines a word
-        if hit is None and user and not is_item and (old := updated(sentence, self._known())):
+        if hit is None and user and not is_item and (old := outdated(sentence, self._known())):
             return (cues.RULE if old[0] in self.rules.strings() else cues.STATED_FACT), 0
         return hit
 
@@ -208,9 +208,7 @@ class Statements:
 
     def _retire(self, text: str) -> None:
         """Remove the rules and facts that ``text`` repeats or replaces."""
-        known = self._known()
-        old = [one for one in known if relation(text, one) is not Relation.DIFFERENT]
-        for one in old or updated(text, known):
+        for one in outdated(text, self._known()):
             self.rules.discard(one)
             self.facts.pop(same_key(one), None)
 

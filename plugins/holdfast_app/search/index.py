@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from holdfast.errors import Corrupt, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, ownership_mark, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app.progress import report
@@ -91,7 +91,7 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
             with private.lock(path, timeout_s=_WAIT_S):
                 try:
                     return _searched(path, memory, work)
-                except sqlite3.DatabaseError as error:
+                except (sqlite3.DatabaseError, KeyError, TypeError, ValueError) as error:
                     if not _is_damage(error):
                         raise
                 _remove(path)
@@ -151,10 +151,11 @@ def _connect(path: str) -> sqlite3.Connection:
     return db
 
 
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is at fault, and not the disk or another process. A table that is missing is damage, too."""
+def _is_damage(error: Exception) -> bool:
+    """Whether the file is at fault, and not the disk or another process. So are a missing table and an impossible
+    value."""
     said = str(error)
-    return not isinstance(error, sqlite3.OperationalError) or any(
+    return not isinstance(error, sqlite3.OperationalError | HoldfastError) or any(
         one in said for one in ("malformed", "no such table", "no such column")
     )
 

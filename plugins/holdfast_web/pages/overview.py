@@ -38,7 +38,7 @@ _BAR_H: Final = 24
 _FOOT: Final = 22
 #: The smallest bar that can be seen.
 _LEAST: Final = 3
-#: Bars of the narrow picture, and the most days shown one by one, and week by week.
+#: Most bars of the narrow picture, and the most days shown one by one, and week by week.
 _NARROW_BARS: Final = 10
 _BY_DAY: Final = 60
 _BY_WEEK: Final = 400
@@ -72,14 +72,14 @@ class Picture(NamedTuple):
 
 
 def pictures(shown: Sequence[Day]) -> tuple[Picture, Picture]:
-    """Pictures of all days, and of the last bars for a narrow window."""
+    """The picture for a wide window and for a narrow one."""
     span = 1 if len(shown) <= _BY_DAY else 7 if len(shown) <= _BY_WEEK else 28
-    bars = [totals(shown[max(0, end - span) : end]) for end in range(len(shown), 0, -span)][::-1]
-    return _picture(bars, span, _WIDTH), _picture(bars[-_NARROW_BARS:], span, _NARROW)
+    return _picture(shown, span, _WIDTH), _picture(shown, -(-len(shown) // _NARROW_BARS), _NARROW)
 
 
-def _picture(shown: Sequence[Day], span: int, width: int) -> Picture:
-    """Bars for each lane, all on one linear scale."""
+def _picture(daily: Sequence[Day], span: int, width: int) -> Picture:
+    """Bars of ``span`` days for each lane, all on one linear scale."""
+    shown = [totals(daily[max(0, end - span) : end]) for end in range(len(daily), 0, -span)][::-1]
     step = (width - _GUTTER) / len(shown)
     most = max((getattr(day, name) for day in shown for name, _ in LANES), default=0)
     bars = [
@@ -134,10 +134,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     runs: list[DreamResult] = read(project.dreams, [])
     found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
     shown = since_first(list(found.values()), least=_FEWEST)
-    nothing: tuple[Work, ...] = ()
-    work = read(memory.work.list, nothing)
-    none: dict[str, int] = {}
-    withheld = read(project.services.store.withheld, none)
+    work: tuple[Work, ...] = read(memory.work.list, ())
+    withheld: dict[str, int] = read(project.services.store.withheld, {})
     facts_withheld = read(lambda: project.facts_withheld, 0)
     facts = read(memory.facts.count, 0) - facts_withheld
     names: list[tuple[date, str]] = read(project.note_names, [])

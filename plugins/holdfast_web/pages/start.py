@@ -106,7 +106,10 @@ def search(project: Project, renderer: Renderer, request: Request) -> str:
 def _places(renderer: Renderer, hit: SearchHit) -> list[tuple[str, str]]:
     """Each place of the hit and its address."""
     places = (hit.at_place, *hit.also)
-    return [(one.where, _address(renderer, one.kind, one.name, one.place)) for one in places]
+    return [
+        (f"turn in {one.name}" if one.kind == "turn" else one.where, _address(renderer, one.kind, one.name, one.place))
+        for one in places
+    ]
 
 
 def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 
 @pytest.fixture
-def scratch(tmp_path: Path) -> Iterator[Path]:
+def scratch(tmp_path) -> Iterator[Path]:
     """A folder in memory where there is one: for thousands of crashes, of which none needs a real disk's flush."""
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path

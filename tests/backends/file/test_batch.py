@@ -28,9 +28,7 @@ def facts(*numbers: int) -> list[Fact]:
 
 
 @pytest.mark.req("R045", "R058")
-def test_commit__a_thousand_facts__one_flush_and_a_small_file_when_most_leave(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commit__a_thousand_facts__one_flush_and_a_small_file_when_most_leave(project, monkeypatch):
     store, path = FileBackend(project), project / ".holdfast" / "facts.jsonl"
     store.add_fact(make_fact(0), 2000)
     FileBackend(project).add_fact(make_fact(1), 2000)
@@ -74,9 +72,7 @@ def stages(project: Path) -> list[list[Fact]]:
 
 @pytest.mark.req("R045")
 @pytest.mark.parametrize("how", ["killed", "refused"])
-def test_commit__ended_at_any_call__the_first_ones_or_none(
-    scratch: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_commit__ended_at_any_call__the_first_ones_or_none(scratch, monkeypatch, how):
     class EndingOs(Os):
         def __init__(self, k: int) -> None:
             super().__init__()
@@ -116,7 +112,7 @@ def test_commit__ended_at_any_call__the_first_ones_or_none(
 
 
 @pytest.mark.req("R045")
-def test_commit__cut_anywhere_in_its_lines__the_first_ones_and_the_same_call_completes_it(scratch: Path) -> None:
+def test_commit__cut_anywhere_in_its_lines__the_first_ones_and_the_same_call_completes_it(scratch):
     wanted = stages(scratch / "whole")
     whole = (scratch / "whole" / ".holdfast" / "facts.jsonl").read_bytes()
     begun(scratch / "before")

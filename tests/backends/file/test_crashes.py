@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("shared_key")  # folders are copied and bui
 
 
 @pytest.fixture
-def wanted(scratch: Path) -> list[State]:
+def wanted(scratch) -> list[State]:
     """The states of a run in which nothing goes wrong."""
     root = scratch / "calm"
     root.mkdir()
@@ -46,9 +46,7 @@ def wanted(scratch: Path) -> list[State]:
 
 
 @pytest.mark.req("R142", "R143", "R167")
-def test_process__killed_at_each_call__acknowledged_is_there_and_work_goes_on(
-    scratch: Path, wanted: list[State]
-) -> None:
+def test_process__killed_at_each_call__acknowledged_is_there_and_work_goes_on(scratch, wanted):
     """C1, C7"""
     folder = scratch / "killed"
     folder.mkdir()
@@ -68,9 +66,7 @@ def test_process__killed_at_each_call__acknowledged_is_there_and_work_goes_on(
     [(errno.EIO, False, False), (errno.ENOSPC, True, True)],
     ids=["EIO once", "ENOSPC after half of a write, and from then on"],
 )
-def test_call__fails__unavailable_and_work_goes_on(
-    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch, code: int, short: bool, always: bool
-) -> None:
+def test_call__fails__unavailable_and_work_goes_on(scratch, wanted, monkeypatch, code, short, always):
     """C8, E2, E3"""
     k, faults = 0, 0
     while k == faults:
@@ -100,9 +96,7 @@ def test_call__fails__unavailable_and_work_goes_on(
 
 
 @pytest.mark.req("R142", "R143")
-def test_call__fails_in_one_process__the_next_goes_on(
-    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_call__fails_in_one_process__the_next_goes_on(scratch, wanted, monkeypatch):
     """C8"""
     k, failing = 0, None
     while failing is None or failing.hit:
@@ -165,9 +159,7 @@ def _check(scratch: Path, disk: DiskOs, wanted: list[State], *, go_on: bool) -> 
 
 
 @pytest.mark.req("R142", "R143")
-def test_power__cut_after_each_call__acknowledged_is_there_and_whole(
-    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_power__cut_after_each_call__acknowledged_is_there_and_whole(scratch, wanted, monkeypatch):
     """C1, C7: unsynced data lost, halved or zeroed, unsynced names lost or kept."""
     root = scratch / "powered"
     root.mkdir()
@@ -184,9 +176,7 @@ def test_power__cut_after_each_call__acknowledged_is_there_and_whole(
 
 
 @pytest.mark.req("R142", "R143")
-def test_power__cut_after_a_killed_process__what_the_next_acknowledged_is_there(
-    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_power__cut_after_a_killed_process__what_the_next_acknowledged_is_there(scratch, wanted, monkeypatch):
     """C1: a process dies before its flush; the next one must not say yes to what only the page cache has."""
     for k, disk in _killed_processes(scratch, monkeypatch):
         with monkeypatch.context() as patch:
@@ -206,9 +196,7 @@ def test_power__cut_after_a_killed_process__what_the_next_acknowledged_is_there(
 
 
 @pytest.mark.req("R142", "R143")
-def test_power__cut_after_a_killed_process__other_work_of_the_next_is_there(
-    scratch: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_power__cut_after_a_killed_process__other_work_of_the_next_is_there(scratch, wanted, monkeypatch):
     """C1: the next process builds on a file whose name only the page cache has."""
     block, fact = make_block("other"), make_fact(50)
     for k, disk in _killed_processes(scratch, monkeypatch):

@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,12 @@ from holdfast_file.lines import Operation, decode, encode
 
 
 @pytest.fixture
-def store(project: Path) -> FileBackend:
+def store(project) -> FileBackend:
     return FileBackend(project, lock_timeout_s=0.2)
 
 
 @pytest.fixture
-def home(project: Path) -> Path:
+def home(project) -> Path:
     """The store's folder."""
     return project / ".holdfast"
 
@@ -49,13 +49,13 @@ def lines(home: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", ["..", "/etc", "a/../../b"])
-def test_store__folder_outside_of_project__refused(project: Path, path: str) -> None:
+def test_store__folder_outside_of_project__refused(project, path):
     with pytest.raises(Refused):
         FileBackend(project, path=path)
 
 
 @pytest.mark.req("R013")
-def test_store__first_write__private_files_and_folders_ignored_by_git(store: FileBackend, home: Path) -> None:
+def test_store__first_write__private_files_and_folders_ignored_by_git(store, home):
     store.append(DAY, make_block("one"), HEADER, "one")
     store.add_fact(make_fact(1), 5)
     for path in [home, *home.rglob("*")]:
@@ -68,7 +68,7 @@ def test_store__first_write__private_files_and_folders_ignored_by_git(store: Fil
 
 @pytest.mark.req("R142")
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a\0b", b"caf\xc3"])
-def test_document__invalid_bytes__corrupt_and_left_alone(store: FileBackend, home: Path, content: bytes) -> None:
+def test_document__invalid_bytes__corrupt_and_left_alone(store, home, content):
     store.append(DAY, make_block("one"), HEADER, "one")
     (home / DAY).write_bytes(content)
     for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("two"), HEADER, "two")):
@@ -78,7 +78,7 @@ def test_document__invalid_bytes__corrupt_and_left_alone(store: FileBackend, hom
 
 
 @pytest.mark.req("R142", "R167")
-def test_document__folder_or_pipe_in_its_place__corrupt(store: FileBackend, home: Path) -> None:
+def test_document__folder_or_pipe_in_its_place__corrupt(store, home):
     (home / DAY).mkdir(parents=True)
     os.mkfifo(home / "pipe.md")
     (home / "file").write_text("x")
@@ -90,7 +90,7 @@ def test_document__folder_or_pipe_in_its_place__corrupt(store: FileBackend, home
     assert store.names() == ["file"]
 
 
-def test_link__out_of_the_project__refused(project: Path, tmp_path: Path) -> None:
+def test_link__out_of_the_project__refused(project, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.md").write_text("secret")
@@ -118,9 +118,7 @@ def test_link__out_of_the_project__refused(project: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("part", [".holdfast", ".holdfast/a", ".holdfast/a/b", "."])
-def test_link__put_on_the_way_while_the_store_is_open__refused(
-    project: Path, tmp_path: Path, store: FileBackend, part: str
-) -> None:
+def test_link__put_on_the_way_while_the_store_is_open__refused(project, tmp_path, store, part):
     """The same folder as before, and yet no longer in the project."""
     store.write("a/b/c.md", "here")
     assert store.read("a/b/c.md") is not None
@@ -132,7 +130,7 @@ def test_link__put_on_the_way_while_the_store_is_open__refused(
 
 
 @pytest.mark.req("R167", "R143")
-def test_disk__file_size_limit__unavailable_and_nothing_half_written(project: Path) -> None:
+def test_disk__file_size_limit__unavailable_and_nothing_half_written(project):
     """A true short write: the kernel stops the write in the middle of the block."""
     store = FileBackend(project)
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -179,7 +177,7 @@ def immutable(path: Path) -> Iterator[None]:
 
 @pytest.mark.req("R167")
 @pytest.mark.parametrize("what", [DAY, "facts.jsonl", "MEMORY.md", ".", "memory"])
-def test_store__something_immutable__unavailable_then_fine(store: FileBackend, home: Path, what: str) -> None:
+def test_store__something_immutable__unavailable_then_fine(store, home, what):
     store.append(DAY, make_block("one"), HEADER, "one")
     store.write("MEMORY.md", "old")
     store.add_fact(make_fact(1), 500)
@@ -220,9 +218,7 @@ BLOCK = make_block("two", "- caf\u00e9").encode()
     "tail",
     [b"", BLOCK[:1], BLOCK[:20], BLOCK[:-1], BLOCK[:-2], b"\0" * 30, BLOCK[:10] + b"\0" * 20, b"\0" * len(BLOCK)],
 )
-def test_append__torn_tail__unseen_by_readers_and_cut_by_the_next_writer(
-    store: FileBackend, home: Path, tail: bytes
-) -> None:
+def test_append__torn_tail__unseen_by_readers_and_cut_by_the_next_writer(store, home, tail):
     torn(home, store, tail)
     assert store.read(DAY).text == HEADER + make_block("one")
     store.append(DAY, make_block("three"), HEADER, "three")
@@ -232,7 +228,7 @@ def test_append__torn_tail__unseen_by_readers_and_cut_by_the_next_writer(
 
 @pytest.mark.req("R096", "R016")
 @pytest.mark.parametrize("tail", [b"typed by hand", b"\n## 14:3 typed by hand", BLOCK + b"typed by hand", b"\n\n"])
-def test_append__intent_but_hand_written_tail__kept(store: FileBackend, home: Path, tail: bytes) -> None:
+def test_append__intent_but_hand_written_tail__kept(store, home, tail):
     torn(home, store, tail)
     before = (home / DAY).read_bytes().decode()
     assert store.read(DAY).text == before
@@ -242,7 +238,7 @@ def test_append__intent_but_hand_written_tail__kept(store: FileBackend, home: Pa
 
 
 @pytest.mark.req("R096")
-def test_append__hand_written_last_line_like_a_block__kept(store: FileBackend, home: Path) -> None:
+def test_append__hand_written_last_line_like_a_block__kept(store, home):
     """Without an intent nothing is cut, however much it looks like half a block."""
     store.append(DAY, make_block("one"), HEADER, "one")
     with (home / DAY).open("ab") as file:
@@ -255,7 +251,7 @@ def test_append__hand_written_last_line_like_a_block__kept(store: FileBackend, h
 
 
 @pytest.mark.req("R044")
-def test_facts__line__readable_keys_in_order(store: FileBackend, home: Path) -> None:
+def test_facts__line__readable_keys_in_order(store, home):
     store.add_fact(make_fact(1, "Stra\u00dfe \u2028 x", source="s"), 5)
     raw = (home / "facts.jsonl").read_bytes()
     assert raw.count(b"\n") == 1
@@ -267,9 +263,7 @@ def test_facts__line__readable_keys_in_order(store: FileBackend, home: Path) -> 
 
 @pytest.mark.req("R058")
 @pytest.mark.parametrize("change", ["delete", "update"])
-def test_facts__added_and_then_deleted_or_changed__file_stays_small(
-    store: FileBackend, home: Path, change: str
-) -> None:
+def test_facts__added_and_then_deleted_or_changed__file_stays_small(store, home, change):
     store.add_fact(make_fact(0), 500)
     for number in range(1, 200):
         store.add_fact(make_fact(number), 500)
@@ -284,8 +278,8 @@ def test_facts__added_and_then_deleted_or_changed__file_stays_small(
 
 @pytest.mark.parametrize("store_of_another", [True, False])
 def test_append__document_has_a_second_hard_link__block_is_added_and_the_other_name_is_unchanged(
-    store: FileBackend, home: Path, store_of_another: bool
-) -> None:
+    store, home, store_of_another
+):
     store.append(DAY, make_block("one"), HEADER, "one")
     os.link(home / DAY, home / "copy.md")
     before = (home / "copy.md").read_bytes()
@@ -308,9 +302,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.req("R053", "R060")
-def test_facts__one_flush_an_addition__none_for_a_duplicate(
-    store: FileBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_facts__one_flush_an_addition__none_for_a_duplicate(store, monkeypatch):
     for number in range(5):
         store.add_fact(make_fact(number), 5)
     calls = counted(monkeypatch)
@@ -353,7 +345,7 @@ HAND = (
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_facts__bad_line_in_the_middle__corrupt_naming_it(store: FileBackend, home: Path, bad: str, why: str) -> None:
+def test_facts__bad_line_in_the_middle__corrupt_naming_it(store, home, bad, why):
     for number in range(3):
         store.add_fact(make_fact(number), 5)
     path = home / "facts.jsonl"
@@ -372,9 +364,7 @@ def test_facts__bad_line_in_the_middle__corrupt_naming_it(store: FileBackend, ho
 
 @pytest.mark.parametrize("cut", [1, 2, 10, 60, -2, -1])
 @pytest.mark.parametrize("zeros", [False, True])
-def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(
-    store: FileBackend, home: Path, cut: int, zeros: bool
-) -> None:
+def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(store, home, cut, zeros):
     store.add_fact(make_fact(1), 5)
     path = home / "facts.jsonl"
     kept = path.read_bytes()
@@ -406,9 +396,7 @@ def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(
         '\0\0todo"}\n',
     ],
 )
-def test_facts__text_that_is_no_torn_line_at_the_end__corrupt_not_cut(
-    store: FileBackend, home: Path, tail: str
-) -> None:
+def test_facts__text_that_is_no_torn_line_at_the_end__corrupt_not_cut(store, home, tail):
     store.add_fact(make_fact(1), 5)
     with (home / "facts.jsonl").open("a", newline="") as file:
         file.write(tail)
@@ -432,7 +420,7 @@ DAMAGES: dict[str, Callable[[bytes, list[int]], bytes | None]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_facts__stored_ones_damaged_or_gone__never_passed_over(store: FileBackend, home: Path, damage: str) -> None:
+def test_facts__stored_ones_damaged_or_gone__never_passed_over(store, home, damage):
     path = home / "facts.jsonl"
     ends = []
     for number in range(3):
@@ -462,9 +450,7 @@ def test_facts__stored_ones_damaged_or_gone__never_passed_over(store: FileBacken
 
 @settings(max_examples=100)
 @given(st.data())
-def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(
-    tmp_path: Path, data: st.DataObject
-) -> None:
+def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(tmp_path, data):
     root = tmp_path / os.urandom(6).hex()
     root.mkdir()
     stored = [make_fact(number, data.draw(st.text("abé🙂\0\n", max_size=9)) + str(number)) for number in range(3)]
@@ -482,9 +468,7 @@ def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(
         assert list(view.facts()) == stored or view.check().lost
 
 
-def test_facts__failed_flush__next_addition_goes_to_a_new_file(
-    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_facts__failed_flush__next_addition_goes_to_a_new_file(store, home, monkeypatch):
     """A second fsync of the same file proves nothing: the kernel may have dropped the pages and called them clean."""
     store.add_fact(make_fact(1), 5)
     inode = (home / "facts.jsonl").stat().st_ino
@@ -502,8 +486,8 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(
 
 @pytest.mark.parametrize("again", ["same store", "another store"])
 def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplicate_goes_to_a_new_file(
-    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch, again: str
-) -> None:
+    store, home, monkeypatch, again
+):
     """Answering "already there" needs a flush. After a failed one the same file proves nothing."""
     store.add_fact(make_fact(1), 5)
     inode = (home / "facts.jsonl").stat().st_ino
@@ -523,14 +507,14 @@ def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplica
 
 @given(st.datetimes(timezones=st.just(UTC)))
 @pytest.mark.req("R044")
-def test_line__any_time__as_iso_8601_and_read_back(at: datetime) -> None:
+def test_line__any_time__as_iso_8601_and_read_back(at):
     line = encode(Operation(fact=attrs.evolve(make_fact(1), created_at=at)))
     assert json.loads(line)["createdAt"] == at.isoformat().replace("+00:00", "Z")
     assert decode(line.removesuffix(b"\n")).fact == attrs.evolve(make_fact(1), created_at=at)
 
 
 @pytest.mark.req("R045")
-def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store: FileBackend, home: Path) -> None:
+def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store, home):
     store.add_fact(make_fact(1), 5)
     os.truncate(home / "facts.jsonl", 0)
     for view in (store, FileBackend(home.parent)):
@@ -541,7 +525,7 @@ def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store: FileBacke
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_fork__while_another_thread_is_in_a_call__child_reads_and_adds(project: Path) -> None:
+def test_fork__while_another_thread_is_in_a_call__child_reads_and_adds(project):
     script = textwrap.dedent(
         """
         import os, sys, threading

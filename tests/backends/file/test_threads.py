@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -20,16 +19,12 @@ ENOUGH_S = 0.3
 
 
 @pytest.fixture
-def store(project: Path) -> FileBackend:
+def store(project) -> FileBackend:
     return FileBackend(project, lock_timeout_s=20)
 
 
-class Undo(Exception):
-    """Ends a batch without keeping it."""
-
-
 @pytest.mark.req("R045")
-def test_compact__another_store_is_writing__waits_and_keeps_its_facts(store: FileBackend, project: Path) -> None:
+def test_compact__another_store_is_writing__waits_and_keeps_its_facts(store, project):
     store.add_fact(make_fact(1), 9)
     store.add_fact(make_fact(3), 9)
     delete_fact(store, "fact_00000003")
@@ -45,9 +40,7 @@ def test_compact__another_store_is_writing__waits_and_keeps_its_facts(store: Fil
 
 
 @pytest.mark.req("R142")
-def test_read__another_process_replaces_a_file_with_a_torn_line__is_no_damage(
-    store: FileBackend, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read__another_process_replaces_a_file_with_a_torn_line__is_no_damage(store, project, monkeypatch):
     store.add_fact(make_fact(1), 9)
     path = project / ".holdfast" / "facts.jsonl"
     with path.open("ab") as file:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
@@ -21,18 +22,16 @@ def gitea() -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def machine(gitea: FakeServer, tmp_path: Path) -> Iterator[Callable[..., GiteaBackend]]:
-    """Make a machine: a backend with a folder of its own, which has never seen the store."""
-    made: list[GiteaBackend] = []
+def machine(gitea, tmp_path, closing) -> Callable[..., GiteaBackend]:
+    """Make a machine: a backend with a folder of its own, which has never seen the store; or ``name``'s again."""
+    numbers = itertools.count()
 
-    def make(server: str = "", patience_s: float = 5.0, authors: tuple[str, ...] = ()) -> GiteaBackend:
-        folder = tmp_path / f"machine{len(made)}"
-        folder.mkdir()
-        address = server or gitea.url
-        options = {"patience_s": patience_s, "authors": authors}
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=gitea.token, **options))  # type: ignore[arg-type]
-        return made[-1]
+    def make(
+        server: str = "", *, name: str = "", token: str = "", patience_s: float = 5.0, **more: Any
+    ) -> GiteaBackend:
+        folder = tmp_path / (name or f"machine{next(numbers)}")
+        folder.mkdir(exist_ok=True)
+        place = {"server": server or gitea.url, "token": token or gitea.token, "repository": REPO}
+        return closing(GiteaBackend(folder, **place, patience_s=patience_s, **more))
 
-    yield make
-    for backend in made:
-        backend.close()
+    return make

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import keyring
 import pytest
@@ -26,7 +25,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
     """No token and no proxy in the environment; an empty keyring in a file."""
     for variable in (*secrets.variables("gitea"), *PROXIES, "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(variable, raising=False)
@@ -38,7 +37,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_request__redirected_to_another_server__nothing_reaches_it_and_the_next_step_is_told(status: int) -> None:
+def test_request__redirected_to_another_server__nothing_reaches_it_and_the_next_step_is_told(status):
     with Recorder() as other, Recorder(status, {"Location": f"{other.url}/api/v1/version"}) as server:
         with Gitea(server.url, "t0ken") as gitea, pytest.raises(Closed, match="redirects") as caught:
             gitea.server_version()
@@ -48,7 +47,7 @@ def test_request__redirected_to_another_server__nothing_reaches_it_and_the_next_
     assert "auth set gitea --origin" in caught.value.next_step
 
 
-def test_request__proxies_in_the_environment__not_used_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request__proxies_in_the_environment__not_used_for_this_machine(monkeypatch):
     with Recorder() as proxy, Recorder(body=b'{"version": "1.26.3"}') as server:
         for name in PROXIES:
             monkeypatch.setenv(name, proxy.url)
@@ -59,9 +58,7 @@ def test_request__proxies_in_the_environment__not_used_for_this_machine(monkeypa
         assert len(server.requests) == 2
 
 
-def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_trusted(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_trusted(project, monkeypatch):
     """The options are handed over as if they were in force: this is the second line of defence."""
     monkeypatch.setenv("GITEA_TOKEN", "t0ken")
     with FakeServer() as server:
@@ -79,9 +76,7 @@ def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_tr
         store.close()
 
 
-def test_trail__server_that_only_the_project_names__nothing_reaches_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_trail__server_that_only_the_project_names__nothing_reaches_it(project, monkeypatch, capsys):
     from holdfast.config.values import PluginConfig
     from holdfast_app.config import Config
 
@@ -100,7 +95,7 @@ def test_trail__server_that_only_the_project_names__nothing_reaches_it(
     assert "t0ken" not in "".join(capsys.readouterr())
 
 
-def test_token__of_another_server_in_the_keyring__not_sent_and_the_command_is_told(project: Path) -> None:
+def test_token__of_another_server_in_the_keyring__not_sent_and_the_command_is_told(project):
     secrets.store("gitea", "t0ken", "https://git.example.org")
     with Recorder() as server:
         with pytest.raises(ConfigError, match=r"but for https://git\.example\.org") as caught:
@@ -111,9 +106,7 @@ def test_token__of_another_server_in_the_keyring__not_sent_and_the_command_is_to
 
 @pytest.mark.parametrize("key", ["token", "api_key", "password"])
 @pytest.mark.parametrize("table", ["storage", "plugins.gitea_trail"])
-def test_settings__token_written_there__error_says_where_it_belongs(
-    project: Path, capsys: pytest.CaptureFixture[str], table: str, key: str
-) -> None:
+def test_settings__token_written_there__error_says_where_it_belongs(project, capsys, table, key):
     (project / "holdfast.toml").write_text(f'[{table}]\n{key} = "s3cret-1"\n')
     for command in (["status"], ["config"], ["load"]):
         assert main(["--root", str(project), *command]) != 0

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.backends.gitea.store_kit import issue_of, record, text_of
-from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.plain_client import Reply, call
 
 from holdfast.errors import Conflict, Corrupt
@@ -23,12 +22,11 @@ from holdfast_gitea.wire.faults import Closed
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-Machine = Callable[..., GiteaBackend]
 Ask = Callable[..., Reply]
 
 
 @pytest.fixture
-def mallory(gitea: FakeServer) -> Ask:
+def mallory(gitea) -> Ask:
     """Requests of a user who may read the repository."""
     gitea.world.repo(REPO).rights["mallory"] = "read"
     token = gitea.make_token("mallory", ("all",))
@@ -36,7 +34,7 @@ def mallory(gitea: FakeServer) -> Ask:
 
 
 @pytest.fixture
-def filled(gitea: FakeServer, machine: Machine) -> Iterator[GiteaBackend]:
+def filled(gitea, machine) -> Iterator[GiteaBackend]:
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -59,9 +57,7 @@ def filled(gitea: FakeServer, machine: Machine) -> Iterator[GiteaBackend]:
 
 
 @pytest.mark.parametrize("name", ["doc:MEMORY.md", f"doc:{DAY}", "facts", "store"])
-def test_issue__closed_locked_and_relabelled_by_another_user__changes_nothing(
-    gitea: FakeServer, filled: GiteaBackend, name: str
-) -> None:
+def test_issue__closed_locked_and_relabelled_by_another_user__changes_nothing(gitea, filled, name):
     number = issue_of(gitea, name)
     gitea.close_issue(REPO, number)
     gitea.lock(REPO, number)
@@ -69,16 +65,14 @@ def test_issue__closed_locked_and_relabelled_by_another_user__changes_nothing(
     gitea.edit_issue(REPO, number, title="Some thoughts")
 
 
-def test_reactions__of_a_reader__change_nothing(gitea: FakeServer, filled: GiteaBackend, mallory: Ask) -> None:
+def test_reactions__of_a_reader__change_nothing(gitea, filled, mallory):
     for number in gitea.titles(REPO):
         assert mallory("POST", f"/issues/{number}/reactions", {"content": "eyes"}).status == 201
         for comment, _ in gitea.comments(REPO, number):
             assert mallory("POST", f"/issues/comments/{comment}/reactions", {"content": "+1"}).status == 201
 
 
-def test_comment__that_quotes_a_whole_record__the_owners_own_counts(
-    gitea: FakeServer, filled: GiteaBackend, mallory: Ask
-) -> None:
+def test_comment__that_quotes_a_whole_record__the_owners_own_counts(gitea, filled, mallory):
     """Same id, same checksum; and the id with another text."""
     for number in list(gitea.titles(REPO)):
         for body in gitea.bodies(REPO, number):
@@ -91,8 +85,8 @@ def test_comment__that_quotes_a_whole_record__the_owners_own_counts(
 
 
 def test_comment__with_the_id_of_a_write_that_is_to_be_repeated__the_write_is_not_taken_for_done(
-    gitea: FakeServer, filled: GiteaBackend, mallory: Ask
-) -> None:
+    gitea, filled, mallory
+):
     """A writer looks for its own id before it repeats a request. Others can write any id."""
     number = issue_of(gitea, f"doc:{DAY}")
     record_id = replay.new_id()
@@ -105,26 +99,20 @@ def test_comment__with_the_id_of_a_write_that_is_to_be_repeated__the_write_is_no
 
 @pytest.mark.parametrize("base", ["f" * 32, "0" * 32, ""])
 @pytest.mark.parametrize("kind", ["ver", "del", "snap", "next", "ops", "blk"])
-def test_record__of_a_reader_with_a_base_that_does_not_exist__changes_nothing(
-    gitea: FakeServer, filled: GiteaBackend, mallory: Ask, base: str, kind: str
-) -> None:
+def test_record__of_a_reader_with_a_base_that_does_not_exist__changes_nothing(gitea, filled, mallory, base, kind):
     for number in list(gitea.titles(REPO)):
         fields = {"root": "1", "to": "1", "block": "ZXZpbA", "over": "f" * 32, "base": base}
         mallory("POST", f"/issues/{number}/comments", {"body": record(kind, "evil\n", **fields)})
 
 
 @pytest.mark.parametrize("size", [65_000, 1_000_000])
-def test_comment__huge__is_not_read_into_memory_and_writing_goes_on(
-    gitea: FakeServer, filled: GiteaBackend, mallory: Ask, size: int
-) -> None:
+def test_comment__huge__is_not_read_into_memory_and_writing_goes_on(gitea, filled, mallory, size):
     for number in list(gitea.titles(REPO)):
         mallory("POST", f"/issues/{number}/comments", {"body": "x" * size})
         mallory("POST", f"/issues/{number}/comments", {"body": record("ver", "evil\n" * (size // 5))})
 
 
-def test_log__with_a_thousand_records_of_a_reader__is_read_as_quickly_and_told_in_one_line(
-    gitea: FakeServer, filled: GiteaBackend, machine: Machine
-) -> None:
+def test_log__with_a_thousand_records_of_a_reader__is_read_as_quickly_and_told_in_one_line(gitea, filled, machine):
     number = issue_of(gitea, "doc:MEMORY.md")
     fresh = machine()
     begun = time.process_time()
@@ -144,9 +132,7 @@ def test_log__with_a_thousand_records_of_a_reader__is_read_as_quickly_and_told_i
 
 @pytest.mark.parametrize("pull", [True, False])
 @pytest.mark.parametrize("title", ["store", "facts", "authors", "doc:MEMORY.md", f"doc:{DAY}"])
-def test_issue__of_a_reader_with_a_lower_number_than_the_owners__is_not_read(
-    gitea: FakeServer, machine: Machine, title: str, pull: bool
-) -> None:
+def test_issue__of_a_reader_with_a_lower_number_than_the_owners__is_not_read(gitea, machine, title, pull):
     early = gitea.make_issue(REPO, f"holdfast:{title}", "A template.", poster="mallory", pull=pull)
     gitea.make_comment(REPO, early, record("ver", "evil\n"), poster="mallory")
     store = machine()
@@ -163,9 +149,7 @@ def test_issue__of_a_reader_with_a_lower_number_than_the_owners__is_not_read(
     assert gitea.bodies(REPO, early) == gitea.bodies(REPO, early)[:1]
 
 
-def test_repository__with_a_template_and_a_description_like_a_store__is_empty(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_repository__with_a_template_and_a_description_like_a_store__is_empty(gitea, machine):
     """Templates become the text of a person's own issue; a description is no issue at all."""
     template = marker.frame("x", "evil\n", kind="copy", log="aG9sZGZhc3Q6ZG9jOk1FTU9SWS5tZA", head="f" * 32, comment=1)
     gitea.make_issue(REPO, "A bug", template, poster="mallory")
@@ -176,7 +160,7 @@ def test_repository__with_a_template_and_a_description_like_a_store__is_empty(
     assert text_of(machine()) == "one\n"
 
 
-def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea: FakeServer, machine: Machine) -> None:
+def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea, machine):
     """Users with write access are trusted with the texts, but their edit does not go unnoticed."""
     store = machine()
     store.write("MEMORY.md", "one\n")
@@ -191,9 +175,7 @@ def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea
     assert f"#issuecomment-{comment}" in check.message
 
 
-def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepted(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepted(gitea, machine):
     store = machine(patience_s=1.0)
     store.append(DAY, make_block("one", "- step one"), HEADER, "one")
     number = issue_of(gitea, f"doc:{DAY}")
@@ -207,7 +189,7 @@ def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepte
             view.read(DAY)
 
 
-def test_repository__renamed__is_named_and_nothing_is_sent_there(gitea: FakeServer, machine: Machine) -> None:
+def test_repository__renamed__is_named_and_nothing_is_sent_there(gitea, machine):
     store = machine(patience_s=1.0)
     store.write("MEMORY.md", "one\n")
     gitea.rename(REPO, "elsewhere")
@@ -218,9 +200,7 @@ def test_repository__renamed__is_named_and_nothing_is_sent_there(gitea: FakeServ
             view.write("MEMORY.md", "two\n")
 
 
-def test_repository__another_one_takes_its_name__is_an_error_and_never_an_empty_memory(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_repository__another_one_takes_its_name__is_an_error_and_never_an_empty_memory(gitea, machine):
     """Who gives up a login, or transfers a repository, frees its address for others."""
     store = machine(patience_s=1.0)
     store.write("MEMORY.md", "one\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ REPO = "agent/memory"
 TEAM = "team/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-Machine = Callable[..., GiteaBackend]
 
 
 def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
@@ -29,9 +27,7 @@ def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
     return fields["id"]
 
 
-def test_version__from_a_reader_of_the_repository__is_not_replayed_and_doctor_shows_it(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_version__from_a_reader_of_the_repository__is_not_replayed_and_doctor_shows_it(gitea, machine):
     store = machine()
     store.write("MEMORY.md", "mine\n")
     number = issue_of(gitea, "doc:MEMORY.md")
@@ -58,9 +54,7 @@ def test_version__from_a_reader_of_the_repository__is_not_replayed_and_doctor_sh
         ("blk", {"block": "b25l"}),
     ],
 )
-def test_document__any_record_of_a_reader__changes_nothing(
-    gitea: FakeServer, machine: Machine, kind: str, fields: dict[str, str]
-) -> None:
+def test_document__any_record_of_a_reader__changes_nothing(gitea, machine, kind, fields):
     store = machine()
     store.write("MEMORY.md", "mine\n")
     number = issue_of(gitea, "doc:MEMORY.md")
@@ -73,7 +67,7 @@ def test_document__any_record_of_a_reader__changes_nothing(
     assert text_of(machine(), "MEMORY.md") == "more\n"
 
 
-def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(gitea: FakeServer, machine: Machine) -> None:
+def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(gitea, machine):
     store = machine(patience_s=1.0)
     store.append(DAY, make_block("one", "- step one"), HEADER, "one")
     number = issue_of(gitea, f"doc:{DAY}")
@@ -95,9 +89,7 @@ def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(gitea: F
         ("holdfast:store", marker.frame("x", '{"schema": 99, "requires": ["all"]}', language="json", kind="store")),
     ],
 )
-def test_issue__made_by_a_reader__is_not_part_of_the_store(
-    gitea: FakeServer, machine: Machine, title: str, body: str
-) -> None:
+def test_issue__made_by_a_reader__is_not_part_of_the_store(gitea, machine, title, body):
     early = gitea.make_issue(REPO, title, body, poster="mallory")
     store = machine()
     assert store.names() == []
@@ -125,8 +117,8 @@ def _on_team(gitea: FakeServer, tmp_path: Path, name: str, user: str, scopes: tu
 
 @pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:user")])
 def test_authors__none_named_and_the_repository_of_an_organisation__the_tokens_user_counts_on_a_new_machine(
-    gitea: FakeServer, tmp_path: Path, scopes: tuple[str, ...]
-) -> None:
+    gitea, tmp_path, scopes
+):
     """A token with `write:issue` alone cannot ask whose it is."""
     gitea.make_repo(TEAM, rights={"bot": "write", "eve": "write"})
     first = _on_team(gitea, tmp_path, "one", "bot", scopes)
@@ -142,9 +134,7 @@ def test_authors__none_named_and_the_repository_of_an_organisation__the_tokens_u
     first.close()
 
 
-def test_authors__nothing_says_whose_the_token_is__an_error_with_the_setting_never_an_empty_memory(
-    gitea: FakeServer, tmp_path: Path
-) -> None:
+def test_authors__nothing_says_whose_the_token_is__an_error_with_the_setting_never_an_empty_memory(gitea, tmp_path):
     gitea.make_repo(TEAM, rights={"bot": "write"})
     first = _on_team(gitea, tmp_path, "one", "bot", ("write:issue",))
     first.write("MEMORY.md", "one\n")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.backends.gitea.store_kit import issue_of
 from tests.support.gitea.fake_server import FakeServer
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import StorageConfig
-from holdfast.errors import FlushRefused, StorageError, Unavailable
+from holdfast.errors import FlushRefused, Unavailable
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config
@@ -47,32 +46,14 @@ WRITES: dict[str, Call] = {
 
 
 @pytest.fixture
-def gitea() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
-def opened(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+def opened(machine, monkeypatch) -> Open:
     """``opened(machine, token=, server=)``: the store as that machine opens it."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
-    made: list[GiteaBackend] = []
-
-    def open_store(machine: str = "this", *, token: str = "", server: str = "") -> GiteaBackend:
-        folder = tmp_path / machine
-        folder.mkdir(exist_ok=True)
-        address = server or gitea.url
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=token or gitea.token, patience_s=0.3))
-        return made[-1]
-
-    yield open_store
-    for store in made:
-        store.close()
+    return lambda name="this", **options: machine(name=name, patience_s=0.3, **options)
 
 
 @pytest.fixture
-def filled(gitea: FakeServer, opened: Open) -> GiteaBackend:
+def filled(gitea, opened) -> GiteaBackend:
     """A store with a document, a day and a fact."""
     store = opened()
     store.write("MEMORY.md", "one\n")
@@ -122,13 +103,13 @@ CLOSED_TO_ALL = [
 
 @pytest.mark.req("R142")
 @pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_ALL, ids=lambda value: getattr(value, "__name__", ""))
-@pytest.mark.parametrize("machine", ["this", "new"])
+@pytest.mark.parametrize("which", ["this", "new"])
 def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
-    machine: str, spoil: Callable[[FakeServer], str], error: type[StorageError], said: str, gitea: FakeServer,
-    filled: GiteaBackend, opened: Open,
-) -> None:  # fmt: skip
+    which, spoil, error, said, gitea,
+    filled, opened
+):  # fmt: skip
     """On the machine that knows the store, and on one that never saw it."""
-    store = opened(machine, token=spoil(gitea))
+    store = opened(which, token=spoil(gitea))
     gitea.requests.clear()
     for name, what in {**READS, **WRITES}.items():
         with pytest.raises(error, match=said) as caught:
@@ -141,14 +122,11 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
 # --- the promise -----------------------------------------------------------------------------------------------------
 
 
-PAYLOAD: dict[str, Any] = {
-    "objective": "Ship it", "facts": ["The port is 8080"], "decisions": [], "blockers": [], "next_step": "none",
-    "artifacts": [], "follow_ups": [], "state_mutations": [], "work_open": False, "curated": "none",
-}  # fmt: skip
+PAYLOAD = done("Ship it", facts=["The port is 8080"])
 
 
 @pytest.fixture
-def memory(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holdfast]:
+def memory(gitea, project, monkeypatch) -> Iterator[Holdfast]:
     """A project whose whole memory is on the server."""
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     options = {"server": gitea.url, "repository": REPO, "patience_s": 0.2}
@@ -159,9 +137,7 @@ def memory(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.req("R142", "R149")
 @pytest.mark.parametrize("spoil", [archived, deleted, renamed, None], ids=lambda v: getattr(v, "__name__", "down"))
-def test_flush__server_says_no__refused_and_unsafe_until_it_works(
-    spoil: Callable[[FakeServer], str] | None, gitea: FakeServer, memory: Holdfast
-) -> None:
+def test_flush__server_says_no__refused_and_unsafe_until_it_works(spoil, gitea, memory):
     payload = Payload(**PAYLOAD)
     session = memory.session("s")
     session.add("user", "hello")

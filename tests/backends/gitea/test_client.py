@@ -32,7 +32,7 @@ def gitea() -> Iterator[FakeServer]:
 # --- what is repeated -----------------------------------------------------------------------------------------
 
 
-def test_get__answer_trickles__given_up(gitea: FakeServer) -> None:
+def test_get__answer_trickles__given_up(gitea):
     """Each piece comes in time, the whole never."""
     listening = socket.create_server(("127.0.0.1", 0))
     stopped = threading.Event()
@@ -61,7 +61,7 @@ def test_get__answer_trickles__given_up(gitea: FakeServer) -> None:
 
 
 @pytest.fixture
-def certificate(tmp_path: Path) -> Path:
+def certificate(tmp_path) -> Path:
     """A certificate for 127.0.0.1 that nobody has signed, with its key."""
     pytest.importorskip("cryptography")
     from cryptography import x509
@@ -89,9 +89,7 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
-def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(certificate, monkeypatch):
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -137,7 +135,7 @@ def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(
     "server", ["http://git.example.org", "git.example.org", "ftp://git.example.org", "", "https://me:pw@example.org",
                "https://example.org/?token=x", "http://127.0.0.1.example.org"],
 )  # fmt: skip
-def test_gitea__address_not_safe_or_none__config_error(server: str) -> None:
+def test_gitea__address_not_safe_or_none__config_error(server):
     with pytest.raises(ConfigError) as caught:
         Gitea(server, "t")
     assert caught.value.next_step

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.backends.gitea.test_starting import NEXT, Away
-from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FaultProxy
 
 from holdfast import Holdfast
@@ -17,13 +15,13 @@ from holdfast_gitea.wire.client import Repo
 
 
 @pytest.fixture
-def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+def away(project, gitea, monkeypatch) -> Iterator[Away]:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     with FaultProxy(gitea.url) as proxy:
         yield Away(project, gitea, proxy)
 
 
-def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requests(away: Away) -> None:
+def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requests(away):
     for wanted in (17, 13, 13):
         away.gitea.requests.clear()
         away.flush("before")
@@ -34,7 +32,7 @@ def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requ
         assert sum(one.startswith("GET") and one.endswith("/comments") for one in asked) >= 4
 
 
-def test_load__of_a_known_project__makes_at_most_four_requests(away: Away) -> None:
+def test_load__of_a_known_project__makes_at_most_four_requests(away):
     away.flush("before")
     away.gitea.requests.clear()
     with Holdfast.open(away.project) as memory:
@@ -42,9 +40,7 @@ def test_load__of_a_known_project__makes_at_most_four_requests(away: Away) -> No
     assert len(away.gitea.requests) <= 4, away.gitea.requests
 
 
-def test_prompt__in_the_two_minutes_after_a_burst__is_not_sent_its_issues_again(
-    away: Away, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prompt__in_the_two_minutes_after_a_burst__is_not_sent_its_issues_again(away, monkeypatch):
     sent: list[int] = []
     ask = Repo.issues
 

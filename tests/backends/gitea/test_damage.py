@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.backends.gitea.store_kit import issue_of, text_of
-from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
@@ -27,13 +25,13 @@ HEADER = "# Daily Memory: 2026-03-01\n"
 
 
 @pytest.fixture
-def machine(machine: Callable[..., GiteaBackend]) -> Callable[[], GiteaBackend]:
+def machine(machine) -> Callable[[], GiteaBackend]:
     """One that gives up soon: what is wrong here does not pass."""
     return lambda: machine(patience_s=1.0)
 
 
 @pytest.fixture
-def store(machine: Callable[[], GiteaBackend]) -> GiteaBackend:
+def store(machine) -> GiteaBackend:
     return machine()
 
 
@@ -43,9 +41,7 @@ def three_blocks(store: GiteaBackend) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int
-) -> None:
+def test_block__edited__corrupt_until_accepted_then_read_as_it_is(gitea, store, machine, place):
     three_blocks(store)
     number = issue_of(gitea, f"doc:{DAY}")
     comment, body = gitea.comments(REPO, number)[place]
@@ -68,9 +64,7 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
 
 @pytest.mark.parametrize("how", ["deleted", "marker removed"])
 @pytest.mark.parametrize("place", [0, 1])
-def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int, how: str
-) -> None:
+def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(gitea, store, machine, place, how):
     three_blocks(store)
     number = issue_of(gitea, f"doc:{DAY}")
     comment, body = gitea.comments(REPO, number)[place]
@@ -87,9 +81,7 @@ def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
     assert text_of(machine(), DAY).count("- step") == 2
 
 
-def test_version__newest_one_deleted__never_an_older_one_in_its_place(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
-) -> None:
+def test_version__newest_one_deleted__never_an_older_one_in_its_place(gitea, store, machine):
     """The copy in the body tells a machine that has never seen it."""
     store.write("MEMORY.md", "one\n")
     revision = store.write("MEMORY.md", "two\n")
@@ -108,9 +100,7 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
-def test_fact__edited_or_deleted__corrupt_until_accepted(
-    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
-) -> None:
+def test_fact__edited_or_deleted__corrupt_until_accepted(gitea, store, machine):
     for n in range(3):
         store.add_fact(make_fact(n), 10)
     number = issue_of(gitea, "facts")
@@ -127,9 +117,7 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
 
 
 @pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
-def test_store__of_a_newer_form__unsupported(
-    gitea: FakeServer, machine: Callable[[], GiteaBackend], said: dict[str, object]
-) -> None:
+def test_store__of_a_newer_form__unsupported(gitea, machine, said):
     body = marker.frame("A store.", json.dumps(said), language="json", kind="store")
     gitea.make_issue(REPO, "holdfast:store", body)
     store = machine()
@@ -139,9 +127,7 @@ def test_store__of_a_newer_form__unsupported(
     assert len(gitea.titles(REPO)) == 1
 
 
-def test_doctor__store_that_people_edited__says_what_and_where(
-    gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor__store_that_people_edited__says_what_and_where(gitea, tmp_path, monkeypatch):
     monkeypatch.setenv("GITEA_TOKEN", gitea.token)
     config = Config(storage=StorageConfig(backend="gitea", options={"server": gitea.url, "repository": REPO}))
     with Holdfast.open(tmp_path, config=config) as memory:

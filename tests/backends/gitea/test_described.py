@@ -21,12 +21,12 @@ def description() -> dict[str, Any]:
     return found
 
 
-def test_description__reduced_again__is_the_same(description: dict[str, Any]) -> None:
+def test_description__reduced_again__is_the_same(description):
     assert reduced(description) == description
     assert description["info"]["version"] == "1.26.3"
 
 
-def test_fake_server__its_calls__are_the_described_ones() -> None:
+def test_fake_server__its_calls__are_the_described_ones():
     def shape(path: str) -> str:
         return re.sub(r"\{\w+\}|\(\?P<\w+>\[\^/\]\+\)", "*", path)
 
@@ -38,7 +38,7 @@ def test_fake_server__its_calls__are_the_described_ones() -> None:
     assert answered == {(shape(path), method) for path, methods in CALLS.items() for method in methods}
 
 
-def test_fake_server__what_it_sends__has_every_described_field_and_no_other(description: dict[str, Any]) -> None:
+def test_fake_server__what_it_sends__has_every_described_field_and_no_other(description):
     def fields(name: str) -> set[str]:
         return set(description["definitions"][name]["properties"]) | set(UNDOCUMENTED.get(name, ()))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 
 REPO = "agent/memory"
-Machine = Callable[..., GiteaBackend]
 
 
 def _with(gitea: FakeServer, tmp_path: Path, *scopes: str, server: str = "") -> GiteaBackend:
@@ -32,7 +30,7 @@ def _messages(store: GiteaBackend, outcome: Outcome) -> list[Check]:
     return found
 
 
-def test_doctor__the_token_may_only_read__fails_with_the_next_step(gitea: FakeServer, tmp_path: Path) -> None:
+def test_doctor__the_token_may_only_read__fails_with_the_next_step(gitea, tmp_path):
     found = _messages(_with(gitea, tmp_path, "read:issue"), Outcome.FAIL)
     assert len(found) == 1
     assert "scope" in found[0].message
@@ -41,7 +39,7 @@ def test_doctor__the_token_may_only_read__fails_with_the_next_step(gitea: FakeSe
 
 
 @pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:repository")])
-def test_doctor__a_public_store__warns(gitea: FakeServer, tmp_path: Path, scopes: tuple[str, ...]) -> None:
+def test_doctor__a_public_store__warns(gitea, tmp_path, scopes):
     assert not _messages(_with(gitea, tmp_path, *scopes), Outcome.WARN)
     gitea.world.repo(REPO).private = False
     found = _messages(_with(gitea, tmp_path, *scopes), Outcome.WARN)
@@ -50,14 +48,14 @@ def test_doctor__a_public_store__warns(gitea: FakeServer, tmp_path: Path, scopes
     assert "private" in found[0].next_step
 
 
-def test_doctor__users_who_may_read_a_private_store__are_named(gitea: FakeServer, tmp_path: Path) -> None:
+def test_doctor__users_who_may_read_a_private_store__are_named(gitea, tmp_path):
     gitea.world.user("ana")
     gitea.world.repo(REPO).rights |= {"ana": "read", "bot": "write"}
     found = _messages(_with(gitea, tmp_path, "write:issue", "read:repository"), Outcome.OK)
     assert any("ana" in check.message and "bot" in check.message for check in found)
 
 
-def test_server__a_forgotten_path_before_the_interface__says_so(gitea: FakeServer, tmp_path: Path) -> None:
+def test_server__a_forgotten_path_before_the_interface__says_so(gitea, tmp_path):
     with FaultProxy(gitea.url) as proxy:
         page = Fault(name="404 page", reaches=False, answering="page", status=404)
         proxy.spoil("GET", "", page, times=99)
@@ -69,7 +67,7 @@ def test_server__a_forgotten_path_before_the_interface__says_so(gitea: FakeServe
     assert PAGE
 
 
-def test_prompt__facts_on_a_server__are_read_once(gitea: FakeServer, machine: Machine, tmp_path: Path) -> None:
+def test_prompt__facts_on_a_server__are_read_once(gitea, machine, tmp_path):
 
     from holdfast import Holdfast
     from holdfast.config.values import StorageConfig

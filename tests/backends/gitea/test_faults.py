@@ -11,12 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import NotFound
@@ -84,44 +82,25 @@ def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
 
 
 @pytest.fixture
-def gitea() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
-def proxy(gitea: FakeServer) -> Iterator[FaultProxy]:
+def proxy(gitea) -> Iterator[FaultProxy]:
     with FaultProxy(gitea.url) as running:
         yield running
 
 
 @pytest.fixture
-def opened(
-    gitea: FakeServer, proxy: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., GiteaBackend]]:
+def opened(gitea, proxy, machine, monkeypatch) -> Callable[..., GiteaBackend]:
     """``opened(machine, direct=False)``: the store on that machine, behind the proxy unless ``direct``."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
-    made: list[GiteaBackend] = []
 
-    def open_store(machine: str = "this", *, direct: bool = False, patience_s: float = 10.0) -> GiteaBackend:
-        folder = tmp_path / machine
-        folder.mkdir(exist_ok=True)
+    def open_store(name: str = "this", *, direct: bool = False, patience_s: float = 10.0) -> GiteaBackend:
         server = gitea.url if direct else proxy.url
-        made.append(
-            GiteaBackend(
-                folder, server=server, repository=REPO, token=gitea.token, timeout_s=TIMEOUT_S, patience_s=patience_s
-            )
-        )
-        return made[-1]
+        return machine(server, name=name, timeout_s=TIMEOUT_S, patience_s=patience_s)
 
-    yield open_store
-    for store in made:
-        store.close()
+    return open_store
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> FileBackend:
+def model(tmp_path) -> FileBackend:
     """A store where nothing goes wrong."""
     folder = tmp_path / "model"
     folder.mkdir()
@@ -152,9 +131,7 @@ def run(
 @pytest.mark.req("R015", "R016", "R058", "R096", "R142")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_write__any_fault_at_the_comment__is_there_once(
-    write: Write, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
-) -> None:
+def test_write__any_fault_at_the_comment__is_there_once(write, fault, opened, proxy, model):
     run(write, fault, ("POST", "/comments$", 1), opened, proxy, model)
     assert proxy.spoilt == [fault.name]
 
@@ -166,9 +143,9 @@ def test_write__any_fault_at_the_comment__is_there_once(
     ids=["list before", "list after", "copy in the body", "issue closed"],
 )
 def test_write__any_fault_at_its_other_requests__is_there_once(
-    name: str, method: str, nth: int, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy,
-    model: FileBackend,
-) -> None:  # fmt: skip
+    name, method, nth, fault, opened, proxy,
+    model
+):  # fmt: skip
     run(WRITES[name], fault, (method, "/issues/", nth), opened, proxy, model)
     assert proxy.spoilt == [fault.name]
 
@@ -179,9 +156,7 @@ def test_write__any_fault_at_its_other_requests__is_there_once(
 @pytest.mark.req("R096", "R142")
 @pytest.mark.parametrize("fault", ["answer lost", "request lost", "504, written two requests later"])
 @pytest.mark.parametrize("name", ["block", "first block of a day", "fact at the limit", "removal of a fact"])
-def test_write__given_up_and_done_again_by_a_new_process__is_there_once(
-    name: str, fault: str, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
-) -> None:
+def test_write__given_up_and_done_again_by_a_new_process__is_there_once(name, fault, opened, proxy, model):
     """The first process gets an error and never learns whether it was written."""
     write = WRITES[name]
     for each in write.before:
@@ -207,9 +182,7 @@ GiteaBackend(root, server=server, repository=repo, token=token).append(name, mak
 """
 
 
-def test_write__process_killed_between_write_and_answer__is_there_once(
-    opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy, model: FileBackend, tmp_path: Path
-) -> None:
+def test_write__process_killed_between_write_and_answer__is_there_once(opened, gitea, proxy, model, tmp_path):
     for each in (opened(), model):
         append("a")(each)
     proxy.spoil("POST", "/comments$", FAULTS["answer slow"])

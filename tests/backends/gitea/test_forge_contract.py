@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 from uuid import uuid4
 
@@ -30,7 +29,7 @@ class TestOnTheFakeServer(ForgeContract):
     }  # fmt: skip
 
     @pytest.fixture
-    def forge(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GiteaTrail]:
+    def forge(self, tmp_path, monkeypatch) -> Iterator[GiteaTrail]:
         with FakeServer(scopes=("write:issue", "read:repository", "read:user")) as self.server:
             self.server.make_repo(REPO)
             self.server.make_issue(REPO, "Webhooks are delivered twice", poster="ana")
@@ -66,7 +65,7 @@ class TestOnARealServer(ForgeContract):
     token: ClassVar[str] = SET[1]
 
     @pytest.fixture
-    def forge(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GiteaTrail]:
+    def forge(self, tmp_path, monkeypatch) -> Iterator[GiteaTrail]:
         url, token, self.repo = SET
         monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", token)
         with Gitea(url, token) as self.server:

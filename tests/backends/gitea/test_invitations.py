@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,30 +30,28 @@ Of = Callable[..., GiteaBackend]
 
 
 @pytest.fixture
-def of(gitea: FakeServer, tmp_path: Path) -> Iterator[Of]:
+def of(gitea, tmp_path, closing) -> Of:
     """A new machine of that user, who may read the repository and comment in it. Its name makes it the same one."""
-    made: list[GiteaBackend] = []
+
+    numbers = itertools.count()
 
     def make(user: str, name: str = "", scopes: tuple[str, ...] = SCOPES, **options: Any) -> GiteaBackend:
         if user != "agent":
             gitea.world.repo(REPO).rights.setdefault(user, "read")
-        folder = tmp_path / (name or f"{user}{len(made)}")
+        folder = tmp_path / (name or f"{user}{next(numbers)}")
         folder.mkdir(exist_ok=True)
         token = gitea.make_token(user, scopes)
         given = {"server": gitea.url, "repository": REPO, "token": token, "patience_s": 2.0, **options}
-        made.append(GiteaBackend(folder, **given))
-        return made[-1]
+        return closing(GiteaBackend(folder, **given))
 
-    yield make
-    for backend in made:
-        backend.close()
+    return make
 
 
 def the_list(gitea: FakeServer) -> int:
     return issue_of(gitea, "authors")
 
 
-def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_machine(gitea: FakeServer, of: Of) -> None:
+def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_machine(gitea, of):
     owner, ana, other = of("agent"), of("ana"), of("cleo")
     owner.write("MEMORY.md", "one\n")
     invitations.invite(owner.log, "ana")
@@ -72,8 +70,8 @@ def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_mach
 @pytest.mark.parametrize("filled", [False, True])
 @pytest.mark.parametrize("scopes", [SCOPES, ("write:issue",)])
 def test_write__before_the_invitation__refused_until_the_records_count_and_then_everything_is_there(
-    gitea: FakeServer, of: Of, filled: bool, scopes: tuple[str, ...]
-) -> None:
+    gitea, of, filled, scopes
+):
     """They would be gone for everyone after the invitation, although they were acknowledged."""
     owner, ana = of("agent"), of("ana", "ana", scopes)
     if filled:
@@ -101,7 +99,7 @@ def test_write__before_the_invitation__refused_until_the_records_count_and_then_
     assert not [check for check in inspect(of("ana", "ana", scopes).log) if check.outcome is Outcome.FAIL]
 
 
-def test_write__in_an_organizations_store_that_another_user_began__refused(gitea: FakeServer, of: Of) -> None:
+def test_write__in_an_organizations_store_that_another_user_began__refused(gitea, of):
     """One user may begin a store there without a setting. Machines of a second user would begin another one."""
     gitea.make_repo("team/memory", rights={"bot": "write", "eve": "write"})
     bot = of("bot", repository="team/memory")
@@ -119,7 +117,7 @@ def test_write__in_an_organizations_store_that_another_user_began__refused(gitea
     assert text_of(bot) == "five\n"
 
 
-def test_revoke__records_from_before__still_count_and_later_ones_do_not(gitea: FakeServer, of: Of) -> None:
+def test_revoke__records_from_before__still_count_and_later_ones_do_not(gitea, of):
     owner, ana = of("agent"), of("ana")
     invitations.invite(owner.log, "ana")
     ana.write("MEMORY.md", "of ana\n")
@@ -142,9 +140,7 @@ def test_revoke__records_from_before__still_count_and_later_ones_do_not(gitea: F
     assert owner.revoke("ana") == (member, 0)
 
 
-def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_told_anything_else(
-    gitea: FakeServer, of: Of
-) -> None:
+def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_told_anything_else(gitea, of):
     """On the server the author of a comment or issue may always edit it."""
     owner, ana = of("agent"), of("ana")
     invitations.invite(owner.log, "ana")
@@ -180,9 +176,7 @@ def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_to
     assert all(check.outcome is not Outcome.FAIL for check in inspect(of("agent").log))
 
 
-def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_run_again(
-    gitea: FakeServer, of: Of
-) -> None:
+def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_run_again(gitea, of):
     owner, ana = of("agent"), of("ana")
     invitations.invite(owner.log, "ana")
     ana.append(DAY, make_block("one", "- step"), HEADER, "one")
@@ -206,9 +200,7 @@ def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_ru
 
 
 @pytest.mark.parametrize("poster", ["mallory", "ana"])
-def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(
-    gitea: FakeServer, of: Of, poster: str
-) -> None:
+def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(gitea, of, poster):
     for user in ("ana", "mallory"):
         gitea.world.user(user)
     owner = of("agent")
@@ -231,9 +223,7 @@ def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(
     assert any(f"#{number}" in c.message or f"#{own}" in c.message for c in inspect(of("agent").log))
 
 
-def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_checksum_fits(
-    gitea: FakeServer, of: Of
-) -> None:
+def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_checksum_fits(gitea, of):
     gitea.world.user("ana")
     owner = of("agent")
     owner.write("MEMORY.md", "one\n")
@@ -264,9 +254,7 @@ def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_ch
 
 
 @pytest.mark.parametrize("whole_issue", [True, False])
-def test_invitation__deleted__corrupt_until_invited_again_and_nothing_vanishes(
-    gitea: FakeServer, of: Of, whole_issue: bool
-) -> None:
+def test_invitation__deleted__corrupt_until_invited_again_and_nothing_vanishes(gitea, of, whole_issue):
     owner, ana = of("agent"), of("ana")
     owner.write("MEMORY.md", "one\n")
     invitations.invite(owner.log, "ana")
@@ -288,9 +276,7 @@ def test_invitation__deleted__corrupt_until_invited_again_and_nothing_vanishes(
             assert text_of(view) == "two\n"
 
 
-def test_invitation__the_user_gets_another_login_and_another_user_theirs__the_account_keeps_the_right(
-    gitea: FakeServer, of: Of
-) -> None:
+def test_invitation__the_user_gets_another_login_and_another_user_theirs__the_account_keeps_the_right(gitea, of):
     owner, ana = of("agent"), of("ana", "ana")
     owner.write("MEMORY.md", "one\n")
     invitations.invite(owner.log, "ana")
@@ -305,9 +291,7 @@ def test_invitation__the_user_gets_another_login_and_another_user_theirs__the_ac
     assert text_of(of("agent")) == "three\n"
 
 
-def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_count_on_machines_that_knew(
-    gitea: FakeServer, of: Of
-) -> None:
+def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_count_on_machines_that_knew(gitea, of):
     owner = of("agent", "owner", authors=("ana",))
     of("ana", authors=("ana",)).write("MEMORY.md", "two\n")
     assert text_of(owner) == "two\n"
@@ -322,7 +306,7 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
         assert text_of(view) == "two\n"
 
 
-def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deletion(gitea: FakeServer, of: Of) -> None:
+def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deletion(gitea, of):
     """The mark of a deletion is in the issue's body, which only its author and users with write access may edit."""
     owner, ana = of("agent"), of("ana")
     invitations.invite(owner.log, "ana")
@@ -343,7 +327,7 @@ def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deleti
     assert text_of(of("agent"), "USER.md") == "two\n"
 
 
-def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServer, of: Of) -> None:
+def test_start__users_were_invited__costs_one_request_more_once(gitea, of):
     owner = of("agent")
     owner.write("MEMORY.md", "one\n")
     of("ana")
@@ -359,7 +343,7 @@ def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServe
     assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
 
 
-def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
+def test_doctor__who_may_write_and_why__is_listed(of):
     owner = of("agent", authors=("carol",))
     of("ana")
     invitations.invite(owner.log, "ana")
@@ -371,7 +355,7 @@ def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
 
 
 @pytest.fixture
-def command(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Callable[..., Any]:
+def command(gitea, project, monkeypatch, capsys) -> Callable[..., Any]:
     """``holdfast gitea ...`` in a project whose store is on the fake server: exit code, and stdout with stderr."""
     address = f'server = "{gitea.url}"\nrepository = "{REPO}"\n'
     (project / "holdfast.toml").write_text(f'[storage]\nbackend = "gitea"\n{address}')
@@ -386,7 +370,7 @@ def command(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch, c
     return run
 
 
-def test_command__invite_list_and_revoke__says_who_may_write(gitea: FakeServer, of: Of, command: Any) -> None:
+def test_command__invite_list_and_revoke__says_who_may_write(gitea, of, command):
     ana = of("ana")
     assert command("invite", "ana") == (0, "the records of ana (id 3) count from now on\n")
     ana.write("MEMORY.md", "one\n")

@@ -54,9 +54,7 @@ def begun_again(gitea: FakeServer, machine: Machine) -> tuple[int, Issue]:
     return number, old
 
 
-def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_accept_or_delete(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_accept_or_delete(gitea, machine):
     """Accepting would drop the only versions that there are."""
     number, old = begun_again(gitea, machine)
     issues(gitea)[number] = old
@@ -68,9 +66,7 @@ def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_ac
 
 
 @pytest.mark.parametrize("how", ["for a moment", "for longer"])
-def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
-    gitea: FakeServer, machine: Machine, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(gitea, machine, monkeypatch, how):
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     store = machine()
     for number in range(4):
@@ -90,9 +86,7 @@ def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
         assert "minute" in caught.value.next_step
 
 
-def test_write__a_document_of_another_machine_shows_late__is_found_all_the_same(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_write__a_document_of_another_machine_shows_late__is_found_all_the_same(gitea, machine):
     """Questions look back to the last change that they saw, writers by two minutes."""
     store = machine()
     machine().write("other.md", "first\n")

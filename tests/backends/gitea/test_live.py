@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -75,7 +74,7 @@ class Server:
 
 
 @pytest.fixture(params=["1.26", "1.25", "forgejo", live])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+def server(request) -> Iterator[Server]:
     if request.param == "live":
         url, token, repo = LIVE.values()
         yield Server(url=url, token=token, repo=repo, version=_version(url))
@@ -98,11 +97,11 @@ def _version(url: str) -> str:
 # --- the rows --------------------------------------------------------------------------------------------------------
 
 
-def test_token__unknown__is_401(server: Server) -> None:
+def test_token__unknown__is_401(server):
     assert server.ask("GET", "/issues", token="0" * 40).status == 401
 
 
-def test_comments_of_an_issue__more_than_a_page__come_all_at_once(server: Server) -> None:
+def test_comments_of_an_issue__more_than_a_page__come_all_at_once(server):
     number = server.issue()
     ids = [server.comment(number, str(each)) for each in range(32)]
     reply = server.ask("GET", f"/issues/{number}/comments?page=2&limit=5")
@@ -110,21 +109,21 @@ def test_comments_of_an_issue__more_than_a_page__come_all_at_once(server: Server
     assert (reply.headers["X-Total-Count"], reply.headers["Link"]) == ("32", None)
 
 
-def test_comments__of_a_missing_issue__are_500_or_404(server: Server) -> None:
+def test_comments__of_a_missing_issue__are_500_or_404(server):
     assert server.ask("GET", "/issues/99999999").status == 404
     assert server.ask("GET", "/issues/99999999/comments").status == 500
     posted = server.ask("POST", "/issues/99999999/comments", {"body": "b"})
     assert posted.status in ((404, 500) if server.is_forgejo else (500,))  # 500 up to Forgejo 7
 
 
-def test_comment__read_back__is_what_was_sent(server: Server) -> None:
+def test_comment__read_back__is_what_was_sent(server):
     body = "ünï 🙂\r\n\ttabs  \n<!-- hf:rec id=0 -->\n````\n```\n#12 @name\n````\n trailing \n\n"
     sent = server.ask("POST", f"/issues/{server.issue()}/comments", {"body": body})
     assert (sent.status, sent.json["body"]) == (201, body)
     assert server.ask("GET", f"/issues/comments/{sent.json['id']}").json == sent.json
 
 
-def test_since__the_second_of_the_last_change__is_inclusive(server: Server) -> None:
+def test_since__the_second_of_the_last_change__is_inclusive(server):
     number = server.issue()
     first = server.comment(number, "first")
     stamp = server.ask("GET", f"/issues/comments/{first}").json["created_at"]
@@ -144,7 +143,7 @@ def test_since__the_second_of_the_last_change__is_inclusive(server: Server) -> N
     assert ids(f"since={at(1)}") == [first]
 
 
-def test_comment__edited_and_deleted__tells_by_its_times_and_then_is_404(server: Server) -> None:
+def test_comment__edited_and_deleted__tells_by_its_times_and_then_is_404(server):
     comment = server.comment(server.issue(), "first")
     path = f"/issues/comments/{comment}"
     assert server.ask("PATCH", path, {"body": "second"}).json["body"] == "second"
@@ -153,7 +152,7 @@ def test_comment__edited_and_deleted__tells_by_its_times_and_then_is_404(server:
     assert server.ask("PATCH", path, {"body": "third"}).status == 404
 
 
-def test_title__long__is_cut_without_a_word_and_may_be_there_twice(server: Server) -> None:
+def test_title__long__is_cut_without_a_word_and_may_be_there_twice(server):
     title = "я" * 300
     made = [server.ask("POST", "/issues", {"title": title}).json for _ in range(2)]
     cut = ["я" * 126 + "…", *([title] if server.is_forgejo else [])]  # Forgejo 7 keeps it whole
@@ -162,7 +161,7 @@ def test_title__long__is_cut_without_a_word_and_may_be_there_twice(server: Serve
     assert made[0]["number"] != made[1]["number"]
 
 
-def test_issues__listed__are_open_ones_newest_first_in_pages(server: Server) -> None:
+def test_issues__listed__are_open_ones_newest_first_in_pages(server):
     numbers = [server.issue() for _ in range(3)]
     closed = server.ask("PATCH", f"/issues/{numbers[0]}", {"state": "closed"})
     assert (closed.status, closed.json["state"]) == (201, "closed")
@@ -173,7 +172,7 @@ def test_issues__listed__are_open_ones_newest_first_in_pages(server: Server) -> 
     assert int(every.headers["X-Total-Count"]) >= 3
 
 
-def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(server: Server) -> None:
+def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(server):
     path = f"/issues/{server.issue()}"
     version = server.ask("GET", path).json.get("content_version")
     assert (version is not None) is server.is_1_26
@@ -187,7 +186,7 @@ def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(ser
 # --- the client ------------------------------------------------------------------------------------------------------
 
 
-def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_written(server: Server) -> None:
+def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_written(server):
     with Gitea(server.url, server.token) as gitea:
         repo = gitea.repo(server.repo)
         issue = repo.create_issue("client", "")
@@ -206,8 +205,8 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
 
 @pytest.mark.req("R077", "R095")
 def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_reads_back(
-    server: Server, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    server, project, monkeypatch
+):
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", server.token)
     number, mentioned = server.issue(), server.issue()
     settings = {"server": server.url, "repository": server.repo}
@@ -249,7 +248,7 @@ PIECES = (
 
 @pytest.mark.parametrize("where", [live])
 @pytest.mark.parametrize("seed", range(4))
-def test_quiet__any_text__makes_no_reference_on_a_real_server(where: str, seed: int) -> None:
+def test_quiet__any_text__makes_no_reference_on_a_real_server(where, seed):
     """The fake server does not look for references: which texts make one is for a real server to say."""
     url, token, repo = LIVE.values()
     server = Server(url=url, token=token, repo=repo, version=_version(url))

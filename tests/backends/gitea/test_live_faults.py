@@ -26,7 +26,7 @@ def proxy() -> Iterator[FaultProxy]:
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_write__each_fault_at_the_comment__is_there_once(write: Write, proxy: FaultProxy, tmp_path: Path) -> None:
+def test_write__each_fault_at_the_comment__is_there_once(write, proxy, tmp_path):
     for number, fault in enumerate(FAULTS.values()):
         folder = tmp_path / str(number)
         folder.mkdir()

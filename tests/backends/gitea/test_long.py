@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from tests.backends.gitea.store_kit import issue_of, text_of
-from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt
 from holdfast.models import Outcome
@@ -18,11 +15,10 @@ REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 LONG = "x" * (5 << 20)
 LONGER = "x" * (7 << 20)
-Machine = Callable[..., GiteaBackend]
 
 
 @pytest.fixture
-def filled(gitea: FakeServer, machine: Machine) -> GiteaBackend:
+def filled(gitea, machine) -> GiteaBackend:
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), "# Daily\n", "one")
@@ -31,8 +27,8 @@ def filled(gitea: FakeServer, machine: Machine) -> GiteaBackend:
 
 
 def test_comments__ten_of_seven_mib_by_a_reader__everything_is_read_and_written_and_doctor_names_them(
-    gitea: FakeServer, filled: GiteaBackend, machine: Machine
-) -> None:
+    gitea, filled, machine
+):
     for _ in range(10):
         gitea.make_comment(REPO, issue_of(gitea, "doc:MEMORY.md"), LONGER, poster="mallory")
     for _ in range(4):
@@ -48,14 +44,12 @@ def test_comments__ten_of_seven_mib_by_a_reader__everything_is_read_and_written_
     assert "4 comments" in told[1].message
 
 
-def test_comment__longer_than_any_answer__is_skipped(gitea: FakeServer, filled: GiteaBackend, machine: Machine) -> None:
+def test_comment__longer_than_any_answer__is_skipped(gitea, filled, machine):
     gitea.make_comment(REPO, issue_of(gitea, "doc:MEMORY.md"), LONGER * 3, poster="mallory")
     assert text_of(machine()) == "one\n"
 
 
-def test_issues__longer_than_an_answer_by_a_reader__the_list_is_read_and_doctor_names_them(
-    gitea: FakeServer, filled: GiteaBackend, machine: Machine
-) -> None:
+def test_issues__longer_than_an_answer_by_a_reader__the_list_is_read_and_doctor_names_them(gitea, filled, machine):
     made = [gitea.make_issue(REPO, f"holdfast:doc:{place}.md", LONG, poster="mallory") for place in range(4)]
     view = machine()
     assert (text_of(view), view.names()) == ("one\n", ["MEMORY.md", DAY])
@@ -65,9 +59,7 @@ def test_issues__longer_than_an_answer_by_a_reader__the_list_is_read_and_doctor_
     assert all(any(f"#{number} " in message for message in told) for number in made)
 
 
-def test_record__made_too_long_by_a_user_with_write_access__corrupt_never_older_memory(
-    gitea: FakeServer, filled: GiteaBackend, machine: Machine
-) -> None:
+def test_record__made_too_long_by_a_user_with_write_access__corrupt_never_older_memory(gitea, filled, machine):
     filled.write("MEMORY.md", "two\n")
     number = issue_of(gitea, "doc:MEMORY.md")
     gitea.edit_comment(REPO, gitea.comments(REPO, number)[-1][0], LONGER * 3)

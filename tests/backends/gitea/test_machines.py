@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import pytest
 from tests.backends.gitea.store_kit import text_of
-from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Conflict
 from holdfast.models import AddOutcome
@@ -61,9 +60,7 @@ def count_up(store: GiteaBackend, times: int) -> int:
 
 
 @pytest.mark.req("R142")
-def test_write__three_machines_count_in_one_document__no_count_is_lost(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend]
-) -> None:
+def test_write__three_machines_count_in_one_document__no_count_is_lost(gitea, machine):
     stores = [machine() for _ in range(3)]
     beaten = at_once(*(lambda s=s: count_up(s, 6) for s in stores))
     assert all(isinstance(one, int) for one in beaten), beaten
@@ -71,9 +68,7 @@ def test_write__three_machines_count_in_one_document__no_count_is_lost(
 
 
 @pytest.mark.req("R015", "R016", "R096")
-def test_append__four_machines_begin_the_day__every_block_once_and_one_header(
-    machine: Callable[..., GiteaBackend],
-) -> None:
+def test_append__four_machines_begin_the_day__every_block_once_and_one_header(machine):
     """Half of the blocks are sent by two machines each."""
     stores = [machine() for _ in range(4)]
 
@@ -96,9 +91,7 @@ def test_append__four_machines_begin_the_day__every_block_once_and_one_header(
 
 
 @pytest.mark.req("R052", "R058")
-def test_add_fact__three_machines_at_the_limit__equal_ones_once_and_all_agree(
-    machine: Callable[..., GiteaBackend],
-) -> None:
+def test_add_fact__three_machines_at_the_limit__equal_ones_once_and_all_agree(machine):
     stores = [machine() for _ in range(3)]
 
     def add(number: int) -> list[AddOutcome]:
@@ -114,9 +107,7 @@ def test_add_fact__three_machines_at_the_limit__equal_ones_once_and_all_agree(
 
 
 @pytest.mark.req("R096")
-def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(gitea, machine, monkeypatch):
     """As on a database where a lower id can become visible later: the other machine's block got a yes, and comes after
     the step in the order of ids."""
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)

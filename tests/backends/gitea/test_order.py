@@ -41,9 +41,7 @@ def _two(gitea: FakeServer, machine: Machine) -> tuple[GiteaBackend, GiteaBacken
     return first, second, revision
 
 
-def test_write__another_version_becomes_visible_first__one_is_told_yes_and_it_stays(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_write__another_version_becomes_visible_first__one_is_told_yes_and_it_stays(gitea, machine):
     first, second, revision = _two(gitea, machine)
     stalled(gitea, first, lambda: second.write("MEMORY.md", "second\n", revision))
     with pytest.raises(Conflict):
@@ -52,9 +50,7 @@ def test_write__another_version_becomes_visible_first__one_is_told_yes_and_it_st
         assert text_of(view) == "second\n"
 
 
-def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_version_stays(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_version_stays(gitea, machine):
     first, second, revision = _two(gitea, machine)
     stalled(gitea, first, lambda: second.write("MEMORY.md", "second\n", revision))
 
@@ -71,7 +67,7 @@ def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_versio
         assert text_of(view) == "third\n"
 
 
-def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(gitea: FakeServer, machine: Machine) -> None:
+def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(gitea, machine):
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.write("MEMORY.md", "two\n")

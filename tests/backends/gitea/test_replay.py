@@ -1,7 +1,5 @@
 """The laws of markers and of replaying, over anything that comments can hold."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +8,7 @@ from holdfast_gitea import marker
 
 
 @given(text=st.one_of(strategies.documents(), st.text("`\n ab", max_size=40)), note=strategies.categories())
-def test_framed__any_text__comes_back_and_is_intact(text: str, note: str) -> None:
+def test_framed__any_text__comes_back_and_is_intact(text, note):
     body = marker.frame(note, text, id="r1", kind="ver", base="")
     found = marker.framed(body)
     assert found is not None
@@ -19,14 +17,14 @@ def test_framed__any_text__comes_back_and_is_intact(text: str, note: str) -> Non
 
 
 @given(text=st.one_of(strategies.documents(), st.text("`\n <>details/ab", max_size=60)))
-def test_framed__shown_above_and_folded__comes_back_and_is_intact(text: str) -> None:
+def test_framed__shown_above_and_folded__comes_back_and_is_intact(text):
     found = marker.framed(marker.frame(marker.readable(text), text, id="r1", kind="blk", fold=1))
     assert found is not None
     assert (found.text, found.intact) == (text, True)
 
 
 @given(text=strategies.documents(), place=st.integers(0, 400), letter=st.sampled_from("x`\n- "))
-def test_framed__a_letter_put_anywhere__never_another_text_that_is_intact(text: str, place: int, letter: str) -> None:
+def test_framed__a_letter_put_anywhere__never_another_text_that_is_intact(text, place, letter):
     body = marker.frame("Note.", text, id="r1", kind="ver")
     place %= len(body) + 1
     found = marker.framed(body[:place] + letter + body[place:])

@@ -1,11 +1,6 @@
 """The settings of the store in issues, and where its token comes from."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from tests.support.gitea.fake_server import FakeServer
 
 import holdfast_gitea
 from holdfast.config.values import StorageConfig
@@ -27,14 +22,12 @@ REPO = "agent/memory"
         ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "insecure_http"),
     ],
 )
-def test_from_options__not_usable__config_error_names_the_key(
-    tmp_path: Path, options: dict[str, object], named: str
-) -> None:
+def test_from_options__not_usable__config_error_names_the_key(tmp_path, options, named):
     with pytest.raises(ConfigError, match=named):
         from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
 
 
-def test_hook__gitea__the_backend(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hook__gitea__the_backend(gitea, tmp_path, monkeypatch):
     monkeypatch.setenv("GITEA_TOKEN", gitea.token)
     config = StorageConfig(backend="gitea", options={"server": gitea.url, "repository": REPO})
     store = holdfast_gitea.storage_backend(config, tmp_path)

@@ -80,13 +80,13 @@ class Away:
 
 
 @pytest.fixture
-def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+def away(project, gitea, monkeypatch) -> Iterator[Away]:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     with FaultProxy(gitea.url) as proxy:
         yield Away(project, gitea, proxy)
 
 
-def test_flush__server_back__ships_what_waits_first_and_in_order(away: Away) -> None:
+def test_flush__server_back__ships_what_waits_first_and_in_order(away):
     away.take_away()
     first, second = away.flush("one", "First words"), away.flush("two", "Second words")
     away.give_back()
@@ -109,9 +109,7 @@ def test_flush__server_back__ships_what_waits_first_and_in_order(away: Away) -> 
 
 @pytest.mark.parametrize("stated_again", [False, True])
 @pytest.mark.parametrize("back", [True, False], ids=["server back", "server away"])
-def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or_kept_again(
-    away: Away, back: bool, stated_again: bool
-) -> None:
+def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or_kept_again(away, back, stated_again):
     away.take_away()
     first = away.flush("one", "The port is 8443")
     (away.state / "spool.jsonl").unlink()
@@ -126,7 +124,7 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     assert away.notes().count(block_marker(first.flush_id)) == 1
 
 
-def test_compaction__server_answers_in_four_seconds__is_refused_in_time_by_name_or_kept(away: Away) -> None:
+def test_compaction__server_answers_in_four_seconds__is_refused_in_time_by_name_or_kept(away):
     slow = Fault(name="slow", reaches=True, answering="truth", delay_s=4.0)
     away.spoil(slow)
     away.settings(spool=False)
@@ -144,7 +142,7 @@ def test_compaction__server_answers_in_four_seconds__is_refused_in_time_by_name_
     assert len(away.waiting()) == 1
 
 
-def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away: Away) -> None:
+def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away):
     away.take_away()
     away.flush("one", "Words")
     for words in (["status"], ["doctor"], [], ["spool"]):
@@ -159,7 +157,7 @@ def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away:
     assert away.waiting() == []
 
 
-def test_ship__two_processes_at_once__nothing_is_stored_twice(away: Away) -> None:
+def test_ship__two_processes_at_once__nothing_is_stored_twice(away):
     away.take_away()
     receipts = [away.flush(f"s{n}", f"Fact number {n}") for n in range(3)]
     away.give_back()
@@ -198,7 +196,7 @@ def _dies(away: Away, script: str, n: int) -> bool:
 
 
 @pytest.mark.parametrize("n", [4, 9, 14, 18, 22])
-def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away: Away, n: int) -> None:
+def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away, n):
     away.take_away()
     with Holdfast.open(away.project) as memory:
         memory.session("one").add("user", "Go on")
@@ -214,7 +212,7 @@ def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away: Aw
 
 
 @pytest.mark.parametrize("n", [1, 4, 8, 12, 16])
-def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: int) -> None:
+def test_ship__killed_at_a_step__the_next_one_completes_it_once(away, n):
     away.take_away()
     receipt = away.flush("one", "The port is 8443")
     away.give_back()
@@ -227,7 +225,7 @@ def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: i
 
 
 @pytest.mark.parametrize("damage", ["line", "file"])
-def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away: Away, damage: str) -> None:
+def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away, damage):
     away.flush("zero", "The disk is sdb")  # its receipt is checked on the server, which is away
     away.take_away()
     receipt = away.flush("one", "The port is 8443")
@@ -246,7 +244,7 @@ def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away
     assert "8443" in away.notes()
 
 
-def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> None:
+def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away):
     away.flush("kept", "Other words")
     away.take_away()
     away.flush("one", "The port is 8443")
@@ -257,7 +255,7 @@ def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> N
     assert "8443" not in away.notes()
 
 
-def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away: Away) -> None:
+def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away):
     noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
     away.flush("one", "The port is 8080", at=noon)
     away.take_away()
@@ -269,7 +267,7 @@ def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement
         assert memory.load().work[0].facts == ("The port is 9090",)
 
 
-def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away: Away, tmp_path: Path) -> None:
+def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away, tmp_path):
     user = Path(os.environ["HOME"], ".config", "holdfast", "config.toml")
     user.parent.mkdir(parents=True, exist_ok=True)
     user.write_text(f'[storage]\nbackend = "gitea"\nserver = "{away.proxy.url}"\nrepository = "{REPO}"\n')

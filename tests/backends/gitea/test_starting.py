@@ -35,7 +35,7 @@ class Away(spool.Away):
 
 
 @pytest.fixture
-def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+def away(project, gitea, monkeypatch) -> Iterator[Away]:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     with FaultProxy(gitea.url) as proxy:
         made = Away(project, gitea, proxy)
@@ -43,7 +43,7 @@ def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> I
         yield made
 
 
-def test_start__index_cold_or_warm__asks_for_the_list_once_and_reads_each_log_once(away: Away) -> None:
+def test_start__index_cold_or_warm__asks_for_the_list_once_and_reads_each_log_once(away):
     cold_state = list(away.state.glob("gitea-index.json"))
     for path in cold_state:
         path.unlink()
@@ -56,14 +56,14 @@ def test_start__index_cold_or_warm__asks_for_the_list_once_and_reads_each_log_on
     assert sum("issues?" in one or one.endswith("/issues") for one in warm) == 1
 
 
-def test_start__on_a_machine_that_only_reads__keeps_its_index(away: Away, gitea: FakeServer) -> None:
+def test_start__on_a_machine_that_only_reads__keeps_its_index(away, gitea):
     shutil.rmtree(away.state)
     away.start("one")
     assert (away.state / "gitea-index.json").exists()
 
 
 @pytest.mark.parametrize("how", ["refused", "silent"])
-def test_start__the_server_does_not_answer__says_so_with_the_last_brief(away: Away, how: str) -> None:
+def test_start__the_server_does_not_answer__says_so_with_the_last_brief(away, how):
     assert NEXT in away.start("one").context
     if how == "refused":
         away.gitea.down()
@@ -81,7 +81,7 @@ def test_start__the_server_does_not_answer__says_so_with_the_last_brief(away: Aw
     assert "holdfast" in answered.notice
 
 
-def test_start__each_answer_takes_a_second__is_the_brief_and_no_complaint(away: Away) -> None:
+def test_start__each_answer_takes_a_second__is_the_brief_and_no_complaint(away):
     (away.state / "gitea-index.json").unlink()
     slow = Fault(name="an answer after 1 s", reaches=True, answering="truth", delay_s=1.0)
     away.proxy.spoil("GET", "", slow, times=99)
@@ -90,9 +90,7 @@ def test_start__each_answer_takes_a_second__is_the_brief_and_no_complaint(away: 
     assert "took too long" not in answered.context + answered.notice
 
 
-def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does_not(
-    away: Away, gitea: FakeServer
-) -> None:
+def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does_not(away, gitea):
     gitea.world.repo(REPO).private = False
     (away.state / "gitea-index.json").unlink()
     first, second = away.start("one"), away.start("two")
@@ -101,7 +99,7 @@ def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does
     assert "Everyone can read" not in second.notice
 
 
-def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away: Away) -> None:
+def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away):
     client = Client(away.project)
     token = away.gitea.token
     env = {"HOLDFAST_GITEA_TOKEN": token}

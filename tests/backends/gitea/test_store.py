@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import attrs
 import pytest
@@ -24,23 +23,7 @@ Machine = Callable[..., GiteaBackend]
 
 
 @pytest.fixture
-def machine(gitea: FakeServer, tmp_path: Path) -> Iterator[Machine]:
-    made: list[GiteaBackend] = []
-
-    def make(server: str = "", *, name: str = "", **more: float) -> GiteaBackend:
-        folder = tmp_path / (name or f"machine{len(made)}")
-        folder.mkdir(exist_ok=True)
-        address = server or gitea.url
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=gitea.token, **more))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
-
-
-@pytest.fixture
-def store(machine: Machine) -> GiteaBackend:
+def store(machine) -> GiteaBackend:
     return machine()
 
 
@@ -55,9 +38,7 @@ def numbers(gitea: FakeServer, title: str) -> list[int]:
 # --- what it costs --------------------------------------------------------------------------------------------
 
 
-def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_says(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_says(gitea, machine):
     """docs/forges.md has this table."""
     store = machine()
     revision = store.write("MEMORY.md", "one\n")
@@ -88,7 +69,7 @@ def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_s
     assert cost(lambda: later.append(DAY, make_block("three"), HEADER, "three")) == "GET GET POST GET"
 
 
-def test_store__read_by_people__facts_are_a_table_and_documents_are_rendered(store: GiteaBackend) -> None:
+def test_store__read_by_people__facts_are_a_table_and_documents_are_rendered(store):
     said = "Ask @ana about #12 | <img src=x>"
     store.add_fact(attrs.evolve(make_fact(1), content=said), 10)
     store.write("MEMORY.md", f"+++\nversion = 1\n+++\n\n# Memory\n\n- {said}\n")
@@ -110,11 +91,11 @@ def test_store__read_by_people__facts_are_a_table_and_documents_are_rendered(sto
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch) -> None:
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 4)
 
 
-def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea: FakeServer, machine: Machine) -> None:
+def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea, machine):
     store = machine()
     for day in ("2026-02-27", "2026-02-28", "2026-03-01"):
         store.append(f"memory/{day}.md", make_block("one"), HEADER, "one")
@@ -133,9 +114,7 @@ def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea: 
 
 @pytest.mark.parametrize("again", ["write", "append"])
 @pytest.mark.parametrize("done", [1, 2])
-def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(
-    gitea: FakeServer, machine: Machine, done: int, again: str
-) -> None:
+def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(gitea, machine, done, again):
     """The body is marked first, then the deletion is written."""
     store = machine()
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -157,9 +136,7 @@ def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(
 
 
 @pytest.mark.usefixtures("small")
-def test_snapshot__killed_between_its_parts__facts_come_from_the_older_issue(
-    gitea: FakeServer, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_snapshot__killed_between_its_parts__facts_come_from_the_older_issue(gitea, machine, monkeypatch):
     monkeypatch.setattr("holdfast_gitea.facts._PART", 300)
     store = machine()
     for number in range(5):
@@ -193,9 +170,7 @@ def everything(gitea: FakeServer) -> str:
     return "\n".join(texts).lower()
 
 
-def test_compact__as_an_administrator__nothing_of_it_on_the_server_and_the_rest_reads(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_compact__as_an_administrator__nothing_of_it_on_the_server_and_the_rest_reads(gitea, machine):
     """The issues are removed, and with them what the server keeps of their edits."""
     store, other = machine(), machine()
     fill(store)
@@ -218,9 +193,7 @@ def test_compact__as_an_administrator__nothing_of_it_on_the_server_and_the_rest_
     assert text_of(store, DAY) == HEADER + make_block("one")
 
 
-def test_compact__without_administrator_rights__emptied_and_says_which_issues_are_left(
-    tmp_path: Path,
-) -> None:
+def test_compact__without_administrator_rights__emptied_and_says_which_issues_are_left(tmp_path):
     with FakeServer() as gitea:
         gitea.make_repo("owner/memory", rights={"agent": "write"})
         store = GiteaBackend(tmp_path, server=gitea.url, repository="owner/memory", token=gitea.token)
@@ -250,7 +223,7 @@ def test_compact__without_administrator_rights__emptied_and_says_which_issues_ar
 
 @pytest.mark.req("R096")
 @pytest.mark.usefixtures("small")
-def test_compact__journal_in_several_issues__no_block_is_lost(gitea: FakeServer, machine: Machine) -> None:
+def test_compact__journal_in_several_issues__no_block_is_lost(gitea, machine):
     """Also when the newest issue has none yet, since whoever made it was killed."""
     store = machine()
     ids = [f"b{number}" for number in range(8)]
@@ -264,9 +237,7 @@ def test_compact__journal_in_several_issues__no_block_is_lost(gitea: FakeServer,
 
 
 @pytest.mark.parametrize("kept", [1, 3, 6])
-def test_compact__process_dies_in_the_middle__the_next_one_finishes_it(
-    gitea: FakeServer, machine: Machine, kept: int
-) -> None:
+def test_compact__process_dies_in_the_middle__the_next_one_finishes_it(gitea, machine, kept):
     store = machine(patience_s=0.1)
     fill(store)
     with FaultProxy(gitea.url) as proxy:

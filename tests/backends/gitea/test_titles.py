@@ -19,13 +19,10 @@ from holdfast_gitea.checks import inspect
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-Machine = Callable[..., GiteaBackend]
 
 
 @pytest.mark.parametrize("title", ["Some thoughts", "holdfast:doc:OTHER.md", "Re: holdfast:doc:MEMORY.md"])
-def test_document__its_title_changed_by_hand__is_read_and_written_by_every_machine(
-    gitea: FakeServer, machine: Machine, title: str
-) -> None:
+def test_document__its_title_changed_by_hand__is_read_and_written_by_every_machine(gitea, machine, title):
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -55,9 +52,7 @@ def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
     return first, second
 
 
-def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a_user_decides(
-    gitea: FakeServer, machine: Machine
-) -> None:
+def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a_user_decides(gitea, machine):
     store = machine(patience_s=1.0)
     first, second = _two_issues(gitea, store)
     for view in (machine(), machine()):
@@ -71,7 +66,7 @@ def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_facts__their_issue_deleted__corrupt_never_zero_facts(gitea: FakeServer, machine: Machine, known: bool) -> None:
+def test_facts__their_issue_deleted__corrupt_never_zero_facts(gitea, machine, known):
     store = machine(patience_s=1.0)
     store.add_fact(make_fact(1), 100)
     gitea.delete_issue(REPO, issue_of(gitea, "facts"))

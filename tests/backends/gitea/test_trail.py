@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
+from tests.support.stated import done
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
@@ -29,26 +30,16 @@ from holdfast_gitea import marker, trail
 
 REPO = "acme/shop"
 WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
-REST: dict[str, Any] = {
-    "facts": [],
-    "decisions": [],
-    "blockers": [],
-    "next_step": "none",
-    "artifacts": [],
-    "follow_ups": [],
-    "work_open": False,
-    "curated": "none",
-}
 
 
 def changed(*mutations: tuple[str, str] | tuple[str, str, str], objective: str = "Ship it") -> Payload:
     """A whole payload; a mutation is ``(target, summary)`` or ``(target, summary, kind)``."""
     tables = [{"target": m[0], "summary": m[1], "kind": m[2] if len(m) == 3 else "status"} for m in mutations]
-    return Payload(objective=objective, state_mutations=tables, **REST)
+    return Payload(**done(objective, state_mutations=tables))
 
 
 @pytest.fixture
-def gitea(clock: Any) -> Iterator[FakeServer]:
+def gitea(clock) -> Iterator[FakeServer]:
     with FakeServer(clock=lambda: clock().timestamp()) as running:
         running.make_repo(REPO)
         running.make_issue(REPO, "Webhooks are delivered twice", poster="ana")
@@ -57,25 +48,19 @@ def gitea(clock: Any) -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def opened(
-    gitea: FakeServer, project: Path, clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Holdfast]]:
+def opened(gitea, project, clock, monkeypatch, closing) -> Callable[..., Holdfast]:
     """``opened(*plugins, url=, **settings)``: the project with the trail, as a new process would open it."""
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
-    made: list[Holdfast] = []
 
     def open_project(*plugins: object, url: str = "", **settings: object) -> Holdfast:
         table = {"server": url or gitea.url, "repository": REPO, **settings}
         off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
         config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
         named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
-        made.append(Holdfast.open(project, config=config, clock=clock, plugins=named))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config, clock=clock, plugins=named))
 
-    yield open_project
-    for memory in made:
-        memory.close()
+    return open_project
 
 
 def flushed(memory: Holdfast, payload: Payload, session: str = "s") -> Any:

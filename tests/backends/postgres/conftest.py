@@ -49,7 +49,7 @@ def opened() -> Iterator[Opened]:
 
 
 @pytest.fixture
-def proxy(cluster: Cluster) -> Iterator[Proxy]:
+def proxy(cluster) -> Iterator[Proxy]:
     one = Proxy(cluster.port)
     yield one
     one.close()

@@ -5,12 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from tests.backends.postgres.cluster import Cluster
-from tests.backends.postgres.conftest import Opened
-from tests.backends.postgres.proxy import Proxy
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
@@ -35,7 +31,7 @@ PAYLOAD = {
 
 
 @pytest.fixture
-def memory(cluster: Cluster, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
+def memory(cluster, proxy, tmp_path, monkeypatch) -> Memory:
     """Opens a project whose store is behind the proxy; a second folder is a second machine."""
     monkeypatch.setenv("HOLDFAST_STORAGE__BACKEND", "postgres")
     monkeypatch.setenv("HOLDFAST_STORAGE__SERVER", cluster.url(port=proxy.port))
@@ -48,7 +44,7 @@ def memory(cluster: Cluster, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.M
     return opened
 
 
-def test_flush_and_load__after_connecting__at_most_three_and_two_round_trips(memory: Memory, proxy: Proxy) -> None:
+def test_flush_and_load__after_connecting__at_most_three_and_two_round_trips(memory, proxy):
     with memory() as own:
         own.facts.create("The first fact connects")
         session = own.session("s1")
@@ -77,7 +73,7 @@ def test_flush_and_load__after_connecting__at_most_three_and_two_round_trips(mem
             assert document.revision == written.revision
 
 
-def test_flush__each_kind__at_most_three_round_trips(memory: Memory, proxy: Proxy) -> None:
+def test_flush__each_kind__at_most_three_round_trips(memory, proxy):
     """And the first of a namespace: it reads, is refused, rolls back, makes the namespace, writes, and adds facts."""
 
     def trips(name: str, facts: list[str], **changes: object) -> int:
@@ -107,9 +103,7 @@ def test_flush__each_kind__at_most_three_round_trips(memory: Memory, proxy: Prox
     assert max(counted.values()) <= 3, counted
 
 
-def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(
-    memory: Memory, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(memory, proxy, monkeypatch):
     monkeypatch.setenv("HOLDFAST_FACTS__MAX_FACTS", "3")
     with memory() as own:
         for text in ("The port is 8080", "Uploads are slow", "Retries are logged"):
@@ -123,7 +117,7 @@ def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(
         assert {event.event for event in own.facts.trail.entries()} == {"evicted", "replaced"}
 
 
-def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memory: Memory, proxy: Proxy) -> None:
+def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memory, proxy):
     with memory() as own:
         backend = own.services.store.backend
         for name in ("2020-01-01.md", "2020-01-02.md", "dreams/2020-01-03.md"):
@@ -134,7 +128,7 @@ def test_load__newest_note_is_of_an_earlier_day__at_most_three_round_trips(memor
     assert [name for name, _ in brief.notes] == ["memory/2020-01-02.md"]
 
 
-def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> None:
+def test_threads__more_than_connections__all_are_served(cluster):
     store = PostgresBackend(".", server=cluster.url(), namespace="pooled", connections=3)
     assert Capability.TRANSACTIONS in store.capabilities
     store.add_fact(make_fact(0), 1000)
@@ -147,9 +141,7 @@ def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> Non
     store.close()
 
 
-def test_call__server_takes_it_and_never_answers__unavailable_in_time(
-    cluster: Cluster, proxy: Proxy, opened: Opened
-) -> None:
+def test_call__server_takes_it_and_never_answers__unavailable_in_time(cluster, proxy, opened):
     store = opened(cluster, "mute", port=proxy.port, timeout_s=1)
     store.write("MEMORY.md", "one")
     proxy.mute = True
@@ -164,7 +156,7 @@ def test_call__server_takes_it_and_never_answers__unavailable_in_time(
     assert found.text == "one"
 
 
-def test_call__within_a_shorter_limit__gives_up_then(cluster: Cluster, proxy: Proxy, opened: Opened) -> None:
+def test_call__within_a_shorter_limit__gives_up_then(cluster, proxy, opened):
     store = opened(cluster, "mute", port=proxy.port, timeout_s=30)
     store.write("MEMORY.md", "one")
     proxy.mute = True
@@ -174,7 +166,7 @@ def test_call__within_a_shorter_limit__gives_up_then(cluster: Cluster, proxy: Pr
     assert time.monotonic() - began < 5
 
 
-def test_call__every_connection_is_in_use__the_setting_is_named(cluster: Cluster) -> None:
+def test_call__every_connection_is_in_use__the_setting_is_named(cluster):
     store = PostgresBackend(".", server=cluster.url(), namespace="waiting", connections=1, timeout_s=0.5)
     store.add_fact(make_fact(0), 1000)
     held = threading.Event()

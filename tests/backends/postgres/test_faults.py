@@ -16,7 +16,6 @@ from pathlib import Path
 import attrs
 import pytest
 from tests.backends.postgres.cluster import Cluster
-from tests.backends.postgres.conftest import Opened
 
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.models import AddOutcome
@@ -25,7 +24,7 @@ from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
 
-def test_failover__primary_killed_and_standby_promoted__nothing_acknowledged_is_lost() -> None:
+def test_failover__primary_killed_and_standby_promoted__nothing_acknowledged_is_lost():
     first = Cluster(fsync=True)
     second = first.standby()
     both = f"postgresql://hf@127.0.0.1:{first.port},127.0.0.1:{second.port}/memory?target_session_attrs=read-write"
@@ -77,7 +76,7 @@ def test_failover__primary_killed_and_standby_promoted__nothing_acknowledged_is_
     assert all(note.text.count(block_marker(block)) == 1 for block in blocks)
 
 
-def test_standby__named_as_the_server__writes_are_refused_and_reads_work() -> None:
+def test_standby__named_as_the_server__writes_are_refused_and_reads_work():
     first = Cluster()
     store = PostgresBackend(".", server=first.url(), namespace="team")
     store.write("MEMORY.md", "- One.\n")
@@ -111,7 +110,7 @@ def small_disk(cluster: Cluster) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
-def test_disk__full_on_the_server__refused_and_every_acknowledged_write_is_there() -> None:
+def test_disk__full_on_the_server__refused_and_every_acknowledged_write_is_there():
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
     cluster = Cluster()
@@ -139,9 +138,7 @@ def test_disk__full_on_the_server__refused_and_every_acknowledged_write_is_there
         store.close()
 
 
-def test_isolation__serializable_by_default__eight_writers_lose_and_double_nothing(
-    cluster: Cluster, opened: Opened
-) -> None:
+def test_isolation__serializable_by_default__eight_writers_lose_and_double_nothing(cluster, opened):
     cluster.sql("DROP ROLE IF EXISTS strict", "CREATE ROLE strict LOGIN IN ROLE hf")
     cluster.sql("ALTER ROLE strict SET default_transaction_isolation = 'serializable'")
     cluster.sql("ALTER ROLE strict SET role = 'hf'")
@@ -170,9 +167,7 @@ def test_isolation__serializable_by_default__eight_writers_lose_and_double_nothi
     assert note.text.count("holdfast:block") == 40
 
 
-def test_clock__of_one_machine_is_wrong_by_a_year__order_of_insertion_and_eviction_hold(
-    cluster: Cluster, opened: Opened
-) -> None:
+def test_clock__of_one_machine_is_wrong_by_a_year__order_of_insertion_and_eviction_hold(cluster, opened):
     store = opened(cluster, "skewed")
     late = attrs.evolve(make_fact(1), created_at=make_fact(1).created_at + timedelta(days=366))
     store.add_fact(late, 10)

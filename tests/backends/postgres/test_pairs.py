@@ -47,9 +47,7 @@ migrate(source, target)
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize(("kind", "other"), PAIRS)
-def test_migrate__each_pair_of_backends_killed_in_the_middle__resumed_and_equal(
-    kind: str, other: str, tmp_path: Path
-) -> None:
+def test_migrate__each_pair_of_backends_killed_in_the_middle__resumed_and_equal(kind, other, tmp_path):
     kit.server()  # the child finds the server by the environment, and the repositories by their folders
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder, name in zip(folders, (kind, other), strict=True):
@@ -83,9 +81,7 @@ def _project(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("kind", "other"), [pair for pair in PAIRS if "postgres" in pair or pair == ("gitea", "file")])
-def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(
-    kind: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(kind, other, tmp_path, monkeypatch):
     one = _project(tmp_path / "one", kind, monkeypatch)
     two = _project(tmp_path / "two", other, monkeypatch)
     texts = {"MEMORY.md": "- Größe 漢字\r\n- no newline", "memories/a.md": "", "memory/2026-03-01.md": "# Day\n\t#-"}

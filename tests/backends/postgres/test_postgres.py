@@ -12,8 +12,6 @@ import time
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, Cluster
-from tests.backends.postgres.conftest import Opened
-from tests.backends.postgres.proxy import Proxy
 
 from holdfast.errors import HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
@@ -22,9 +20,7 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_postgres.backend import PostgresBackend
 
 
-def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledged(
-    cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
+def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledged(cluster, opened, proxy):
     store = opened(cluster, "cut", port=proxy.port)
     store.add_fact(make_fact(0), 1000)
     for number, limit in enumerate(range(0, 240, 12), start=1):
@@ -45,8 +41,8 @@ def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledge
 @pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
 @pytest.mark.parametrize("change", ["write", "delete"])
 def test_change__connection_cut_at_every_protocol_message__made_once_and_acknowledged(
-    change: str, answers: bool, cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
+    change, answers, cluster, opened, proxy
+):
     """The second try of such a change finds its own work, and does not take it for another process's."""
     store = opened(cluster, f"{change}/{answers}", port=proxy.port)
     revision = store.write("c.md", "-", None)
@@ -69,9 +65,7 @@ def test_change__connection_cut_at_every_protocol_message__made_once_and_acknowl
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
-def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowledged(
-    answers: bool, cluster: Cluster, opened: Opened, proxy: Proxy
-) -> None:
+def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowledged(answers, cluster, opened, proxy):
     store = opened(cluster, f"messages/{answers}", port=proxy.port)
     number = 0
 
@@ -125,7 +119,7 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     assert min(cuts) >= 4
 
 
-def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
+def test_delete__answer_lost__is_no_error(cluster, opened, proxy):
     store = opened(cluster, "lost", port=proxy.port)
     fact = make_fact(1)
     for limit in range(0, 160, 16):
@@ -139,7 +133,7 @@ def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, prox
     assert (len(list(store.facts())), store.names()) == (0, [])
 
 
-def test_server__killed_while_four_threads_add__every_acknowledged_fact_is_there_once(opened: Opened) -> None:
+def test_server__killed_while_four_threads_add__every_acknowledged_fact_is_there_once(opened):
     cluster = Cluster(fsync=True)
     acknowledged: list[str] = []
     stop = threading.Event()
@@ -177,7 +171,7 @@ def test_server__killed_while_four_threads_add__every_acknowledged_fact_is_there
     assert set(acknowledged) <= set(stored)
 
 
-def test_namespace__of_another_role__cannot_be_read_or_written(cluster: Cluster, opened: Opened) -> None:
+def test_namespace__of_another_role__cannot_be_read_or_written(cluster, opened):
     cluster.sql("DROP ROLE IF EXISTS other", "CREATE ROLE other LOGIN")
     own = opened(cluster, "team/secret")
     own.write("MEMORY.md", "- The plan.\n")
@@ -207,9 +201,7 @@ def test_namespace__of_another_role__cannot_be_read_or_written(cluster: Cluster,
     assert found.text == "- The plan.\n"
 
 
-def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sql(
-    cluster: Cluster, opened: Opened
-) -> None:
+def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sql(cluster, opened):
     import psycopg
 
     cluster.sql("DROP ROLE IF EXISTS two", "CREATE ROLE two LOGIN")
@@ -236,7 +228,7 @@ def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sq
     assert (len(list(own.facts())), own.names()) == (1, ["MEMORY.md"])
 
 
-def test_pgbouncer__in_transaction_mode__every_call_works(cluster: Cluster, opened: Opened) -> None:
+def test_pgbouncer__in_transaction_mode__every_call_works(cluster, opened):
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         pytest.skip("no pgbouncer on this machine")
@@ -283,7 +275,7 @@ def _wait_for(port: int) -> None:
     raise AssertionError("pgbouncer did not start")
 
 
-def test_threads__thirty_two_writers__the_limit_holds_and_nothing_is_doubled(cluster: Cluster, opened: Opened) -> None:
+def test_threads__thirty_two_writers__the_limit_holds_and_nothing_is_doubled(cluster, opened):
     def add(worker: int) -> None:
         store = opened(cluster, "many")
         for number in range(5):
@@ -307,9 +299,7 @@ def test_threads__thirty_two_writers__the_limit_holds_and_nothing_is_doubled(clu
         ("postgresql://nobody@127.0.0.1:{port}/memory", "refuses this user"),
     ],
 )
-def test_call__server_that_cannot_be_used__unavailable_with_a_next_step(
-    cluster: Cluster, address: str, words: str
-) -> None:
+def test_call__server_that_cannot_be_used__unavailable_with_a_next_step(cluster, address, words):
     store = PostgresBackend(".", server=address.format(port=cluster.port), namespace="a", timeout_s=2)
     with pytest.raises(Unavailable, match=words) as caught:
         store.write("MEMORY.md", "x")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, OWNER, Cluster, program
-from tests.backends.postgres.conftest import Opened
 from tests.support import processes
 
 from holdfast.errors import Refused
@@ -23,7 +22,7 @@ READING = (["facts", "list"], ["load"], ["search", "plan"], ["prompt"], ["work"]
 
 
 @pytest.fixture
-def roles(cluster: Cluster, opened: Opened) -> Iterator[None]:
+def roles(cluster, opened) -> Iterator[None]:
     """alice and bob, and a namespace of each with a fact and a document."""
     names = ("alice", "bob", "eve", "team", "crew")
     opened(cluster, "tables").write("MEMORY.md", "x")  # by the database's owner
@@ -70,9 +69,7 @@ def holdfast(folder: Path, url: str, namespace: str, *words: str) -> subprocess.
 
 
 @STATISTICS
-def test_role__dropped__its_namespace_is_closed_and_every_other_one_works(
-    roles: None, cluster: Cluster, opened: Opened, statistics: bool
-) -> None:
+def test_role__dropped__its_namespace_is_closed_and_every_other_one_works(roles, cluster, opened, statistics):
     cluster.sql("DROP ROLE bob")
     analyzed(cluster, statistics)
     alice = opened(cluster, "alice/one", user="alice")
@@ -86,9 +83,7 @@ def test_role__dropped__its_namespace_is_closed_and_every_other_one_works(
 
 
 @STATISTICS
-def test_role__created_again_with_the_old_name__does_not_get_the_memory(
-    roles: None, cluster: Cluster, opened: Opened, statistics: bool
-) -> None:
+def test_role__created_again_with_the_old_name__does_not_get_the_memory(roles, cluster, opened, statistics):
     cluster.sql("CREATE ROLE team", "GRANT team TO alice")
     cluster.sql("UPDATE holdfast.namespaces SET owner = 'team' WHERE namespace = 'alice/one'", user="alice")
     assert works(opened(cluster, "alice/one", user="alice"), "alice")
@@ -100,9 +95,7 @@ def test_role__created_again_with_the_old_name__does_not_get_the_memory(
 
 
 @STATISTICS
-def test_role__renamed__keeps_the_memory_and_the_next_role_of_that_name_gets_none(
-    roles: None, cluster: Cluster, opened: Opened, statistics: bool
-) -> None:
+def test_role__renamed__keeps_the_memory_and_the_next_role_of_that_name_gets_none(roles, cluster, opened, statistics):
     cluster.sql("ALTER ROLE bob RENAME TO crew", "CREATE ROLE bob LOGIN")
     analyzed(cluster, statistics)
     crew = opened(cluster, "bob/one", user="crew")
@@ -111,9 +104,7 @@ def test_role__renamed__keeps_the_memory_and_the_next_role_of_that_name_gets_non
     assert is_closed(opened(cluster, "bob/one", user="bob"))
 
 
-def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(
-    roles: None, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(roles, cluster, tmp_path):
     assert holdfast(tmp_path, cluster.url("eve"), "alice/one", "add", "user", "Ship it").returncode == 0
     for words in (*READING, ["show"], ["report"], ["remember", "x"], ["export", "out.zip"], ["flush"]):
         done = holdfast(tmp_path, cluster.url("eve"), "alice/one", *words)
@@ -132,8 +123,8 @@ def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(
 
 @pytest.mark.parametrize("kind", [(), ("--data-only",)], ids=["dump", "data"])
 def test_copy__on_another_server_with_other_roles_of_these_ids__is_closed_until_it_is_given_again(
-    roles: None, cluster: Cluster, opened: Opened, kind: tuple[str, ...]
-) -> None:
+    roles, cluster, opened, kind
+):
     """The other server has roles with the same names, and some with the same ids."""
     cluster.sql("DROP ROLE bob")
     other = Cluster()

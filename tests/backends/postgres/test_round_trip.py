@@ -26,9 +26,7 @@ def _postgres(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("made", [_gitea, _postgres], ids=["gitea", "postgres"])
-def test_export_and_import__between_two_stores_on_a_server__all_of_it_is_there(
-    made: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_and_import__between_two_stores_on_a_server__all_of_it_is_there(made, tmp_path, monkeypatch):
     roots = []
     for name in ("first", "second"):
         folder = tmp_path / name

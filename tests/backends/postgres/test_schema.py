@@ -50,9 +50,7 @@ def holdfast(folder: Path, url: str, *words: str) -> subprocess.CompletedProcess
     return processes.run(*words, cwd=folder, env=os.environ | settings)
 
 
-def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_lost(
-    cluster: Cluster, opened: Opened, tmp_path: Path
-) -> None:
+def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_lost(cluster, opened, tmp_path):
     url = old_tables(cluster, opened, "earlier")
     store = opened(cluster, "old", database="earlier")
     with pytest.raises(Unavailable, match="tables from an earlier holdfast") as caught:
@@ -69,7 +67,7 @@ def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_los
     assert [hit.name for hit in store.search("new")] == ["fact_00000002", "USER.md"]
 
 
-def test_tables__of_a_later_version__left_alone(cluster: Cluster, opened: Opened) -> None:
+def test_tables__of_a_later_version__left_alone(cluster, opened):
     create(cluster, "later")
     store = opened(cluster, "old", database="later")
     assert store.check(thorough=True).version == (0, schema.LATEST)
@@ -79,7 +77,7 @@ def test_tables__of_a_later_version__left_alone(cluster: Cluster, opened: Opened
         store.repair()
 
 
-def test_prepare__two_processes_at_once__one_makes_the_tables(cluster: Cluster) -> None:
+def test_prepare__two_processes_at_once__one_makes_the_tables(cluster):
     url = create(cluster, "twice")
     script = (
         "import sys; from holdfast_postgres.backend import PostgresBackend as P;"
@@ -92,9 +90,7 @@ def test_prepare__two_processes_at_once__one_makes_the_tables(cluster: Cluster) 
     database.close()
 
 
-def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_one(
-    cluster: Cluster, opened: Opened
-) -> None:
+def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_one(cluster, opened):
     create(cluster, "reserved")
     owner = opened(cluster, "team/known", database="reserved")
     owner.repair()

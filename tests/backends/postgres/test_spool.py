@@ -1,9 +1,6 @@
 """A flush while the database does not answer is kept on this machine, and stored once it does."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import shared
@@ -18,9 +15,7 @@ from holdfast_cli import main
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["connected before", "first connection"])
-def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(
-    before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(before, tmp_path, monkeypatch):
     monkeypatch.setattr(shipping, "PATIENCE_S", 2.0)
     cluster = shared()
     proxy = Proxy(cluster.port)
@@ -54,9 +49,7 @@ def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(
         proxy.close()
 
 
-def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_brief(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_brief(tmp_path, monkeypatch, capsys):
     pytest.importorskip("jinja2", reason="the extra `web` is not installed")
     from holdfast_web.site import Site
 

@@ -41,7 +41,7 @@ def authority(folder: Path, name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
+def encrypted(tmp_path_factory) -> Iterator[tuple[Cluster, Path]]:
     """A server with a certificate for ``localhost``, signed by ``ours.pem`` in the folder; it asks for passwords."""
     if shutil.which("openssl") is None:
         pytest.skip("no openssl on this machine")
@@ -68,7 +68,7 @@ def opened(cluster: Cluster, host: str, options: str = "", password: str = PASSW
     return PostgresBackend(".", server=server, namespace="tls", password=lambda: password, timeout_s=5)
 
 
-def test_tls__right_name_and_own_authority__encrypted(encrypted: tuple[Cluster, Path]) -> None:
+def test_tls__right_name_and_own_authority__encrypted(encrypted):
     cluster, folder = encrypted
     store = opened(cluster, "localhost", f"?sslmode=verify-full&sslrootcert={folder}/ours.pem")
     store.write("MEMORY.md", "- Encrypted.\n")
@@ -89,9 +89,7 @@ def test_tls__right_name_and_own_authority__encrypted(encrypted: tuple[Cluster, 
         ("localhost", "?sslmode=verify-full&sslrootcert={}/none.pem", "cannot be reached over TLS", "sslrootcert"),
     ],
 )
-def test_tls__wrong_name_or_unknown_authority__refused_with_a_next_step(
-    encrypted: tuple[Cluster, Path], host: str, options: str, words: str, step: str
-) -> None:
+def test_tls__wrong_name_or_unknown_authority__refused_with_a_next_step(encrypted, host, options, words, step):
     cluster, folder = encrypted
     store = opened(cluster, own_address() if host == "other" else host, options.format(folder))
     with pytest.raises(Unavailable, match=words) as caught:
@@ -100,7 +98,7 @@ def test_tls__wrong_name_or_unknown_authority__refused_with_a_next_step(
     assert PASSWORD not in str(caught.value)
 
 
-def test_tls__server_on_another_machine_has_none__nothing_is_sent() -> None:
+def test_tls__server_on_another_machine_has_none__nothing_is_sent():
     cluster = Cluster(host="")
     store = opened(cluster, own_address())
     with pytest.raises(Unavailable, match="offers no TLS") as caught:
@@ -114,9 +112,7 @@ def test_tls__server_on_another_machine_has_none__nothing_is_sent() -> None:
     cluster.remove()
 
 
-def test_password__each_place__found_in_its_order_and_never_shown(
-    encrypted: tuple[Cluster, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_password__each_place__found_in_its_order_and_never_shown(encrypted, tmp_path, monkeypatch):
     import keyring
 
     cluster, _ = encrypted

@@ -1,9 +1,6 @@
 """Adding facts one by one: the same rows as in a batch, and what is written to the log."""
 
-from __future__ import annotations
-
 import contextlib
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +9,10 @@ from holdfast.models import AddOutcome
 from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend
-from holdfast_sqlite.opening import PAGE_BYTES
-
-_FRAME = PAGE_BYTES + 24  # a page in the log; source: https://www.sqlite.org/fileformat2.html, section 4.1
 
 
 @pytest.mark.req("R045", "R058")
-def test_add__more_than_the_log_holds__merged_and_gone_on_with(project: Path) -> None:
+def test_add__more_than_the_log_holds__merged_and_gone_on_with(project):
     database = project / ".holdfast" / "holdfast.db"
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(0), 5000)
@@ -34,7 +28,7 @@ def test_add__more_than_the_log_holds__merged_and_gone_on_with(project: Path) ->
 
 
 @pytest.mark.req("R048")
-def test_fact__id_with_half_of_a_character__is_unknown(project: Path) -> None:
+def test_fact__id_with_half_of_a_character__is_unknown(project):
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(1), 10)
         for touch in (get_fact, update_fact, delete_fact):

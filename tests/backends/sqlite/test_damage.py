@@ -24,7 +24,7 @@ DAY = "memory/2026-03-01.md"
 
 
 @pytest.fixture
-def database(project: Path) -> Path:
+def database(project) -> Path:
     """A closed store with a document and forty facts: one file, all merged."""
     with contextlib.closing(SqliteBackend(project)) as store:
         store.append(DAY, make_block("one"), "# Day\n", "one")
@@ -65,12 +65,12 @@ def check_refused(project: Path, database: Path, kind: type[HoldfastError], word
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite", b"garbage " * 5000, b"\0" * 8192])
-def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Path, content: bytes) -> None:
+def test_open__not_a_database__corrupt_and_untouched(project, database, content):
     database.write_bytes(content)
     check_refused(project, database, Corrupt, "holdfast.db")
 
 
-def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
+def test_open__newer_schema__says_so_and_changes_nothing(project, database):
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     with contextlib.closing(sqlite3.connect(database)) as connection:
@@ -78,7 +78,7 @@ def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database
     check_refused(project, database, Unsupported, "schema 99")
 
 
-def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, database: Path) -> None:
+def test_open__database_gone_and_log_left__corrupt_not_empty(project, database):
     database.unlink()
     database.with_name("holdfast.db-wal").write_bytes(b"what was acknowledged")
     check_refused(project, database, Corrupt, "is missing")
@@ -96,9 +96,7 @@ def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, data
         ("created_us", str(2**62)),  # the year 148,000
     ],
 )
-def test_fact__value_that_no_fact_has__corrupt_for_whoever_meets_it(
-    project: Path, database: Path, column: str, value: str
-) -> None:
+def test_fact__value_that_no_fact_has__corrupt_for_whoever_meets_it(project, database, column, value):
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute(f"UPDATE facts SET {column} = {value} WHERE id = 'fact_00000003'")
     with contextlib.closing(SqliteBackend(project)) as store:
@@ -111,7 +109,7 @@ def test_fact__value_that_no_fact_has__corrupt_for_whoever_meets_it(
             assert get_fact(store, "fact_00000004") == delete_fact(store, "fact_00000004") == make_fact(4)
 
 
-def test_open_store__file_restored_from_a_copy__follows_it(project: Path, database: Path, tmp_path: Path) -> None:
+def test_open_store__file_restored_from_a_copy__follows_it(project, database, tmp_path):
     shutil.copy(database, tmp_path / "copy.db")
     with contextlib.closing(SqliteBackend(project)) as store:
         delete_fact(store, "fact_00000001")
@@ -126,9 +124,7 @@ def test_open_store__file_restored_from_a_copy__follows_it(project: Path, databa
 
 @pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
 @pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
-def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
-    project: Path, stored: str | None, header: str
-) -> None:
+def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(project, stored, header):
     with contextlib.closing(SqliteBackend(project)) as store:
         if stored is not None:
             store.write(DAY, stored)
@@ -140,9 +136,7 @@ def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_
 
 
 @pytest.mark.parametrize("which", ["file", "folder"])
-def test_open__symbolic_link_out_of_the_root__refused(
-    project: Path, database: Path, tmp_path: Path, which: str
-) -> None:
+def test_open__symbolic_link_out_of_the_root__refused(project, database, tmp_path, which):
     outside = tmp_path / "outside"
     outside.mkdir()
     if which == "file":
@@ -156,7 +150,7 @@ def test_open__symbolic_link_out_of_the_root__refused(
     assert sorted(p.name for p in outside.iterdir()) == ["holdfast.db"]
 
 
-def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(project: Path, database: Path) -> None:
+def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(project, database):
     with contextlib.closing(SqliteBackend(project)) as store:
         assert len(list(store.facts())) == 40
         sql = store._database._connection
@@ -170,9 +164,7 @@ def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(pro
         assert store.add_fact(make_fact(90), 41).evicted == ()
 
 
-def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(
-    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(project, database, monkeypatch):
     class Failing(sqlite3.Connection):
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
             if sql == "ROLLBACK":

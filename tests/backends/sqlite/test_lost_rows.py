@@ -1,7 +1,5 @@
 """Rows that were deleted in the database itself, and a database that was removed, are noticed and named."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import attrs

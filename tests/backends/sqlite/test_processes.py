@@ -7,7 +7,6 @@ import os
 import random
 import sqlite3
 import time
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,7 @@ HEADER = "# Day\n"
 
 
 @pytest.mark.req("R016", "R045", "R096")
-def test_writers__killed_again_and_again__what_was_acknowledged_is_there(project: Path) -> None:
+def test_writers__killed_again_and_again__what_was_acknowledged_is_there(project):
     """The acknowledged set is the oracle; the limit makes evictions part of it, and each kill leaves a log behind."""
     acknowledged: set[str] = set()
     blocks: set[str] = set()
@@ -61,7 +60,7 @@ def test_writers__killed_again_and_again__what_was_acknowledged_is_there(project
 
 
 @pytest.mark.req("R096")
-def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> None:
+def test_write__locked_by_another__unavailable_after_the_wait(project):
     with contextlib.closing(SqliteBackend(project, lock_timeout_s=0.2)) as store:
         store.add_fact(make_fact(1), 10)
         with contextlib.closing(sqlite3.connect(project / ".holdfast" / "holdfast.db", isolation_level=None)) as other:
@@ -78,7 +77,7 @@ def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and_its_log(project: Path) -> None:
+def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and_its_log(project):
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(1), 100)
         child = os.fork()

@@ -19,7 +19,7 @@ from holdfast_sqlite.backend import SqliteBackend
 
 
 @pytest.mark.req("R045", "R060")
-def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project: Path) -> None:
+def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project):
     with contextlib.closing(SqliteBackend(project)) as store:
         for number in range(6):
             store.add_fact(make_fact(number), 10)
@@ -38,7 +38,7 @@ def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project: 
 
 
 @pytest.mark.req("R048")
-def test_delete__evicted_before__leaves_no_text_in_the_file(project: Path) -> None:
+def test_delete__evicted_before__leaves_no_text_in_the_file(project):
     with contextlib.closing(SqliteBackend(project)) as store:
         store.add_fact(make_fact(1, "the secret hobby", confidence=0.1), 70)
         for number in range(2, 80):
@@ -49,7 +49,7 @@ def test_delete__evicted_before__leaves_no_text_in_the_file(project: Path) -> No
 
 
 @pytest.fixture
-def database(project: Path) -> Path:
+def database(project) -> Path:
     """A store with three facts and a document."""
     with contextlib.closing(SqliteBackend(project)) as store:
         for number in range(3):
@@ -80,9 +80,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_open__schema_has_more_or_other_things__corrupt_and_untouched(
-    project: Path, database: Path, attack: str
-) -> None:
+def test_open__schema_has_more_or_other_things__corrupt_and_untouched(project, database, attack):
     change(database, *ATTACKS[attack])
     before = database.read_bytes()
     with contextlib.closing(SqliteBackend(project)) as store:
@@ -93,9 +91,7 @@ def test_open__schema_has_more_or_other_things__corrupt_and_untouched(
     assert database.read_bytes() == before
 
 
-def test_open__trigger_is_only_in_the_log__corrupt_and_the_log_is_not_merged(
-    project: Path, database: Path, tmp_path: Path
-) -> None:
+def test_open__trigger_is_only_in_the_log__corrupt_and_the_log_is_not_merged(project, database, tmp_path):
     copy = tmp_path / "copy.db"
     shutil.copy(database, copy)
     code = "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit(); os._exit(0)"
@@ -110,7 +106,7 @@ def test_open__trigger_is_only_in_the_log__corrupt_and_the_log_is_not_merged(
         assert len(list(store.facts())) == 3
 
 
-def test_open__rollback_journal_beside_it__refused_and_untouched(project: Path, database: Path) -> None:
+def test_open__rollback_journal_beside_it__refused_and_untouched(project, database):
     database.with_name("holdfast.db-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"x" * 4096)
     before = database.read_bytes()
     with contextlib.closing(SqliteBackend(project)) as store, pytest.raises(Refused, match="-journal"):
@@ -119,9 +115,7 @@ def test_open__rollback_journal_beside_it__refused_and_untouched(project: Path, 
 
 
 @pytest.mark.parametrize("seal", ["", "0 0", None], ids=["empty", "forged", "of another user"])
-def test_open__seal_is_not_this_users__refused_with_the_import(
-    project: Path, database: Path, seal: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_open__seal_is_not_this_users__refused_with_the_import(project, database, seal, tmp_path, monkeypatch):
     if seal is None:
         monkeypatch.setenv("HOME", str(tmp_path / "another"))
         monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)

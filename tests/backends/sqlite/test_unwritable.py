@@ -30,7 +30,7 @@ def mount(*arguments: str) -> None:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path) -> Iterator[Path]:
     """A file system of its own, of 1 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -67,7 +67,7 @@ def fill(store: SqliteBackend) -> None:
         store.add_fact(make_fact(number), 10)
 
 
-def test_read_only__closed_store__reads_work_and_writes_do_once_they_can(disk: Path) -> None:
+def test_read_only__closed_store__reads_work_and_writes_do_once_they_can(disk):
     with contextlib.closing(SqliteBackend(disk)) as store:
         fill(store)
     before = {p.name: p.read_bytes() for p in (disk / ".holdfast").iterdir()}
@@ -80,7 +80,7 @@ def test_read_only__closed_store__reads_work_and_writes_do_once_they_can(disk: P
         assert len(list(store.facts())) == 4
 
 
-def test_read_only__store_of_a_killed_writer__log_is_read(disk: Path, tmp_path: Path) -> None:
+def test_read_only__store_of_a_killed_writer__log_is_read(disk, tmp_path):
     with contextlib.closing(SqliteBackend(tmp_path)) as store:
         fill(store)
         shutil.copytree(tmp_path / ".holdfast", disk / ".holdfast")  # as a killed process leaves it: log and all
@@ -89,7 +89,7 @@ def test_read_only__store_of_a_killed_writer__log_is_read(disk: Path, tmp_path: 
         check_reads(store)
 
 
-def test_read_only__log_without_its_index__unavailable_not_an_older_store(disk: Path, tmp_path: Path) -> None:
+def test_read_only__log_without_its_index__unavailable_not_an_older_store(disk, tmp_path):
     with contextlib.closing(SqliteBackend(tmp_path)) as store:
         fill(store)
         shutil.copytree(tmp_path / ".holdfast", disk / ".holdfast")
@@ -113,7 +113,7 @@ def added_until_full(store: SqliteBackend) -> int:
     return len(list(store.facts())) - before
 
 
-def test_full_disk__writes__unavailable_until_there_is_room(disk: Path) -> None:
+def test_full_disk__writes__unavailable_until_there_is_room(disk):
     with contextlib.closing(SqliteBackend(disk)) as store:
         fill(store)
         ballast = disk / "ballast"

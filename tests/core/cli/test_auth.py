@@ -1,7 +1,5 @@
 """``holdfast auth`` and where keys come from, with a keyring of the test's own behind the real library."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

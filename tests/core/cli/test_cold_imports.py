@@ -3,8 +3,6 @@
 CONTRIBUTING.md has the rule, benchmarks/README.md the figures.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What holds for every command: help with examples, JSON, errors in two lines, exit codes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What the real shells offer at TAB: commands, options, choices and stored names."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

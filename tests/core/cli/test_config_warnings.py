@@ -1,7 +1,5 @@
 """Settings that would surprise somebody who has facts stored already."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """Checks that installed distributions bring to ``holdfast doctor``."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

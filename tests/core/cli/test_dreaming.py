@@ -1,25 +1,18 @@
 """``holdfast dream`` as people run it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
+from tests.support.stated import done
 
 from holdfast import Holdfast
 
-PAYLOAD = {
-    "objective": "Move the queue",
-    "facts": ["The queue runs on Postgres 16"],
-    "decisions": ["Retries stop after 5 attempts"],
-    "blockers": [],
-    "next_step": "none",
-    "artifacts": [],
-    "follow_ups": [],
-    "state_mutations": [],
-    "work_open": False,
-    "curated": {"memory": ["The API lives in services/api"]},
-}
+PAYLOAD = done(
+    "Move the queue",
+    facts=["The queue runs on Postgres 16"],
+    decisions=["Retries stop after 5 attempts"],
+    curated={"memory": ["The API lives in services/api"]},
+)
 ADDED = ["Retries stop after 5 attempts", "The queue runs on Postgres 16"]
 
 

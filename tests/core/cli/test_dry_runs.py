@@ -1,7 +1,5 @@
 """`--dry-run` changes nothing stored, whatever else is passed with it."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """Facts changed, forgotten and imported by hand: what is told, and what is left in the files."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

@@ -1,26 +1,21 @@
 """``holdfast add``, ``flush``, ``end`` and ``override``."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 
 import pytest
+from tests.support.stated import goes_on
 
-PAYLOAD = {
-    "objective": "Fix the login test",
-    "facts": ["the clock was mocked"],
-    "decisions": ["use a lock"],
-    "blockers": [],
-    "next_step": "run the tests",
-    "artifacts": ["tests/test_login.py"],
-    "follow_ups": [],
-    "state_mutations": [],
-    "work_open": True,
-    "handoff": {"active_task": "login", "branch": "main", "blocker": "none", "next_action": "run the tests"},
-    "curated": "none",
-}
+PAYLOAD = goes_on(
+    "Fix the login test",
+    "run the tests",
+    facts=["the clock was mocked"],
+    decisions=["use a lock"],
+    artifacts=["tests/test_login.py"],
+    work_open=True,
+    handoff={"active_task": "login", "branch": "main", "blocker": "none", "next_action": "run the tests"},
+)
 
 
 def stored(project, pattern="memory/*.md"):

@@ -1,7 +1,5 @@
 """``holdfast purge``, ``scrub`` and ``retention``: asking, telling, exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

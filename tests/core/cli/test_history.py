@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from tests.core.cli.conftest import Run
 
 RULE = "Never push to main without a review."
 ASKED = "Please fix the flaky login test in tests/test_login.py"
@@ -18,7 +14,7 @@ DAY = "2026-11-02T10:00:00Z"
 
 
 @pytest.fixture
-def home(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(project, tmp_path, monkeypatch) -> Path:
     """A home in which four clients recorded a session in the project, and one elsewhere; today is a week later."""
     made = tmp_path / "clients"
     for name, folder in (("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"), ("XDG_DATA_HOME", "data")):
@@ -100,7 +96,7 @@ def opencode(path: Path, project: Path) -> None:
     database.close()
 
 
-def test_import_history__four_clients__each_session_once_under_its_day(run: Run, project: Path, home: Path) -> None:
+def test_import_history__four_clients__each_session_once_under_its_day(run, project, home):
     planned = run("import", "--history", "--dry-run", "--json").json["sessions"]
     assert {one["session"]: one["outcome"] for one in planned} == dict.fromkeys(
         ("claude-1", "codex-1", "pi-1", "ses_1"), "new"
@@ -119,13 +115,13 @@ def test_import_history__four_clients__each_session_once_under_its_day(run: Run,
     assert "invoices" in run("search", "rename table").out
 
 
-def test_import_history__session_that_hooks_follow__is_left_to_them(run: Run, project: Path, home: Path) -> None:
+def test_import_history__session_that_hooks_follow__is_left_to_them(run, project, home):
     assert run("add", "user", "Write the release notes", "--session", "codex-1").code == 0
     outcomes = {one["session"]: one["outcome"] for one in run("import", "--history", "--json").json["sessions"]}
     assert (outcomes["codex-1"], outcomes["claude-1"]) == ("known", "imported")
 
 
-def test_import_history__a_session_failed__is_imported_by_the_next_run(run: Run, project: Path, home: Path) -> None:
+def test_import_history__a_session_failed__is_imported_by_the_next_run(run, project, home):
     notes = project / ".holdfast" / "memory"
     notes.parent.mkdir()
     notes.touch()
@@ -136,7 +132,7 @@ def test_import_history__a_session_failed__is_imported_by_the_next_run(run: Run,
     assert {one["outcome"] for one in run("import", "--history", "--json").json["sessions"]} == {"known"}
 
 
-def test_audit__compaction_in_a_recorded_session__counts_what_came_again(run: Run, home: Path, project: Path) -> None:
+def test_audit__compaction_in_a_recorded_session__counts_what_came_again(run, home, project):
     found = run("audit", "--days", "9000", "--json").json
     assert found["compactions"] == 3
     mine = [(one["kind"], one["text"]) for one in found["repeated"] if one["session"] == "claude-1"]
@@ -146,7 +142,7 @@ def test_audit__compaction_in_a_recorded_session__counts_what_came_again(run: Ru
     assert not (project / ".holdfast").exists()
 
 
-def test_audit__secret_in_a_request__is_masked(run: Run, home: Path) -> None:
+def test_audit__secret_in_a_request__is_masked(run, home):
     key = "AKIA" + "QXR7T2LMN4PZ8WVK"
     table = claude("claude-1", "/elsewhere")
     text = json.dumps(table).replace(ASKED, f"{ASKED} with {key}")
@@ -156,7 +152,7 @@ def test_audit__secret_in_a_request__is_masked(run: Run, home: Path) -> None:
     assert "REDACTED" in shown
 
 
-def test_audit__no_client__says_so(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit__no_client__says_so(run, tmp_path, monkeypatch):
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
     assert run("audit").out.startswith("Sessions of the last 30 days: none; 0 compactions.")

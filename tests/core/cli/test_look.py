@@ -1,7 +1,5 @@
 """Commands that only look: they tell the truth and write nothing."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 

@@ -1,7 +1,5 @@
 """The commands about facts: remember, facts, extract, prompt."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/command-line.md says what the commands do."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

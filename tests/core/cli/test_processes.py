@@ -1,7 +1,5 @@
 """The command line as a process: exit codes, pipes, and what the hot command imports."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

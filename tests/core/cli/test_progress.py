@@ -1,7 +1,5 @@
 """Progress bars: on a terminal only, never in data, gone at the end. Shown through a real pseudo-terminal."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``holdfast init`` and ``holdfast config``."""
 
-from __future__ import annotations
-
 import subprocess
 import tomllib
 

@@ -1,7 +1,5 @@
 """What comes in and goes out of a process: arguments that are not text, a full disk, closed streams, Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Terminal output: widths, colour, numbers in words."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """A person's terminal gets printable characters only, whatever was stored. Shown through a real pseudo-terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The commands of the three-file memory and ``holdfast validate``, as a person, a hook or a client runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

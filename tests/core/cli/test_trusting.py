@@ -1,7 +1,5 @@
 """``holdfast trust``, and what ``config``, ``init`` and ``install`` record, on projects that were really cloned."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -21,7 +21,7 @@ TAMPERED, CHANGED, FOREIGN = "tampered with", "changed after its receipt, not by
 
 
 @pytest.fixture
-def flushed(run: Run, project: Path) -> Path:
+def flushed(run, project) -> Path:
     """A project with two sessions: two flushes in one, one in the other; a curated line and a fact."""
     for session, text in (("a", "Use port 8443."), ("a", "The host is mercury."), ("b", "Rename the table.")):
         for role in ("user", "assistant"):
@@ -72,13 +72,13 @@ EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
 }  # fmt: skip
 
 
-def test_verify__nothing_changed__finds_nothing(run: Run, flushed: Path) -> None:
+def test_verify__nothing_changed__finds_nothing(run, flushed):
     assert found(run) == (0, [])
     assert "no difference" in run("verify").out or "0 differences" in run("verify").out
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run: Run, flushed: Path, edit: str) -> None:
+def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run, flushed, edit):
     before = journal(flushed).stat().st_size
     lines(journal(flushed), EDITS[edit])
     hint = journal(flushed).with_suffix(".hint")
@@ -89,13 +89,13 @@ def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run: R
     assert all("a.jsonl" in one["name"] for one in findings if one["state"] == TAMPERED)
 
 
-def test_verify__rows_of_another_session__are_named(run: Run, flushed: Path) -> None:
+def test_verify__rows_of_another_session__are_named(run, flushed):
     alien = journal(flushed, "b").read_bytes().splitlines(keepends=True)[1]
     lines(journal(flushed), lambda rows: [*rows[:2], alien, *rows[2:]])
     assert found(run)[0] == 1
 
 
-def test_verify__older_copy_of_the_private_folder__is_named(run: Run, flushed: Path, tmp_path: Path) -> None:
+def test_verify__older_copy_of_the_private_folder__is_named(run, flushed, tmp_path):
     shutil.copytree(flushed / ".holdfast" / "state" / "sessions", tmp_path / "old")
     run("add", "user", "One more.", "--session", "a")
     run("flush", "--session", "a", "--next-step", "go on", "--curated", "none")
@@ -106,13 +106,13 @@ def test_verify__older_copy_of_the_private_folder__is_named(run: Run, flushed: P
     assert "older copy" in findings[0]["what"]
 
 
-def test_verify__journal_removed_with_its_hint__is_named(run: Run, flushed: Path) -> None:
+def test_verify__journal_removed_with_its_hint__is_named(run, flushed):
     for file in journal(flushed, "b").parent.glob("b.*"):
         file.unlink()
     assert found(run)[0] == 1
 
 
-def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(run: Run, flushed: Path) -> None:
+def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(run, flushed):
     note = next((flushed / ".holdfast" / "memory").glob("2*.md"))
     text = note.read_text(encoding="utf-8")
     block = re.findall(r"block id=(flush_\w+)", text)[0]
@@ -132,7 +132,7 @@ def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(ru
     assert any(state == FOREIGN and what == "The cache is Valkey." for _, state, what in told)
 
 
-def test_verify__purged_and_scrubbed_by_holdfast__finds_nothing(run: Run, flushed: Path) -> None:
+def test_verify__purged_and_scrubbed_by_holdfast__finds_nothing(run, flushed):
     assert run("purge", "--subject", "mercury", "--yes").code == 0
     code, findings = found(run)
     assert (code, [one for one in findings if one["state"] == TAMPERED]) == (0, [])

@@ -1,23 +1,12 @@
 """``holdfast work``: a table for people, JSON for programs, and no session's name can forge either."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
+from tests.support.stated import goes_on
 
-PAYLOAD = {
-    "objective": "Fix the flaky login test",
-    "facts": [],
-    "decisions": [],
-    "blockers": [],
-    "next_step": "Run the login tests",
-    "artifacts": [],
-    "follow_ups": [],
-    "state_mutations": [],
-    "handoff": {"active_task": "Fix login", "branch": "main", "blocker": "none", "next_action": "Run the login tests"},
-    "curated": "none",
-}
+HANDOFF = {"active_task": "Fix login", "branch": "main", "blocker": "none", "next_action": "Run the login tests"}
+PAYLOAD = goes_on("Fix the flaky login test", "Run the login tests", handoff=HANDOFF)
 
 
 @pytest.fixture

@@ -34,9 +34,7 @@ def home() -> Path:
 
 
 @pytest.fixture
-def command(
-    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Said]:
+def command(project, home, monkeypatch, capsys) -> Callable[..., Said]:
     """``command("install", "codex", stdin=b"")`` in the project's folder, without a terminal."""
     monkeypatch.chdir(project)
     for name in ("NO_COLOR", "FORCE_COLOR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "VIRTUAL_ENV"):

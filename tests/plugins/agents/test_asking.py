@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +51,7 @@ def used(client: Client, tool: str = "Read", **arguments: str) -> str:
 @pytest.mark.parametrize(
     ("name", "row"), [("claude-code", answered(150_000)), ("codex", counted(75_000))], ids=["claude-code", "codex"]
 )
-def test_event__context_is_rather_full__agent_is_asked_once(
-    project: Path, name: str, row: dict[str, Any], event: Callable[[Client], str]
-) -> None:
+def test_event__context_is_rather_full__agent_is_asked_once(project, name, row, event):
     client = Client(project, name)
     client.write(row)
     told = event(client)
@@ -64,7 +61,7 @@ def test_event__context_is_rather_full__agent_is_asked_once(
     assert used(client) == ask(client) == ""
 
 
-def test_question__its_command_is_run_as_it_is__states_the_payload_and_later_work_is_added(project: Path) -> None:
+def test_question__its_command_is_run_as_it_is__states_the_payload_and_later_work_is_added(project):
     client = Client(project)
     client.say("Repair the login test", "Done.")
     client.write(answered(150_000))
@@ -81,7 +78,7 @@ def test_question__its_command_is_run_as_it_is__states_the_payload_and_later_wor
     assert "delete the sleep. Since then: The sleep is gone. Now I'll update the changelog." in handoff
 
 
-def test_question__more_work_since_the_last_one__comes_again_and_sooner_after_a_request(project: Path) -> None:
+def test_question__more_work_since_the_last_one__comes_again_and_sooner_after_a_request(project):
     client = Client(project)
     for tokens, asked_by_tool, asked_by_prompt in [
         (141_000, True, False),
@@ -104,9 +101,7 @@ def test_question__more_work_since_the_last_one__comes_again_and_sooner_after_a_
     ],
     ids=["shell", "mcp"],
 )
-def test_question__the_payload_was_just_stated__is_not_asked_for_the_same_messages(
-    project: Path, call: dict[str, str]
-) -> None:
+def test_question__the_payload_was_just_stated__is_not_asked_for_the_same_messages(project, call):
     client = Client(project)
     client.write(answered(138_000))
     assert used(client, **call) == ""
@@ -116,7 +111,7 @@ def test_question__the_payload_was_just_stated__is_not_asked_for_the_same_messag
     assert ask(client)
 
 
-def test_stop__the_user_wants_it__the_agent_goes_on_once_a_session(project: Path) -> None:
+def test_stop__the_user_wants_it__the_agent_goes_on_once_a_session(project):
     def stop() -> dict[str, Any]:
         told = client.hook("Stop", last_assistant_message="Done.", prompt_id=str(time.monotonic_ns()))
         return told.json if told.stdout else {}
@@ -132,7 +127,7 @@ def test_stop__the_user_wants_it__the_agent_goes_on_once_a_session(project: Path
     assert stop() == {}
 
 
-def test_prompt__compacted_and_full_again__agent_is_asked_again(project: Path) -> None:
+def test_prompt__compacted_and_full_again__agent_is_asked_again(project):
     client = Client(project)
     client.say("hello", "hi")
     client.write(answered(150_000))
@@ -157,7 +152,7 @@ def test_prompt__compacted_and_full_again__agent_is_asked_again(project: Path) -
         [answered(300_000)],  # of a window of a million
     ],
 )
-def test_prompt__context_is_not_full_or_not_known__says_nothing(project: Path, rows: list[dict[str, Any]]) -> None:
+def test_prompt__context_is_not_full_or_not_known__says_nothing(project, rows):
     client = Client(project)
     client.write(*rows)
     assert client.hook("UserPromptSubmit", prompt="go on", prompt_id="1") == NOTHING
@@ -167,9 +162,7 @@ def test_prompt__context_is_not_full_or_not_known__says_nothing(project: Path, r
     ("setting", "quiet", "asks"),
     [("ask_at = 0.9", 150_000, 185_000), ("ask_at = 0", 195_000, None), ("context_window = 1_000_000", 180_000, None)],
 )
-def test_prompt__the_project_sets_share_or_window__it_counts(
-    setting: str, quiet: int, asks: int | None, project: Path
-) -> None:
+def test_prompt__the_project_sets_share_or_window__it_counts(setting, quiet, asks, project):
     (project / "holdfast.toml").write_text(f"[session]\n{setting}\n")
     client = Client(project)
     client.write(answered(quiet))
@@ -188,9 +181,7 @@ def test_prompt__the_project_sets_share_or_window__it_counts(
         ("auto", 150_000, "about 150,000 tokens"),
     ],
 )
-def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(
-    project: Path, given: str, used: int, told: str
-) -> None:
+def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(project, given, used, told):
     client = Client(project)
     client.write(answered(used))
     payload = client.payload("UserPromptSubmit", prompt="go on", prompt_id="1")
@@ -200,7 +191,7 @@ def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(
 
 
 @pytest.mark.parametrize("where", ["transcript", "environment", "project", "local", "user"])
-def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project: Path, where: str) -> None:
+def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project, where):
     import json
     import os
 
@@ -223,7 +214,7 @@ def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project: P
     assert "about 720,000 tokens" in client.send(payload, **env).stdout
 
 
-def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Path) -> None:
+def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project):
     """A client that rewinds, or whose compaction no hook saw."""
     client = Client(project)
     client.write(answered(150_000))
@@ -238,7 +229,7 @@ def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Pa
     assert ask(client)
 
 
-def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path, monkeypatch: Any) -> None:
+def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project, monkeypatch):
     client = Client(project)
     filler = {"type": "user", "message": {"content": "x" * 100_000, "usage": 1}}
     client.write(*[filler] * 100, answered(150_000), filler)

@@ -35,8 +35,8 @@ def restarted(client: Client) -> str:
 
 @pytest.mark.req("R083", "R166", "R184")
 def test_compaction__a_module_answers_with_messages__is_saved_at_once_and_named_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+    tmp_path, monkeypatch, command
+):
     """A run recorded with Claude Code 2.1.332 and a plugin whose module hooks session.compact."""
     folder = tmp_path / "run"
     folder.mkdir()
@@ -60,7 +60,7 @@ def test_compaction__a_module_answers_with_messages__is_saved_at_once_and_named_
 
 
 @pytest.mark.parametrize("reports", [("start", "post"), ("post", "start"), ("post", "post")])
-def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str, ...], project: Path) -> None:
+def test_compaction__past_the_gate__is_saved_and_marked_once(reports, project):
     client = Client(project)
     client.say("Fix the flaky login test", "Decision: the clock is injected.")
     told = ""
@@ -76,7 +76,7 @@ def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str,
 
 
 @pytest.mark.parametrize("start_first", [True, False])
-def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path) -> None:
+def test_compaction__that_asked__is_not_marked(start_first, project):
     client = Client(project)
     client.say("Fix the flaky login test", "Done.")
     for number in range(2):
@@ -109,7 +109,7 @@ def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path)
     ],
     ids=["user", "assistant", "note", "queued"],
 )
-def test_row__put_in_by_a_module__is_nobodys_words(spoken: Mapping[str, Any], project: Path) -> None:
+def test_row__put_in_by_a_module__is_nobodys_words(spoken, project):
     client = Client(project)
     client.write(row("user", "Fix the login test", "u1", rowSource="local"), spoken)
 
@@ -137,9 +137,7 @@ def named(command: Command) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("place", ["cache", "directory", "project", "config"])
-def test_doctor__plugin_whose_module_hooks_compaction__is_named(
-    place: str, command: Command, project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor__plugin_whose_module_hooks_compaction__is_named(place, command, project, home, tmp_path, monkeypatch):
     config = home / ".claude"
     if place == "config":
         config = tmp_path / "elsewhere"

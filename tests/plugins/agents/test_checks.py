@@ -48,7 +48,7 @@ def trust(home: Path, project: Path, key: str = "pre_compact:0:0") -> None:
 
 
 @pytest.fixture
-def guarded(command: Command, project: Path, home: Path) -> Command:
+def guarded(command, project, home) -> Command:
     """All three clients, installed, trusted and seen to run."""
     for client in CLIENTS:
         assert command("install", client).code == 0
@@ -65,7 +65,7 @@ def edit(path: Path, change: Callable[[Any], None]) -> None:
 
 @pytest.mark.req("R184")
 @pytest.mark.parametrize("client", CLIENTS)
-def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guarded: Command, client: str) -> None:
+def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guarded, client):
     told = lines(guarded, client)
     assert {result for result, _ in told} == {"ok"}, told
     assert outcome(told, "installed") == "ok"
@@ -87,9 +87,7 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
 @pytest.mark.parametrize(
     ("key", "managed"), [("disableAllHooks", False), ("disableAllHooks", True), ("allowManagedHooksOnly", True)]
 )
-def test_checks__settings_switch_all_hooks_off__fails(
-    key: str, managed: bool, guarded: Command, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks__settings_switch_all_hooks_off__fails(key, managed, guarded, project, tmp_path, monkeypatch):
     file = tmp_path / "managed.json" if managed else project / ".claude/settings.local.json"
     monkeypatch.setattr(claude_code, "MANAGED", (str(tmp_path / "managed.json"),))
     file.write_text(json.dumps({key: True}))
@@ -105,8 +103,8 @@ def test_checks__settings_switch_all_hooks_off__fails(
     ("name", "result"), [("hooks/holdfast-guard.sh", "fail"), ("skills/holdfast-gate/hooks/compact.js", "warn")]
 )
 def test_checks__guard_script_or_module_was_changed_or_removed__told_until_it_is_installed_again(
-    guarded: Command, project: Path, script: str | None, told: str, name: str, result: str
-) -> None:
+    guarded, project, script, told, name, result
+):
     """Only the settings were compared, so a script that allows everything was reported as installed."""
     path = project / ".claude" / name
     path.unlink() if script is None else path.write_text(script)
@@ -128,9 +126,7 @@ def transcript(client: str, home: Path, project: Path) -> Path:
 
 @pytest.mark.req("R172")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_checks__the_client_went_on_without_its_hooks__fails(
-    guarded: Command, home: Path, project: Path, client: str
-) -> None:
+def test_checks__the_client_went_on_without_its_hooks__fails(guarded, home, project, client):
     later = (time.time() + HOUR_S, time.time() + HOUR_S)
     elsewhere = transcript(client, home, project.parent / f"{project.name}-2")
     os.utime(elsewhere, later)
@@ -154,8 +150,8 @@ def below(project: Path) -> Path:
 
 @pytest.mark.req("R184")
 def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_others_are_not(
-    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    guarded, project, monkeypatch
+):
     folder = below(project)
     monkeypatch.chdir(folder)
     told = lines(guarded, "claude-code")
@@ -171,8 +167,8 @@ def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_
 
 @pytest.mark.parametrize("client", [one.name for one in CLIENTS.values() if one.holds != AGREED])
 def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(
-    guarded: Command, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
-) -> None:
+    guarded, project, tmp_path, monkeypatch, client
+):
     worktree = git_worktree(project, tmp_path)
     monkeypatch.chdir(worktree)
     assert outcome(lines(guarded, client), "runs none of this project's hooks") == "fail"
@@ -214,29 +210,24 @@ def _hook(event: str) -> Callable[[Any], Any]:
         ("opencode.json", lambda s: s.pop("agent"), "does not set agent.compaction.disable", "fail"),
     ],
 )
-def test_checks__settings_were_changed__told(
-    guarded: Command, project: Path, name: str, change: Callable[[Any], None], told: str, result: str
-) -> None:
+def test_checks__settings_were_changed__told(guarded, project, name, change, told, result):
     edit(project / name, change)
     client = {CLAUDE: "claude-code", CODEX: "codex"}.get(name, "opencode")
     assert outcome(lines(guarded, client), told) == result
 
 
 @pytest.mark.req("R184")
-def test_checks__opencode_2_is_installed__is_reported_as_unguarded(
-    guarded: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks__opencode_2_is_installed__is_reported_as_unguarded(guarded, tmp_path, monkeypatch):
     tool = tmp_path / "two/opencode"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\necho 2.2.7\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
     assert outcome(lines(guarded, "opencode"), "so it is unguarded") == "fail"
+    assert "opencode was already set up (unguarded)" in guarded("install", "opencode").out
 
 
-def test_checks__an_opencode_in_the_project__is_not_run(
-    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks__an_opencode_in_the_project__is_not_run(guarded, project, monkeypatch):
     tool = project / "node_modules/.bin/opencode"
     tool.parent.mkdir(parents=True)
     tool.write_text(f"#!/bin/sh\ntouch '{project}/canary'\n")
@@ -263,8 +254,8 @@ def test_checks__an_opencode_in_the_project__is_not_run(
     ],
 )
 def test_checks__codex_hooks_that_are_not_trusted__fail_unless_codex_is_not_used(
-    command: Command, project: Path, home: Path, config: str | None, told: str, result: str
-) -> None:
+    command, project, home, config, told, result
+):
     command("install", "codex")
     if config is not None:
         (home / ".codex").mkdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,9 +51,7 @@ def without(name: str) -> dict[str, Any]:
 
 @pytest.mark.req("R083", "R127")
 @pytest.mark.parametrize("name", CATEGORIES)
-def test_compaction__lenient_and_category_was_stated_but_not_saved__is_blocked_until_it_is(
-    name: str, project: Path
-) -> None:
+def test_compaction__lenient_and_category_was_stated_but_not_saved__is_blocked_until_it_is(name, project):
     value, line = STATED[name]
     client = Client(project)
     client.say("Fix the flaky login test")
@@ -73,7 +70,7 @@ def test_compaction__lenient_and_category_was_stated_but_not_saved__is_blocked_u
 
 @pytest.mark.req("R083", "R127")
 @pytest.mark.parametrize("name", CATEGORIES)
-def test_compaction__lenient_and_nothing_to_derive_the_category_from__is_blocked(name: str, project: Path) -> None:
+def test_compaction__lenient_and_nothing_to_derive_the_category_from__is_blocked(name, project):
     client = Client(project)
     refused = flush(client, without(name))
     assert refused.code == 1
@@ -87,9 +84,7 @@ def test_compaction__lenient_and_nothing_to_derive_the_category_from__is_blocked
 
 @pytest.mark.req("R083", "R127", "R166")
 @pytest.mark.parametrize("name", CATEGORIES)
-def test_compaction__strict_and_category_dropped__is_blocked_naming_it_until_it_is_stated(
-    name: str, project: Path
-) -> None:
+def test_compaction__strict_and_category_dropped__is_blocked_naming_it_until_it_is_stated(name, project):
     (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n', encoding="utf-8")
     client = Client(project)
     client.say("Fix the flaky login test")
@@ -107,7 +102,7 @@ def test_compaction__strict_and_category_dropped__is_blocked_naming_it_until_it_
 
 
 @pytest.mark.req("R135", "R136", "R137", "R138", "R144", "R145", "R146", "R147", "R148", "R149")
-def test_compaction__whole_payload_stated__next_session_is_given_every_value(project: Path) -> None:
+def test_compaction__whole_payload_stated__next_session_is_given_every_value(project):
     client = Client(project)
     client.say("Fix the flaky login test")
     handoff = {

@@ -41,7 +41,7 @@ STUCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
 
 
 @pytest.fixture
-def hanging(tmp_path: Path) -> dict[str, str]:
+def hanging(tmp_path) -> dict[str, str]:
     """The environment in which a plugin is installed that sleeps while it should extract."""
     return install(tmp_path, "time.sleep(600)")
 
@@ -64,9 +64,7 @@ def install(tmp_path: Path, act: str, more: str = "") -> dict[str, str]:
 
 @pytest.mark.req("R087", "R166")
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
-def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_without_the_plugin(
-    name: str, project: Path, hanging: dict[str, str]
-) -> None:
+def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_without_the_plugin(name, project, hanging):
     client = Client(project, name)
     client.write(row("user", "Fix the flaky login test", "u1"))
     client.say("Fix the flaky login test")
@@ -86,8 +84,8 @@ def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_witho
 
 @pytest.mark.req("R166")
 def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_client_takes_for_success(
-    project: Path, tmp_path: Path
-) -> None:
+    project, tmp_path
+):
     client = Client(project)
     client.say("Fix the flaky login test")
     env = install(tmp_path, STUCK)
@@ -104,8 +102,8 @@ def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_
 @pytest.mark.req("R166", "R184")
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
 def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_take_for_permission(
-    name: str, project: Path, tmp_path: Path
-) -> None:
+    name, project, tmp_path
+):
     """The guards took it for permission: the client compacted, nothing was flushed, and nothing was reported."""
     client = Client(project, name)
     client.say("Fix the flaky login test")
@@ -126,8 +124,8 @@ def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_ta
 @pytest.mark.req("R033", "R083")
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
 def test_compaction__a_model_takes_longer_than_the_client_waits__passes_and_its_facts_come_later_once(
-    name: str, project: Path, tmp_path: Path
-) -> None:
+    name, project, tmp_path
+):
     asked = tmp_path / "asked"
     env = {**install(tmp_path, ""), "ASKED": str(asked), "TAKES_S": "55"}
     client = Client(project, name)
@@ -158,7 +156,7 @@ def test_compaction__a_model_takes_longer_than_the_client_waits__passes_and_its_
 
 
 @pytest.mark.req("R083", "R087")
-def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles_nothing(project: Path) -> None:
+def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles_nothing(project):
     client = Client(project)
     client.write(*(row(role, f"{role} says {n}", f"u{n}{role}") for n in range(40) for role in ("user", "assistant")))
     for n in range(3):
@@ -181,7 +179,7 @@ def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles
     assert client.notes().count(f"session={client.session} reason=compaction") == 1
 
 
-def test_start__the_session_before_was_killed__what_it_said_is_saved_and_told(project: Path) -> None:
+def test_start__the_session_before_was_killed__what_it_said_is_saved_and_told(project):
     killed = Client(project, native="killed")
     killed.hook("SessionStart", source="startup")
     killed.say("Fix the flaky login test")

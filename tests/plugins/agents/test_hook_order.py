@@ -37,7 +37,7 @@ def _edit(client: Client, path: str, stamp: Callable[[], dict[str, str]], number
     client.write(_row("user", [result], stamp(), number + 1))
 
 
-def test_hook__in_the_users_and_in_the_projects_settings__is_run_once(project: Path) -> None:
+def test_hook__in_the_users_and_in_the_projects_settings__is_run_once(project):
     """There were two briefs in each request, and every message was journalled twice."""
     client = Client(project)
     both = {"CLAUDE_PROJECT_DIR": str(project), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -63,9 +63,7 @@ def test_hook__in_the_users_and_in_the_projects_settings__is_run_once(project: P
 
 
 @pytest.mark.parametrize("stamp", _STAMPS.values(), ids=_STAMPS)
-def test_flush__remarks_only_in_the_transcript__the_final_answer_stays_last(
-    project: Path, stamp: Callable[[], dict[str, str]]
-) -> None:
+def test_flush__remarks_only_in_the_transcript__the_final_answer_stays_last(project, stamp):
     client = Client(project)
     client.hook("SessionStart", source="startup")
     request, answer = "Add a --json flag to `report export`.", "Done: `report export --json` prints one object a row."

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ def stated(client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
-def test_start__a_file_holds_invisible_characters__none_reaches_the_model(name: str, project: Path) -> None:
+def test_start__a_file_holds_invisible_characters__none_reaches_the_model(name, project):
     """`holdfast load` escaped them, and the hook passed them on."""
     stated(Client(project, name, "before"))
     tags = "".join(chr(0xE0000 + ord(char)) for char in "run evil")
@@ -64,7 +63,7 @@ def test_start__a_file_holds_invisible_characters__none_reaches_the_model(name: 
     ("name", "source"),
     [("claude-code", "startup"), ("claude-code", "clear"), ("codex", "resume"), ("opencode", "compact")],
 )
-def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name: str, source: str, project: Path) -> None:
+def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name, source, project):
     before = Client(project, name, "before")
     stated(before)
     client = Client(project, name)
@@ -78,7 +77,7 @@ def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name: st
     assert (beat.client, beat.session) == (name, client.session)
 
 
-def test_status__cost_of_some_events__counts_seconds_tokens_and_refusals(project: Path) -> None:
+def test_status__cost_of_some_events__counts_seconds_tokens_and_refusals(project):
     client = Client(project)
     started = client.hook("SessionStart", source="startup").context
     client.say("Fix the flaky login test", "It waits for the clock now.")
@@ -103,7 +102,7 @@ def test_status__cost_of_some_events__counts_seconds_tokens_and_refusals(project
 
 @pytest.mark.req("R171")
 @pytest.mark.parametrize(("name", "text"), [("claude-code", "word "), ("codex", "wörter ")])
-def test_start__memory_is_large__stays_below_what_the_client_takes_whole(name: str, text: str, project: Path) -> None:
+def test_start__memory_is_large__stays_below_what_the_client_takes_whole(name, text, project):
     client = Client(project, name)
     stated(client)
     (project / ".holdfast" / "MEMORY.md").write_text(f"- {text * 9_000}\n", encoding="utf-8")
@@ -117,7 +116,7 @@ def test_start__memory_is_large__stays_below_what_the_client_takes_whole(name: s
 
 
 @pytest.mark.req("R088")
-def test_start__a_session_is_unsafe__is_told_first_and_to_the_person(project: Path) -> None:
+def test_start__a_session_is_unsafe__is_told_first_and_to_the_person(project):
     client = Client(project)
     client.say("Fix the flaky login test")
     client.break_store()
@@ -132,7 +131,7 @@ def test_start__a_session_is_unsafe__is_told_first_and_to_the_person(project: Pa
 
 @pytest.mark.req("R088", "R166")
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop"])
-def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event: str, project: Path) -> None:
+def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event, project):
     client = Client(project)
     client.say("Fix the flaky login test")
     client.break_store()
@@ -151,7 +150,7 @@ def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event: str, 
 
 @pytest.mark.req("R127", "R170")
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
-def test_summary__lost_what_was_flushed__the_brief_after_it_has_it(name: str, project: Path) -> None:
+def test_summary__lost_what_was_flushed__the_brief_after_it_has_it(name, project):
     client = Client(project, name)
     stated(client)
     client.compact()
@@ -164,7 +163,7 @@ def test_summary__lost_what_was_flushed__the_brief_after_it_has_it(name: str, pr
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode", "pi"])
-def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name: str, project: Path) -> None:
+def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name, project):
     client = Client(project, name)
     stated(client)
     client.compact()
@@ -186,7 +185,7 @@ def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name
 
 @pytest.mark.req("R084")
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
-def test_end__something_was_said__is_flushed_with_the_rest_of_the_transcript(name: str, project: Path) -> None:
+def test_end__something_was_said__is_flushed_with_the_rest_of_the_transcript(name, project):
     client = Client(project, name)
     client.say("Fix the flaky login test")
     if name == "claude-code":
@@ -216,9 +215,7 @@ HOOKED = {"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "ho
         ({**HOOKED, "model": "x"}, ""),
     ],
 )
-def test_settings__change_while_a_session_runs__is_refused_when_it_takes_the_gate_away(
-    change: object, refused: str, project: Path
-) -> None:
+def test_settings__change_while_a_session_runs__is_refused_when_it_takes_the_gate_away(change, refused, project):
     client = Client(project)
     settings = project / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -236,7 +233,7 @@ def test_settings__change_while_a_session_runs__is_refused_when_it_takes_the_gat
 
 
 @pytest.mark.req("R175")
-def test_start__codex_resumes_and_compacts_before_one_call__the_brief_is_given_once(project: Path) -> None:
+def test_start__codex_resumes_and_compacts_before_one_call__the_brief_is_given_once(project):
     client = Client(project, "codex")
     stated(client)
     assert client.hook("PreCompact", trigger="auto") == NOTHING
@@ -250,9 +247,7 @@ def test_start__codex_resumes_and_compacts_before_one_call__the_brief_is_given_o
 
 @pytest.mark.req("R171")
 @pytest.mark.parametrize("source", ["startup", "compact"])
-def test_start__file_system_is_read_only__the_brief_is_given_and_the_user_is_told(
-    source: str, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_start__file_system_is_read_only__the_brief_is_given_and_the_user_is_told(source, project, monkeypatch):
     """The agent was told that memory cannot be read, although only writing failed."""
     client = Client(project)
     stated(client)

@@ -30,9 +30,7 @@ def said(client: Client) -> list[str]:
         "plugins = 3\nflush = 4\n",
     ],
 )
-def test_compaction__settings_of_a_clone_would_block_it__passes_saved_and_the_start_says_so(
-    project: Path, text: str
-) -> None:
+def test_compaction__settings_of_a_clone_would_block_it__passes_saved_and_the_start_says_so(project, text):
     settings(project, text)
     client = Client(project)
     client.say("Fix the flaky login test, mail ops@example.org")
@@ -47,9 +45,7 @@ def test_compaction__settings_of_a_clone_would_block_it__passes_saved_and_the_st
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
-def test_clone__would_move_the_store__turns_are_kept_here_and_compaction_waits_for_trust(
-    name: str, project: Path
-) -> None:
+def test_clone__would_move_the_store__turns_are_kept_here_and_compaction_waits_for_trust(name, project):
     settings(project, MOVED)
     client = Client(project, name)
     client.say("Fix the flaky login test")
@@ -66,7 +62,7 @@ def test_clone__would_move_the_store__turns_are_kept_here_and_compaction_waits_f
     assert "Fix the flaky login test" in note.read_text(encoding="utf-8")
 
 
-def test_turn__settings_of_a_clone_cannot_be_read__is_kept_and_the_person_is_told(project: Path) -> None:
+def test_turn__settings_of_a_clone_cannot_be_read__is_kept_and_the_person_is_told(project):
     settings(project, "[storage\n")
     client = Client(project)
 

@@ -10,18 +10,14 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import AGREED, hooks
 from holdfast_agents.setup.clients import CLIENTS, where
-
-Command = Callable[..., Said]
 
 #: The file that guards compaction, by client, and one of each kind of the others.
 FILES = {
@@ -94,7 +90,7 @@ def sh(
 
 
 @pytest.mark.req("R184")
-def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(command: Command, project: Path) -> None:
+def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(command, project):
     assert command("install", "claude-code").code == 0
     hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
     assert {event: [h for g in groups for h in g["hooks"]] for event, groups in hooks.items()} == {
@@ -115,18 +111,14 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
     assert "\n@" not in (project / ".claude/rules/holdfast.md").read_text(), "nothing recalled becomes an instruction"
 
 
-def test_install__home_that_cannot_be_written__nothing_is_installed(
-    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_install__home_that_cannot_be_written__nothing_is_installed(command, project, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", "/dev/null/config")
     assert command("install", "claude-code").code == 3
     assert list(project.iterdir()) == []
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
-    command: Command, project: Path, client: str
-) -> None:
+def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(command, project, client):
     answer = command("install", client, "--json").json
     assert answer["root"] == str(project)
     assert {"path": FILES[client][0], "fate": "made", "backup": ""} in answer["files"]
@@ -145,9 +137,7 @@ def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
     assert (project / FILES[client][-1]).exists()
 
 
-def test_uninstall__a_file_is_another_clients_too__it_stays_until_the_last_one_goes(
-    command: Command, project: Path
-) -> None:
+def test_uninstall__a_file_is_another_clients_too__it_stays_until_the_last_one_goes(command, project):
     write(project / "AGENTS.md", "# Ours\n")
     for client in ("codex", "copilot", "zed"):
         command("install", client)
@@ -162,9 +152,7 @@ def test_uninstall__a_file_is_another_clients_too__it_stays_until_the_last_one_g
 
 
 @pytest.mark.parametrize("words", [["--all"], []])
-def test_install__without_a_name__guards_the_clients_found_here(
-    command: Command, project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
+def test_install__without_a_name__guards_the_clients_found_here(command, project, home, tmp_path, monkeypatch, words):
     folder = Path(fake(tmp_path, "exit 10").split(":")[0])
     (folder / "codex").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
@@ -181,9 +169,7 @@ def test_install__without_a_name__guards_the_clients_found_here(
     assert [one["client"] for one in command("install", "--all", "--json").json["clients"]] == ["codex", "pi"]
 
 
-def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_can_hold(
-    command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_can_hold(command, home, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert "No client was found" in command("install").err
     (home / ".claude").mkdir()
@@ -212,9 +198,7 @@ def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_c
         ("codex", "AGENTS.md", "# Ours\n\n\n"),
     ],
 )
-def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(
-    command: Command, project: Path, client: str, name: str, text: str
-) -> None:
+def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(command, project, client, name, text):
     path = write(project / name, text)
     assert command("install", client).code == 0
     assert path.read_bytes() != text.encode()
@@ -241,8 +225,8 @@ def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(
     ],
 )
 def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_else_is_written(
-    command: Command, project: Path, client: str, name: str, text: str | bytes, told: str
-) -> None:
+    command, project, client, name, text, told
+):
     write(project / name, text)
     before = tree(project)
     said = command("install", client)
@@ -262,8 +246,8 @@ OWN_SERVERS = [
 
 @pytest.mark.parametrize(("client", "name", "key", "entry"), OWN_SERVERS)
 def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_reported(
-    command: Command, project: Path, client: str, name: str, key: str, entry: dict[str, object]
-) -> None:
+    command, project, client, name, key, entry
+):
     text = json.dumps({key: {"holdfast": entry}})
     path = write(project / name, text)
     for _ in range(2):
@@ -289,8 +273,8 @@ def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_r
     ],
 )
 def test_install__a_server_of_the_users_own_in_codex_settings__stays_and_the_rest_is_installed(
-    command: Command, project: Path, text: str, reported: bool
-) -> None:
+    command, project, text, reported
+):
     path = write(project / ".codex/config.toml", text)
     for _ in range(2):
         said = command("install", "codex")
@@ -305,9 +289,7 @@ def test_install__a_server_of_the_users_own_in_codex_settings__stays_and_the_res
 
 
 @pytest.mark.parametrize("more", ["", ', "mcp": {"holdfast": {"type": "local", "command": ["mine"]}}'])
-def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user_removes_it(
-    command: Command, project: Path, more: str
-) -> None:
+def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user_removes_it(command, project, more):
     wish = f'{{"agent": {{"compaction": {{"disable": true}}}}{more}}}'
     path = write(project / "opencode.json", wish)
     plugin = project / ".opencode/plugins/holdfast.js"
@@ -331,8 +313,8 @@ def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_it_is_named(
-    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, client: str
-) -> None:
+    command, project, monkeypatch, client
+):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "mcp", None)
         said = command("install", client)
@@ -363,9 +345,7 @@ sys.exit(main(sys.argv[1:]))
     ("client", "killed", "after"),
     [("claude-code", "install", "uninstall"), ("codex", "uninstall", "install"), ("opencode", "install", "install")],
 )
-def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
-    command: Command, project: Path, client: str, killed: str, after: str
-) -> None:
+def test_install__killed_on_the_way__the_next_one_removes_what_it_left(command, project, client, killed, after):
     if killed == "uninstall":
         write(project / FILES[client][1], "{}" if FILES[client][1].endswith("json") else "")
         command("install", client)
@@ -395,9 +375,7 @@ def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
 # how holdfast is started
 
 
-def test_install__user_scope_without_holdfast_on_path__names_this_installation(
-    command: Command, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_install__user_scope_without_holdfast_on_path__names_this_installation(command, project, home, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     for client in CLIENTS:
         assert command("install", client, "--scope", "user").code == 0
@@ -417,7 +395,7 @@ def test_install__user_scope_without_holdfast_on_path__names_this_installation(
     assert tree(home) == {}
 
 
-def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_them(tmp_path: Path) -> None:
+def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_them(tmp_path):
     """With `python -m` alone a clone's `holdfast` or `json.py` ran at each event of a client with the user's hooks."""
     for name in ("holdfast_memory/__init__.py", "holdfast/__init__.py", "holdfast/__main__.py", "json.py"):
         write(tmp_path / name, "open('imported', 'w')\n")
@@ -428,7 +406,7 @@ def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 @pytest.mark.parametrize("folder", ["with space", 'o\'brien "hi"', "$HOME `ü`;&|"])
-def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
+def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path, folder):
     from holdfast_agents.setup import claude_code as claude_code_files
 
     tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@" >&2\n')
@@ -464,8 +442,8 @@ def fake(folder: Path, script: str) -> str:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 def test_guard__environment_was_made_anew__names_the_installation_that_is_still_here(
-    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    command, home, tmp_path, monkeypatch
+):
     """It said "Run holdfast doctor", a command that was gone. CLAUDE_CONFIG_DIR moves the settings."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
@@ -483,8 +461,8 @@ def test_guard__environment_was_made_anew__names_the_installation_that_is_still_
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 @pytest.mark.parametrize("limiter", ["timeout", "perl"])
 def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_hang_is_ended(
-    command: Command, project: Path, tmp_path: Path, client: str, limiter: str
-) -> None:
+    command, project, tmp_path, client, limiter
+):
     command("install", client)
     folder = Path(fake(tmp_path, "exit 10").split(":")[0])
     for name in ("sh", limiter):
@@ -504,7 +482,7 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
 # printing, and the plugin directory
 
 
-def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Path) -> None:
+def test_install__plugin_dir__holds_the_same_hooks(command, project):
     command("install", "claude-code")
     said = command("install", "claude-code", "--plugin-dir", "made/plugin")
     assert said.code == 0

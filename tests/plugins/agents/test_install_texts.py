@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Where
@@ -15,7 +12,6 @@ from holdfast_agents.setup.clients import CLIENTS
 from holdfast_cli import table
 from holdfast_cli.usage import parser_for
 
-Command = Callable[..., Said]
 MEMORY_UPDATE = {
     "claude-code": ".claude/commands/memory-update.md",
     "opencode": ".opencode/commands/memory-update.md",
@@ -36,7 +32,7 @@ def every_text() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", every_text())
-def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
+def test_texts__commands_and_options_that_they_name__exist(name):
     known = table.known()
     named = re.findall(r"holdfast ([a-z][a-z-]+)(?=[ `|])([^`\n]*)", every_text()[name])
     in_code = [(c, rest) for c, rest in named if c in known or f"`holdfast {c}" in every_text()[name]]
@@ -49,7 +45,7 @@ def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
 
 
 @pytest.mark.req("R188")
-def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
+def test_protocol__agents_are_told__to_load_first_and_to_update_last():
     text = program.data("protocol.md")
     assert text.index("LOAD, at the start") < text.index("holdfast load") < text.index("UPDATE, at the end")
     for command in ("workflow start", "workflow end", "flush", "update"):
@@ -59,9 +55,7 @@ def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
 
 @pytest.mark.req("R189", "R225", "R235", "R247")
 @pytest.mark.parametrize("client", MEMORY_UPDATE)
-def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(
-    command: Command, project: Path, client: str
-) -> None:
+def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(command, project, client):
     command("init", "--three-files")
     command("install", client)
     command("add", "user", "Fix the flaky login test", "--session", f"{client}-1")
@@ -81,7 +75,7 @@ def test_memory_update__done_as_its_text_says__session_and_three_files_are_updat
 
 
 @pytest.mark.req("R225")
-def test_memory_update__front_matter__is_what_each_client_reads() -> None:
+def test_memory_update__front_matter__is_what_each_client_reads():
     where = Where(root="/project", scope="project", program=("holdfast",))
     shown = {place.shown: place.part.show() for client in CLIENTS.values() for place in client.needed(where).places}
     heads = {client: shown[name].split("---\n")[1] for client, name in MEMORY_UPDATE.items()}

@@ -38,9 +38,7 @@ def texts() -> st.SearchStrategy[tuple[dict[str, Any], str]]:
 
 @LAW
 @given(texts(), KEYS, VALUES)
-def test_put__any_object__is_what_it_was_and_the_new_member(
-    written: tuple[dict[str, Any], str], key: str, value: object
-) -> None:
+def test_put__any_object__is_what_it_was_and_the_new_member(written, key, value):
     old, text = written
     new = jsontext.put(text, (key,), value, "x")
     assert json.loads(new) == {**old, key: value}

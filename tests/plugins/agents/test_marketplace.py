@@ -5,29 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, holds_until_repaired
 from tests.support import marketplace
 
 
-def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path: Path) -> None:
+def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path):
     marketplace.make(tmp_path / "made")
     made = marketplace.files(tmp_path / "made")
     assert marketplace.files(marketplace.ROOT / marketplace.PLUGIN) == made, "python -m tests.support.marketplace"
 
 
-def test_codex_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path: Path) -> None:
+def test_codex_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path):
     marketplace.make_codex(tmp_path / "made")
     made = marketplace.files(tmp_path / "made")
     assert marketplace.files(marketplace.ROOT / marketplace.CODEX) == made, "python -m tests.support.marketplace"
 
 
 @pytest.mark.skipif(shutil.which("codex") is None, reason="needs the real client on the PATH, as `codex`")
-def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compaction(
-    project: Path, tmp_path: Path
-) -> None:
+def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compaction(project, tmp_path):
     """The hooks are the plugin's alone: nothing is installed in the project."""
     home = tmp_path / "home"
     home.mkdir()
@@ -46,7 +43,7 @@ def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compact
 
 
 @pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")
-def test_marketplace__added_to_the_real_client__installs_the_plugin(tmp_path: Path) -> None:
+def test_marketplace__added_to_the_real_client__installs_the_plugin(tmp_path):
     def claude(*words: str) -> str:
         env = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
         done = subprocess.run(

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
 
-Command = Callable[..., Said]
 HEAD = "holdfast has compacted this conversation without a model."
 RULE = "Never push to main without a review."
 
 
 @pytest.fixture
-def client(project: Path) -> Client:
+def client(project) -> Client:
     (project / "holdfast.toml").write_text('[agents]\ncompact = "holdfast"\n')
     return Client(project)
 
@@ -30,9 +27,7 @@ def asked(client: Client, **more: Any) -> Answered:
 
 
 @pytest.mark.req("R083", "R087", "R184")
-def test_compaction__by_holdfast__the_brief_comes_once_and_the_dropped_messages_come_back(
-    client: Client, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compaction__by_holdfast__the_brief_comes_once_and_the_dropped_messages_come_back(client, command, monkeypatch):
     monkeypatch.chdir(client.project)
     client.say("Fix the flaky login test", "Decision: the clock is injected.")
     client.hook("UserPromptSubmit", prompt=f"{RULE} Now run the suite.", prompt_id="p2")
@@ -58,8 +53,8 @@ def test_compaction__by_holdfast__the_brief_comes_once_and_the_dropped_messages_
 
 @pytest.mark.req("R184")
 def test_compaction__by_holdfast_in_advance__a_flush_before_its_use_is_no_other_compaction(
-    client: Client, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    client, command, monkeypatch
+):
     monkeypatch.chdir(client.project)
     client.say("Fix the flaky login test", "Done.")
     assert asked(client).stdout.startswith(HEAD)
@@ -75,9 +70,7 @@ def test_compaction__by_holdfast_in_advance__a_flush_before_its_use_is_no_other_
     assert "past the gate" in str(command("status", "--json").json["notices"])
 
 
-def test_compaction__by_holdfast__not_wanted_or_not_taken_or_of_a_sub_agent__leaves_it_to_the_client(
-    client: Client,
-) -> None:
+def test_compaction__by_holdfast__not_wanted_or_not_taken_or_of_a_sub_agent__leaves_it_to_the_client(client):
     client.say("Fix the flaky login test", "Done.")
     assert client.compact() == NOTHING
     client.hook("UserPromptSubmit", prompt="Look around", prompt_id="p3", agent_id="a1")
@@ -86,7 +79,7 @@ def test_compaction__by_holdfast__not_wanted_or_not_taken_or_of_a_sub_agent__lea
     assert asked(client) == NOTHING
 
 
-def test_compaction__by_holdfast__store_broken__is_blocked(client: Client) -> None:
+def test_compaction__by_holdfast__store_broken__is_blocked(client):
     client.say("Fix the flaky login test", "Done.")
     client.break_store()
     answer = asked(client)
@@ -94,9 +87,7 @@ def test_compaction__by_holdfast__store_broken__is_blocked(client: Client) -> No
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_module__the_summary_is_holdfasts__keeps_the_rows_of_the_last_request_that_fit(
-    large: bool, client: Client, command: Command
-) -> None:
+def test_module__the_summary_is_holdfasts__keeps_the_rows_of_the_last_request_that_fit(large, client, command):
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs node, to run the module as the client does")

@@ -47,9 +47,7 @@ def of_others(settings: dict[str, Any], client: str) -> list[tuple[str, Any]]:
 
 @LAW
 @given(SETTINGS, INDENT)
-def test_hooks__put_into_any_settings__stand_there_once_and_those_of_others_stay(
-    settings: dict[str, Any], indent: Any
-) -> None:
+def test_hooks__put_into_any_settings__stand_there_once_and_those_of_others_stay(settings, indent):
     for client, part in (
         ("claude-code", hooks("claude-code", ("holdfast",), claude_code.EVENTS, guard="guard.sh")),
         ("codex", hooks("codex", ("holdfast",), {"PreCompact": 60, **codex.EVENTS})),

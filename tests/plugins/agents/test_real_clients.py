@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from tests.plugins.agents.hooking import on_page
+
+from holdfast_agents.setup.clients import CLIENTS
 
 PROMPT = "Fix the flaky login test. Remember: staging runs Postgres 15."
 ANSWER = "Decision: the clock is injected, not mocked. Next: run the suite ten times."
@@ -430,20 +433,6 @@ def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: 
     return client
 
 
-def holds_until_repaired(client: Real, project: Path, model: Model) -> None:
-    """After PROMPT, a compaction is refused before its summary while the store is broken, and then passes."""
-    mend = spoil(project)
-    client.compact()
-    assert model.summaries == 0
-    assert "UNSAFE" in client.holdfast("status")
-
-    mend()
-    client.compact()
-    assert model.summaries == 1
-    assert "UNSAFE" not in client.holdfast("status")
-    assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
-
-
 @pytest.fixture
 def model() -> Iterator[Model]:
     running = Model()
@@ -454,8 +443,8 @@ def model() -> Iterator[Model]:
 @pytest.mark.req("R169", "R171")
 @KINDS
 def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_next_brief_has_it(
-    kind: type[Real], project: Path, tmp_path: Path, model: Model
-) -> None:
+    kind, project, tmp_path, model
+):
     client = real(kind, project, tmp_path, model)
     try:
         client.start()
@@ -477,13 +466,22 @@ def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_ne
 @pytest.mark.req("R184", "R166", "R171")
 @KINDS
 def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
-    kind: type[Real], project: Path, tmp_path: Path, model: Model
-) -> None:
+    kind, project, tmp_path, model
+):
     client = real(kind, project, tmp_path, model)
     try:
         client.start()
         client.say(PROMPT)
-        holds_until_repaired(client, project, model)
+        row = f"{CLIENTS[kind.name].shown} {CLIENTS[kind.name].seen}"
+        mend = spoil(project)
+        client.compact()
+        on_page(row, "store broken", "compacts" if model.summaries else "blocked")
+        assert "UNSAFE" in client.holdfast("status")
+        mend()
+        client.compact()
+        on_page(row, "repaired", "compacts" if model.summaries == 1 else "blocked")
+        assert "UNSAFE" not in client.holdfast("status")
+        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
         client.say("Where were we?")
         assert "Where to resume" in model.asked[-1]
     finally:
@@ -534,9 +532,7 @@ TRIGGERS = pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn"])
 @pytest.mark.req("R083", "R166", "R184")
 @TRIGGERS
 @pytest.mark.parametrize("fault", LAYERS)
-def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(
-    fault: str, trigger: str, project: Path, tmp_path: Path, model: Model
-) -> None:
+def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(fault, trigger, project, tmp_path, model):
     client = real(ClaudeCode, project, tmp_path, model)
     client.start()
     linked = project.parent / "bin"  # the only folder on the PATH with the program
@@ -556,9 +552,7 @@ def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(
 
 
 @pytest.mark.parametrize("answer", ["({skip: 'mine'})", "next(e)", "({messages: []})"])
-def test_compaction__another_module_is_asked_later__cannot_compact_what_is_not_saved(
-    answer: str, project: Path, tmp_path: Path, model: Model
-) -> None:
+def test_compaction__another_module_is_asked_later__cannot_compact_what_is_not_saved(answer, project, tmp_path, model):
     """In the user's own settings holdfast's module is asked before those of a project."""
     client = real(ClaudeCode, project, tmp_path, model, "--scope", "user")
     client.start()
@@ -576,8 +570,8 @@ def test_compaction__another_module_is_asked_later__cannot_compact_what_is_not_s
 @pytest.mark.parametrize("is_intact", [True, False], ids=["intact", "broken"])
 @TRIGGERS
 def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
-    trigger: str, is_intact: bool, project: Path, tmp_path: Path, model: Model
-) -> None:
+    trigger, is_intact, project, tmp_path, model
+):
     """PreCompact is not asked, so the gate cannot keep the context. The module's text is nobody's words."""
     if shutil.which(ClaudeCode.program) is None:
         pytest.skip("needs the real client on the PATH, as `claude`")
@@ -605,9 +599,7 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
 
 
 @pytest.mark.parametrize("key", ["allowManagedHooksOnly", "disableAllHooks"])
-def test_compaction__an_administrator_switches_hooks_off__no_layer_holds(
-    key: str, project: Path, tmp_path: Path, model: Model
-) -> None:
+def test_compaction__an_administrator_switches_hooks_off__no_layer_holds(key, project, tmp_path, model):
     """Shows that docs/agents.md has to name it. The file is in a copy of /etc that only this process sees."""
     unshare = shutil.which("unshare")
     if unshare is None or os.geteuid() != 0:
@@ -631,9 +623,7 @@ def test_compaction__an_administrator_switches_hooks_off__no_layer_holds(
 
 @pytest.mark.req("R083", "R184")
 @pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn", "pi"])
-def test_compaction__by_holdfast__asks_no_model_and_gives_the_rows_back(
-    trigger: str, project: Path, tmp_path: Path, model: Model
-) -> None:
+def test_compaction__by_holdfast__asks_no_model_and_gives_the_rows_back(trigger, project, tmp_path, model):
     """The next request has the brief in place of a summary."""
     client = real(Pi if trigger == "pi" else ClaudeCode, project, tmp_path, model)
     client.start()

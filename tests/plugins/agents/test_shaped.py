@@ -40,7 +40,7 @@ TURNS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_turn__recorded_events__prompt_tool_and_answer_are_journalled_once_each(name: str, project: Path) -> None:
+def test_turn__recorded_events__prompt_tool_and_answer_are_journalled_once_each(name, project):
     client = Client(project, name)
     client.transcript.write_text(f'{{"type":"assistant.message","data":{{"content":"{ANSWER}"}}}}\n')
     for event, more in TURNS[name]:
@@ -57,9 +57,7 @@ def test_turn__recorded_events__prompt_tool_and_answer_are_journalled_once_each(
     [(("gemini-2.5-pro", 100_000), 0.5, False), (("gemini-2.5-pro", 450_000), 0.5, True), (("other", 9), 0.5, True),
      (("gemini-2.5-pro", 100_000), 0.1, True), ((), 0.5, True)],
 )  # fmt: skip
-def test_gemini__precompress_at_every_model_call__flushes_only_near_its_threshold(
-    row: tuple[str, int], threshold: float, flushes: bool, project: Path
-) -> None:
+def test_gemini__precompress_at_every_model_call__flushes_only_near_its_threshold(row, threshold, flushes, project):
     (project / ".gemini").mkdir()
     (project / ".gemini/settings.json").write_text(json.dumps({"model": {"compressionThreshold": threshold}}))
     client = Client(project, "gemini")
@@ -70,7 +68,7 @@ def test_gemini__precompress_at_every_model_call__flushes_only_near_its_threshol
     assert bool(client.notes()) is flushes
 
 
-def test_page__the_table_of_clients__has_each_version_and_what_holds() -> None:
+def test_page__the_table_of_clients__has_each_version_and_what_holds():
     page = (Path(__file__).parents[3] / "docs/agents.md").read_text(encoding="utf-8")
     table = page.partition("| client, version run |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| (\w.*?) \| (.*?) \|", table, re.MULTILINE) == [

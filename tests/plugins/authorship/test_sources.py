@@ -1,7 +1,5 @@
 """Each derived field names the message it quotes, and a receipt says what was found and what was not."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast import Holdfast

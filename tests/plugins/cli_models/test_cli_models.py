@@ -44,12 +44,12 @@ SAID = "Remember: we always use pytest -q"
 
 
 @pytest.fixture(params=MODELS)
-def program(request: pytest.FixtureRequest) -> str:
+def program(request) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bin_folder(tmp_path, monkeypatch) -> Path:
     """A folder that is on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -81,8 +81,8 @@ def user_settings(text: str) -> None:
 
 
 def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_its_own(
-    program: str, bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    program, bin_folder, project, monkeypatch
+):
     standin.make(bin_folder, program)
     for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "HOLDFAST_ROOT"):
         monkeypatch.setenv(name, "of the session outside")
@@ -104,9 +104,7 @@ def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_i
     assert any("worth remembering" in text for text in instructions)
 
 
-def test_extract__claude__has_no_tools_no_hooks_no_servers_and_keeps_no_session(
-    bin_folder: Path, project: Path
-) -> None:
+def test_extract__claude__has_no_tools_no_hooks_no_servers_and_keeps_no_session(bin_folder, project):
     standin.make(bin_folder, "claude")
     model("claude", project).on_extract(turns(), ())
     words = standin.seen(bin_folder)[0]["argv"]
@@ -115,8 +113,8 @@ def test_extract__claude__has_no_tools_no_hooks_no_servers_and_keeps_no_session(
 
 
 def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
-    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    bin_folder, project, monkeypatch, tmp_path
+):
     (tmp_path / "config.toml").write_text('[mcp_servers.notes]\ncommand = "x"\n[mcp_servers."a b"]\ncommand = "y"\n')
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     standin.make(bin_folder, "codex")
@@ -129,7 +127,7 @@ def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
     assert run["env"]["CODEX_HOME"] == str(tmp_path), "logins are there"
 
 
-def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bin_folder: Path, project: Path) -> None:
+def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bin_folder, project):
     standin.make(bin_folder, "opencode")
     model("opencode", project).on_extract(turns(), ())
     (run,) = standin.seen(bin_folder)
@@ -142,8 +140,8 @@ def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bi
 
 
 def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is_removed(
-    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    bin_folder, project, monkeypatch
+):
     path = standin.make(bin_folder, "gemini")
     keep = 'mkdir -p "$HOME/.gemini/tmp/$(basename "$PWD")/chats" "$HOME/.gemini/tmp/other"'
     (bin_folder / "real").mkdir()
@@ -171,8 +169,8 @@ def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is
     ],
 )
 def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
-    program: str, mode: str, status: int | None, retryable: bool, words: str, bin_folder: Path, project: Path
-) -> None:
+    program, mode, status, retryable, words, bin_folder, project
+):
     standin.make(bin_folder, program, mode)
     with pytest.raises(ModelFailed) as caught:
         model(program, project).on_extract(turns(), ())
@@ -186,7 +184,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
 
 
 @pytest.mark.parametrize("program", ["claude"])
-def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bin_folder: Path, project: Path) -> None:
+def test_extract__program_hangs__it_and_its_children_are_killed(program, bin_folder, project):
     standin.make(bin_folder, program, "hang")
     with pytest.raises(ModelFailed, match="did not answer") as caught:
         model(program, project, timeout_s=3.0).on_extract(turns(), ())
@@ -196,9 +194,7 @@ def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bi
 
 
 @pytest.mark.parametrize("way", ["absolute", "relative", "linked folder", "link to the file"])
-def test_extract__program_inside_the_project__is_never_run(
-    way: str, bin_folder: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_extract__program_inside_the_project__is_never_run(way, bin_folder, project, tmp_path, monkeypatch):
     inside = standin.make(project / "tools", "claude")
     (tmp_path / "linked").symlink_to(project / "tools")
     entry = {"absolute": str(project / "tools"), "relative": "tools", "linked folder": str(tmp_path / "linked")}
@@ -211,7 +207,7 @@ def test_extract__program_inside_the_project__is_never_run(
     assert standin.seen(project / "tools") == []
 
 
-def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder: Path, project: Path) -> None:
+def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder, project):
     standin.make(bin_folder, "claude")
     (project / "holdfast.toml").write_text("[plugins.claude_cli]\nenabled = true\n")
     with Holdfast.open(project) as memory:
@@ -219,9 +215,7 @@ def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder: 
     assert standin.seen(bin_folder) == []
 
 
-def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(
-    bin_folder: Path, project: Path
-) -> None:
+def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(bin_folder, project):
     standin.make(bin_folder, "claude")
     user_settings("[plugins.claude_cli]\nenabled = true\n")
     client = Client(project)
@@ -243,8 +237,8 @@ def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wa
     ],
 )
 def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_calls(
-    client: str, started: str, plugin: str, bin_folder: Path, project: Path
-) -> None:
+    client, started, plugin, bin_folder, project
+):
     standin.make(bin_folder, started, "over quota")
     shown = processes.run("install", client, "--model", "--print", cwd=project)
     assert f"[plugins.{plugin}]\nenabled = true\n" in shown.stdout
@@ -277,9 +271,7 @@ def on_terminal(project: Path, answers: str, *words: str) -> str:
     return " ".join(done.stdout.split())
 
 
-def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_typed_name(
-    bin_folder: Path, project: Path
-) -> None:
+def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_typed_name(bin_folder, project):
     standin.make(bin_folder, "claude")
     settings = Path(userdir.path(userdir.CONFIG_FILE))
     assert "Y/n" not in on_terminal(project, "", "--no-model")
@@ -297,7 +289,7 @@ def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_
     assert "[plugins.claude_cli]\nenabled = true\n" in settings.read_text()
 
 
-def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder: Path, project: Path) -> None:
+def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder, project):
     standin.make(bin_folder, "claude")
     command = [sys.executable, "-m", "holdfast_memory", "install"]
     run = {"cwd": project, "capture_output": True, "text": True, "timeout": 60, "stdin": subprocess.DEVNULL}
@@ -309,7 +301,7 @@ def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder: Pa
     assert "[plugins.claude_cli]" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
 
 
-def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bin_folder: Path, project: Path) -> None:
+def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bin_folder, project):
     standin.make(bin_folder, "claude")
     on_terminal(project, "\n")
     first, second = Client(project), Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e99")
@@ -324,9 +316,7 @@ def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bi
     assert "- Rejected: nose: it is not maintained" in brief
 
 
-def test_prompt__context_is_nearly_full__model_reads_the_turns_before_the_compaction(
-    bin_folder: Path, project: Path
-) -> None:
+def test_prompt__context_is_nearly_full__model_reads_the_turns_before_the_compaction(bin_folder, project):
     standin.make(bin_folder, "claude")
     on_terminal(project, "\n")
     client = Client(project)

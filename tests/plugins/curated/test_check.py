@@ -43,7 +43,7 @@ def told(text: str, **settings: object) -> list[tuple[str, int | None]]:
         "<!-- kept by hand -->\n- one <!-- see #12 -->\n<!-- 2026-11-21: deployed\nUser: hi\n-->\n- two\n",
     ],
 )
-def test_check__items_under_headings__pass(text: str) -> None:
+def test_check__items_under_headings__pass(text):
     assert check(text) == []
 
 
@@ -65,33 +65,33 @@ def test_check__items_under_headings__pass(text: str) -> None:
         ("- one\n| a | b |\n", 2),
     ],
 )
-def test_check__line_that_is_no_item__is_refused(text: str, line: int) -> None:
+def test_check__line_that_is_no_item__is_refused(text, line):
     assert told(text) == [("curated/bullets", line)]
     assert told(text, bullets=False) == []
 
 
 @pytest.mark.req("R101")
-def test_check__more_items_than_allowed__refuses_the_first_beyond() -> None:
+def test_check__more_items_than_allowed__refuses_the_first_beyond():
     text = "# Memory\n" + "".join(f"- fact number {i}\n" for i in range(201))
     assert told(text) == [("curated/items", 202)]
     assert told(text, max_items=201) == []
 
 
 @pytest.mark.req("R101")
-def test_check__duplicate__is_refused_by_the_key_of_facts() -> None:
+def test_check__duplicate__is_refused_by_the_key_of_facts():
     text = "- Cafe\u0301 is the staging host\n## Again\n- CAFÉ is the staging host\n- Café is the  staging host\n"
     assert told(text) == [("curated/duplicate", 3)]
 
 
 @pytest.mark.req("R108")
 @pytest.mark.parametrize("opening", ["```", "<!-- "])
-def test_check__block_that_never_ends__cannot_hide_a_diary(opening: str) -> None:
+def test_check__block_that_never_ends__cannot_hide_a_diary(opening):
     found = check(f"- one\n{opening}\n- Today we deployed\n")
     assert ("curated/unclosed", 2, "error") in [(f.rule, f.line, f.severity) for f in found]
 
 
 @pytest.mark.req("R176")
-def test_check__stored_text__warns_except_for_machine_paths() -> None:
+def test_check__stored_text__warns_except_for_machine_paths():
     text = "prose\n- Today we deployed\n- Maybe it works\n- Notes are in /home/x/notes\n"
     assert {f.severity for f in check(text)} == {"error"}
     assert {f.rule for f in check(text, stored=True) if f.severity == "error"} == {"curated/machine-path"}
@@ -100,7 +100,7 @@ def test_check__stored_text__warns_except_for_machine_paths() -> None:
 
 @pytest.mark.req("R098")
 @pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
-def test_plugin__other_surface__is_not_its_business(surface: str) -> None:
+def test_plugin__other_surface__is_not_its_business(surface):
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
     assert CuratedMemory(context=Context()).on_validate(ValidationRequest(surface, "x", text)) == ()
 
@@ -118,7 +118,7 @@ def test_plugin__other_surface__is_not_its_business(surface: str) -> None:
         "- ",
     ],
 )
-def test_check__a_long_text__takes_time_in_proportion(unit: str) -> None:
+def test_check__a_long_text__takes_time_in_proportion(unit):
     """Eight times the text may take eight times as long, and some; a quadratic rule would take sixty-four times."""
 
     def seconds(size: int) -> float:

@@ -1,7 +1,5 @@
 """Lines that were removed from the outbox, the fact log and the dream log are noticed; what calls remove is not."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime, timedelta
 

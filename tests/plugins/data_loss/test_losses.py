@@ -1,7 +1,5 @@
 """Stored data that was deleted or cut: noticed at each start, named, and written again where a journal has it."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """One damaged document: the brief shows the rest and names it, `doctor --fix` repairs it, and then a flush works."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Two machines work on one project through git by a random schedule, with kills, see tests.support.machines."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

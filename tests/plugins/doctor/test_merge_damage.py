@@ -1,8 +1,6 @@
 """A damaged side of a git merge is a conflict, with real clones: absence is not deletion, and a killed or full-disk
 driver leaves what was there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

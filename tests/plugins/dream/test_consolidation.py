@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import key_of
 
-Open = Callable[[], Holdfast]
-
 
 @pytest.fixture
-def memory(project: Path, clock: Any) -> Any:
+def memory(project, clock) -> Any:
     with Holdfast.open(project, clock=clock) as opened:
         yield opened
 
@@ -29,20 +26,7 @@ def memory(project: Path, clock: Any) -> Any:
 def say(memory: Holdfast, session: str, *facts: str) -> None:
     with memory.session(session) as one:
         one.add("user", "Go on")
-        one.flush(
-            Payload(
-                objective="Go on",
-                facts=list(facts),
-                decisions=[],
-                blockers=[],
-                next_step="none",
-                artifacts=[],
-                follow_ups=[],
-                state_mutations=[],
-                work_open=False,
-                curated="none",
-            )
-        )
+        one.flush(done(facts=list(facts)))
 
 
 def items(memory: Holdfast) -> list[str]:
@@ -50,7 +34,7 @@ def items(memory: Holdfast) -> list[str]:
     return [item.text for item in memorytext.read(document.text).items] if document else []
 
 
-def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory: Holdfast, clock: Any) -> None:
+def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory, clock):
     say(memory, "a", "The release is 2.2.0", "The API lives in services/api")
     memory.deep_dream()
     clock.tick(days=1)
@@ -65,9 +49,7 @@ def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory
     assert "- The release is 2.2.0 (now: The current release is 2.3.0)\n  Last said on 2026-11-21.\n" in diary.text
 
 
-def test_dream__the_clock_stepped_back_within_the_session__the_later_statement_wins(
-    memory: Holdfast, clock: Any
-) -> None:
+def test_dream__the_clock_stepped_back_within_the_session__the_later_statement_wins(memory, clock):
     say(memory, "s", "The port is 8080")
     clock.tick(hours=-2)
     say(memory, "s", "The port is 9090")
@@ -75,9 +57,7 @@ def test_dream__the_clock_stepped_back_within_the_session__the_later_statement_w
     assert items(memory) == ["The port is 9090"]
 
 
-def test_dream__value_that_a_person_corrected__is_not_turned_back_by_an_older_note(
-    memory: Holdfast, project: Path, clock: Any
-) -> None:
+def test_dream__value_that_a_person_corrected__is_not_turned_back_by_an_older_note(memory, project, clock):
     say(memory, "a", "The release is 2.2.0")
     memory.deep_dream()
     path = project / ".holdfast" / "MEMORY.md"
@@ -88,7 +68,7 @@ def test_dream__value_that_a_person_corrected__is_not_turned_back_by_an_older_no
     assert items(memory) == ["The release is 2.5.0", "The API lives in services/api"]
 
 
-def test_dream__item_said_again__is_confirmed_and_the_memory_stays_undated(memory: Holdfast, clock: Any) -> None:
+def test_dream__item_said_again__is_confirmed_and_the_memory_stays_undated(memory, clock):
     for day in range(3):
         say(memory, f"s{day}", "We use Redis for caching" if day != 1 else "we use  Redis for caching.")
         memory.deep_dream()
@@ -100,9 +80,7 @@ def test_dream__item_said_again__is_confirmed_and_the_memory_stays_undated(memor
     assert found.by.startswith("memory/")
 
 
-def test_dream__memory_at_its_limit__archives_the_least_confirmed_and_takes_what_is_new(
-    memory: Holdfast, project: Path, clock: Any
-) -> None:
+def test_dream__memory_at_its_limit__archives_the_least_confirmed_and_takes_what_is_new(memory, project, clock):
     text = "# Memory\n\n" + "".join(f"- Part {n} belongs to crate c{n:03}\n" for n in range(200))
     (project / ".holdfast").mkdir(exist_ok=True)
     (project / ".holdfast" / "MEMORY.md").write_text(text)
@@ -120,7 +98,7 @@ def test_dream__memory_at_its_limit__archives_the_least_confirmed_and_takes_what
     assert any("200" in warning for warning in result.warnings)
 
 
-def test_dream__no_facts_and_no_memory__is_skipped_once(memory: Holdfast) -> None:
+def test_dream__no_facts_and_no_memory__is_skipped_once(memory):
     say(memory, "a")
     first = memory.deep_dream()
     assert (first.status, first.ok) == (Status.SKIPPED, True)
@@ -128,9 +106,7 @@ def test_dream__no_facts_and_no_memory__is_skipped_once(memory: Holdfast) -> Non
     assert memory.deep_dream().reason == "The notes have not changed since the last dream."
 
 
-def test_dream__hundreds_of_new_lines__are_consolidated_in_one_run_and_linear_time(
-    memory: Holdfast, clock: Any
-) -> None:
+def test_dream__hundreds_of_new_lines__are_consolidated_in_one_run_and_linear_time(memory, clock):
     for size in (20,):
         say(memory, "warm", *(f"Warm line {n} belongs to crate w{n}" for n in range(size)))
     memory.deep_dream()
@@ -146,7 +122,7 @@ def test_dream__hundreds_of_new_lines__are_consolidated_in_one_run_and_linear_ti
     assert taken[1] < 10 * taken[0]
 
 
-def test_load__memory_that_fits__has_the_date_of_each_line(memory: Holdfast, clock: Any) -> None:
+def test_load__memory_that_fits__has_the_date_of_each_line(memory, clock):
     say(memory, "a", "The API uses Redis", "The API uses Postgres")
     memory.deep_dream()
     day = f"{clock():%Y-%m-%d}"
@@ -158,8 +134,8 @@ def test_load__memory_that_fits__has_the_date_of_each_line(memory: Holdfast, clo
 
 
 def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the_others_and_keeps_the_notes(
-    memory: Holdfast, project: Path, clock: Any
-) -> None:
+    memory, project, clock
+):
     text = "# Memory\n\n" + "".join(f"- Part {n} belongs to crate c{n:03}\n" for n in range(150))
     (project / ".holdfast").mkdir(exist_ok=True)
     (project / ".holdfast" / "MEMORY.md").write_text(text)
@@ -188,9 +164,7 @@ def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the
         ("We use Redis for caching", "Redis is used for caching", True),
     ],
 )
-def test_dream__opposite_of_a_dreamt_decision__newer_one_wins_or_both_stay(
-    memory: Holdfast, clock: Any, old: str, new: str, stay: bool
-) -> None:
+def test_dream__opposite_of_a_dreamt_decision__newer_one_wins_or_both_stay(memory, clock, old, new, stay):
     say(memory, "a", old)
     memory.deep_dream()
     clock.tick(days=1)
@@ -203,7 +177,7 @@ def test_dream__opposite_of_a_dreamt_decision__newer_one_wins_or_both_stay(
     assert (replaced in diary.text) is not stay
 
 
-def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project: Path, clock: Any) -> None:
+def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project, clock):
     class Swaps:
         @hookimpl(tryfirst=True)
         def on_dream(self, sources: Any) -> DreamDraft:

@@ -16,10 +16,8 @@ from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
 from holdfast.plugin import discovery
-from holdfast_app.config import Config, DreamConfig
+from holdfast_app.config import DreamConfig
 from holdfast_app.dream.dreamlog import Status
-
-Open = Callable[..., Holdfast]
 
 NOTE = "# Daily Memory: {day}\n\n## Session Notes (09:00)\n\n- Fact: {text}\n"
 OLD = "# Memory\n\n- The API lives in services/api\n- Deploys need two reviewers\n"
@@ -83,7 +81,7 @@ class Store:
 
 
 @pytest.fixture
-def store(project: Path) -> Store:
+def store(project) -> Store:
     with Holdfast.open(project):  # what is typed from now on is the user's own
         return Store(project)
 
@@ -101,9 +99,7 @@ DIARY = "memory/dreams/2026-11-21.md"
 
 @pytest.mark.req("R018", "R019", "R020", "R021")
 @pytest.mark.parametrize(("days", "read"), [(1, ["21"]), (3, ["19", "21"]), (30, ["01", "18", "19", "21"])])
-def test_dream__some_days__reads_those_calendar_days_oldest_first(
-    opened: Open, store: Store, dreamer: Dreamer, days: int, read: list[str]
-) -> None:
+def test_dream__some_days__reads_those_calendar_days_oldest_first(opened, store, dreamer, days, read):
     store.write("MEMORY.md", OLD)
     for day in ("01", "18", "19", "21"):
         store.note(f"2026-11-{day}", f"day {day}")
@@ -117,7 +113,7 @@ def test_dream__some_days__reads_those_calendar_days_oldest_first(
 
 
 @pytest.mark.req("R019")
-def test_dream__no_memory_yet__is_shown_as_empty(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__no_memory_yet__is_shown_as_empty(opened, store, dreamer):
     store.note("2026-11-21")
     assert opened(dreamer).deep_dream().status is Status.DONE
     assert dreamer.asked[0].memory == ""
@@ -125,7 +121,7 @@ def test_dream__no_memory_yet__is_shown_as_empty(opened: Open, store: Store, dre
 
 
 @pytest.mark.req("R018")
-def test_dream__zero_days__is_skipped(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__zero_days__is_skipped(opened, store, dreamer):
     store.note("2026-11-21")
     assert opened(dreamer).deep_dream(lookback_days=0).status is Status.SKIPPED
     assert dreamer.asked == []
@@ -135,9 +131,7 @@ def test_dream__zero_days__is_skipped(opened: Open, store: Store, dreamer: Dream
 @pytest.mark.parametrize(
     "notes", [{}, {"2026-11-21": ""}, {"2026-11-21": "# Daily Memory: 2026-11-21\n\n \n"}, {"2026-10-01": "old"}]
 )
-def test_dream__no_note_with_content__is_skipped_and_the_memory_is_untouched(
-    opened: Open, store: Store, dreamer: Dreamer, notes: dict[str, str]
-) -> None:
+def test_dream__no_note_with_content__is_skipped_and_the_memory_is_untouched(opened, store, dreamer, notes):
     store.write("MEMORY.md", OLD)
     for day, text in notes.items():
         store.write(f"memory/{day}.md", text)
@@ -150,9 +144,7 @@ def test_dream__no_note_with_content__is_skipped_and_the_memory_is_untouched(
     assert DIARY not in store.all()
 
 
-def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(opened, store, dreamer):
     for day in ("2026-11-19", "2026-11-20", "2026-11-21"):
         store.note(day, "y" * 200)
     result = opened(dreamer, dream=DreamConfig(max_chars=600)).deep_dream()
@@ -164,8 +156,8 @@ def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(
 
 
 def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count_the_unread_ones(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+    opened, store, dreamer
+):
     facts = "\n".join(f"- Fact: Server {n} is in room {n}" for n in range(2_100))
     store.note("2026-11-21", f"## Notes\n<!-- holdfast:block id=b1 -->\n\n### What happened\n\n{facts}")
     result = opened(dreamer).deep_dream()
@@ -174,9 +166,7 @@ def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count
     assert f"- {wanted}" in (store.read(DIARY) or "")
 
 
-def test_dream__memory_of_more_items_than_fit__archives_the_others(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__memory_of_more_items_than_fit__archives_the_others(opened, store, dreamer):
     items = [f"Service {n} listens on port {n}" for n in range(2_300)]
     store.note("2026-11-21")
     dreamer.memory = store.read(store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {i}\n" for i in items))) or ""
@@ -185,7 +175,7 @@ def test_dream__memory_of_more_items_than_fit__archives_the_others(
     assert all(any(item in line for line in kept) for item in items[::100])
 
 
-def test_dream__memory_of_too_many_items__is_refused(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__memory_of_too_many_items__is_refused(opened, store, dreamer):
     store.note("2026-11-21")
     store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {n} is a port\n" for n in range(20_001)))
     result = opened(dreamer, dream=DreamConfig(max_chars=10**6)).deep_dream(force=True)
@@ -196,9 +186,7 @@ def test_dream__memory_of_too_many_items__is_refused(opened: Open, store: Store,
 
 
 @pytest.mark.req("R025")
-def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(opened, store, dreamer):
     store.note("2026-11-21")
     assert opened(dreamer).deep_dream().status is Status.DONE
     before = store.all()
@@ -213,7 +201,7 @@ def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(
 
 
 @pytest.mark.req("R017")
-def test_dream__if_due__runs_once_a_period(opened: Open, store: Store, dreamer: Dreamer, clock: Any) -> None:
+def test_dream__if_due__runs_once_a_period(opened, store, dreamer, clock):
     memory = opened(dreamer)
     for day, due in (("21", True), ("21", False), ("22", True)):
         store.note(f"2026-11-{day}", f"said at {clock.now}")
@@ -225,7 +213,7 @@ def test_dream__if_due__runs_once_a_period(opened: Open, store: Store, dreamer: 
 
 
 @pytest.mark.req("R017")
-def test_dream__if_due_after_a_failure__waits_an_hour(opened: Open, store: Store, clock: Any) -> None:
+def test_dream__if_due_after_a_failure__waits_an_hour(opened, store, clock):
     store.note("2026-11-21")
     failing = Dreamer(memory="")
     memory = opened(failing)
@@ -238,16 +226,17 @@ def test_dream__if_due_after_a_failure__waits_an_hour(opened: Open, store: Store
     assert len(failing.asked) == 2
 
 
-def test_dream__two_at_once__only_one_dreams(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__two_at_once__only_one_dreams(opened, store, dreamer):
     store.note("2026-11-21")
     go_on = threading.Event()
     dreamer.meanwhile = lambda: go_on.wait(20)
     first = opened(dreamer)
     results = []
-    thread = threading.Thread(target=lambda: results.append(first.deep_dream()))
+    thread = threading.Thread(target=lambda: results.append(first.deep_dream(if_due=True)))
     thread.start()
     while not dreamer.asked:
         pass
+    assert not opened(dreamer).dream_due()
     second = opened(dreamer).deep_dream()
     go_on.set()
     thread.join()
@@ -260,9 +249,7 @@ def test_dream__two_at_once__only_one_dreams(opened: Open, store: Store, dreamer
 
 
 @pytest.mark.req("R010", "R011", "R012", "R023", "R024")
-def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     note = store.note("2026-11-21")
     dreamer.memory = "* The API lives in services/api\n\n### Storage\n1. The queue runs on Postgres 16\n"
@@ -287,7 +274,7 @@ def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(
         assert part in diary
 
 
-def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__trial__writes_nothing_but_its_record(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     before = store.all()
@@ -310,7 +297,7 @@ def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store,
         ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, "more than"),
     ],
 )
-def test_dream__useless_draft__changes_nothing(opened: Open, store: Store, memory: str, reason: str) -> None:
+def test_dream__useless_draft__changes_nothing(opened, store, memory, reason):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     before = store.all()
@@ -324,7 +311,7 @@ def test_dream__useless_draft__changes_nothing(opened: Open, store: Store, memor
 
 
 @pytest.mark.req("R028", "R029")
-def test_dream__line_that_is_refused__costs_the_line_and_is_told(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__line_that_is_refused__costs_the_line_and_is_told(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     dreamer.memory = NEW + "- It was always gold and silver\nSome prose.\n"
@@ -337,9 +324,7 @@ def test_dream__line_that_is_refused__costs_the_line_and_is_told(opened: Open, s
     assert "It was always gold and silver Some prose. (holds it (test/word))" in (store.read(DIARY) or "")
 
 
-def test_dream__line_that_a_person_wrote__stays_whatever_a_validator_says(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__line_that_a_person_wrote__stays_whatever_a_validator_says(opened, store, dreamer):
     store.write("MEMORY.md", "# Ours\n\nnot all gold glitters\n\n* all that is gold\n")
     store.note("2026-11-21")
     dreamer.memory = "- all that is gold\n- not all gold glitters\n- The queue runs on Postgres 16"
@@ -348,7 +333,7 @@ def test_dream__line_that_a_person_wrote__stays_whatever_a_validator_says(
     assert store.read() == "# Ours\n\n- all that is gold\n- not all gold glitters\n- The queue runs on Postgres 16\n"
 
 
-def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened, store, dreamer):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     store.note("2026-11-21", f"by hand: token={secret[:40]}")
     dreamer.memory = f"- The token is {secret[:40]}\n- The queue runs by hand"
@@ -363,9 +348,7 @@ def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened: Open, s
     assert all(secret[:40].encode() not in p.read_bytes() for p in written)
 
 
-def test_dream__every_line_is_refused_and_no_memory_yet__fails_and_says_so(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__every_line_is_refused_and_no_memory_yet__fails_and_says_so(opened, store, dreamer):
     store.note("2026-11-21")
     dreamer.memory = "- The queue runs on Postgres 16\n"
     result = opened(dreamer, Strict("queue")).deep_dream()
@@ -375,9 +358,7 @@ def test_dream__every_line_is_refused_and_no_memory_yet__fails_and_says_so(
 
 
 @pytest.mark.parametrize("items", [10, 14])
-def test_dream__loses_more_than_half__is_refused_unless_forced(
-    opened: Open, store: Store, dreamer: Dreamer, items: int
-) -> None:
+def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dreamer, items):
     words = [
         "alpha",
         "beta",
@@ -407,7 +388,7 @@ def test_dream__loses_more_than_half__is_refused_unless_forced(
 # somebody else writes
 
 
-def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
 
@@ -424,9 +405,7 @@ def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened: Open, store: 
     assert (store.read(DIARY) or "").count("## Dream") == 1
 
 
-def test_dream__edited_at_the_last_moment__diary_takes_it_back(
-    opened: Open, store: Store, dreamer: Dreamer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dream__edited_at_the_last_moment__diary_takes_it_back(opened, store, dreamer, monkeypatch):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     memory = opened(dreamer)
@@ -448,9 +427,7 @@ def test_dream__edited_at_the_last_moment__diary_takes_it_back(
 # undo
 
 
-def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     memory = opened(dreamer)
@@ -464,7 +441,7 @@ def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(
     assert store.read() == dreamt
 
 
-def test_undo__edited_since__is_refused_unless_forced(opened: Open, store: Store, dreamer: Dreamer) -> None:
+def test_undo__edited_since__is_refused_unless_forced(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     memory = opened(dreamer)
@@ -484,7 +461,7 @@ def test_undo__edited_since__is_refused_unless_forced(opened: Open, store: Store
 # the record, and who dreams
 
 
-def test_dreams__every_run__is_recorded(opened: Open, store: Store, dreamer: Dreamer, clock: Any) -> None:
+def test_dreams__every_run__is_recorded(opened, store, dreamer, clock):
     memory = opened(dreamer)
     memory.deep_dream()
     store.note("2026-11-21")
@@ -507,8 +484,8 @@ def test_dreams__every_run__is_recorded(opened: Open, store: Store, dreamer: Dre
 
 
 def test_dream__several_plugins__the_one_that_was_enabled_wins_and_config_decides(
-    opened: Open, store: Store, dreamer: Dreamer, config: Callable[..., Config], project: Path, clock: Any
-) -> None:
+    opened, store, dreamer, config, project, clock
+):
     store.note("2026-11-21")
     offline = Dreamer(memory="- The queue runs offline")
     for named, asked in (("", dreamer), ("offline", offline)):
@@ -530,7 +507,7 @@ class Broken:
         raise RuntimeError("out of order")
 
 
-def test_dream__plugin_fails__is_recorded_and_changes_nothing(opened: Open, store: Store) -> None:
+def test_dream__plugin_fails__is_recorded_and_changes_nothing(opened, store):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     before = store.all()
@@ -539,9 +516,7 @@ def test_dream__plugin_fails__is_recorded_and_changes_nothing(opened: Open, stor
     assert store.all() == before
 
 
-def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_dream_goes_on(
-    opened: Open, store: Store, dreamer: Dreamer
-) -> None:
+def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_dream_goes_on(opened, store, dreamer):
     secret = "ghp_" + ("a1B2c3D4e5F6g7H8i9J0" * 2)[:36]
     store.write("MEMORY.md", f"- 2026-11-20: pushed with token={secret}\n")
     store.note("2026-11-21")

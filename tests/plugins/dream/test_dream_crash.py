@@ -63,7 +63,7 @@ for n in range(1, 300, step):
 
 
 @pytest.fixture
-def template(tmp_path: Path) -> Path:
+def template(tmp_path) -> Path:
     from datetime import UTC, datetime
 
     folder = tmp_path / "template"
@@ -91,7 +91,7 @@ def texts(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.req("R023", "R025")
-def test_dream__killed_at_any_moment__memory_is_old_or_new_and_the_next_run_completes(template: Path) -> None:
+def test_dream__killed_at_any_moment__memory_is_old_or_new_and_the_next_run_completes(template):
     note = next((template / ".holdfast" / "memory").glob("*.md"))
     outcomes = set()
     for root, documents in killed(template, "dream"):
@@ -114,7 +114,7 @@ def test_dream__killed_at_any_moment__memory_is_old_or_new_and_the_next_run_comp
     assert outcomes == {OLD, NEW}
 
 
-def test_undo__killed_at_any_moment__memory_is_old_or_new_and_the_next_undo_works(template: Path) -> None:
+def test_undo__killed_at_any_moment__memory_is_old_or_new_and_the_next_undo_works(template):
     with Holdfast.open(template) as memory:
         assert memory.deep_dream().status is Status.DONE
     outcomes = set()

@@ -55,26 +55,26 @@ WORLDS |= {
 
 
 @pytest.mark.req("R028", "R029")
-def test_labelled_set__size__is_what_the_figures_claim() -> None:
+def test_labelled_set__size__is_what_the_figures_claim():
     assert sum(len(world["grounded"]) for world in WORLDS.values()) >= 600
     assert sum(len(world["hard"]) + len(world["sly"]) for world in WORLDS.values()) >= 600
 
 
 @pytest.mark.req("R028", "R029")
-def test_ground__labelled_fabrications__none_gets_in_without_a_judge() -> None:
+def test_ground__labelled_fabrications__none_gets_in_without_a_judge():
     for world in WORLDS.values():
         lines = [text for label in ("hard", "sly") for _, text in world[label]]
         assert [line.text for line in ground(lines, sources(world)) if line.answer == "supported"] == []
 
 
 @pytest.mark.req("R028", "R029")
-def test_ground__labelled_hard_inventions__a_judge_is_not_even_asked_about_most() -> None:
+def test_ground__labelled_hard_inventions__a_judge_is_not_even_asked_about_most():
     lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["hard"]], sources(world))]
     assert sum(line.answer == "invented" for line in lines) > 0.85 * len(lines)
 
 
 @pytest.mark.req("R028", "R029")
-def test_ground__labelled_true_lines__nearly_all_are_replaced_by_a_quotation() -> None:
+def test_ground__labelled_true_lines__nearly_all_are_replaced_by_a_quotation():
     lost = total = invented = 0
     for world in WORLDS.values():
         refused = [line for line in ground(world["grounded"], sources(world)) if line.answer != "supported"]
@@ -87,7 +87,7 @@ def test_ground__labelled_true_lines__nearly_all_are_replaced_by_a_quotation() -
 
 
 @pytest.mark.req("R028")
-def test_quotations__of_labelled_lines__are_supported_themselves() -> None:
+def test_quotations__of_labelled_lines__are_supported_themselves():
     for world in WORLDS.values():
         lines = [*world["grounded"], *(text for _, text in world["sly"])]
         quoted = {f"- {text}" for texts in quotations(lines, sources(world)).values() for text in texts}
@@ -107,7 +107,7 @@ def test_quotations__of_labelled_lines__are_supported_themselves() -> None:
         "- Ana Ruiz approved the budget of $1,200. Ben Otto reviewed the migration.",
     ],
 )
-def test_ground__whole_sentences_of_a_source__are_supported_with_full_score(line: str) -> None:
+def test_ground__whole_sentences_of_a_source__are_supported_with_full_score(line):
     judged = one(line)
     assert judged.answer == "supported"
     assert judged.supports[0].score == 1
@@ -125,12 +125,12 @@ def test_ground__whole_sentences_of_a_source__are_supported_with_full_score(line
         "- People enjoy long walks near water",
     ],
 )
-def test_ground__a_part_of_a_sentence_or_other_words__are_unproven(line: str) -> None:
+def test_ground__a_part_of_a_sentence_or_other_words__are_unproven(line):
     assert one(line).answer == "unproven"
 
 
 @pytest.mark.req("R028")
-def test_ground__a_sentence_over_several_lines__is_supported_at_its_first_line() -> None:
+def test_ground__a_sentence_over_several_lines__is_supported_at_its_first_line():
     note = ("memory/2026-11-21.md", "Lunch was late. The paper was\nordered on Monday.\nNobody is sure.\n")
     (judged,) = ground(["- The paper was ordered on Monday. Nobody is sure"], [note])
     assert (judged.answer, [support.line for support in judged.supports]) == ("supported", [1])
@@ -153,7 +153,7 @@ def test_ground__a_sentence_over_several_lines__is_supported_at_its_first_line()
         ("- Staging never runs on port 5433", "negation"),
     ],
 )
-def test_ground__an_invention__is_named_by_kind(line: str, kind: str) -> None:
+def test_ground__an_invention__is_named_by_kind(line, kind):
     assert kinds(line) == [kind]
 
 
@@ -168,13 +168,13 @@ def test_ground__an_invention__is_named_by_kind(line: str, kind: str) -> None:
         "- Version v16.2 of Postgres is in production",
     ],
 )
-def test_ground__a_paraphrase_with_the_literals_of_its_source__is_left_to_a_judge(line: str) -> None:
+def test_ground__a_paraphrase_with_the_literals_of_its_source__is_left_to_a_judge(line):
     judged = one(line)
     assert judged.answer == "unproven", judged.inventions
     assert judged.supports[0].document == NOTE[0]
 
 
-def test_ground__literals_from_two_sources__are_misattributed_unless_one_has_both() -> None:
+def test_ground__literals_from_two_sources__are_misattributed_unless_one_has_both():
     notes = [("a.md", "- Faraz leaves on 2026-10-05."), ("b.md", "- Matching runs since 2026-09-14.")]
     line = "- Matching runs since 2026-09-14 and stops on 2026-10-05"
     assert [kind for kind, _ in ground([line], notes)[0].inventions] == ["misattributed"]
@@ -185,12 +185,12 @@ def test_ground__literals_from_two_sources__are_misattributed_unless_one_has_bot
 
 @pytest.mark.req("R028")
 @pytest.mark.parametrize(("line", "answer"), [("## Where it runs", "supported"), ("## Port 9999", "invented")])
-def test_ground__a_heading__is_only_checked_for_its_literals(line: str, answer: str) -> None:
+def test_ground__a_heading__is_only_checked_for_its_literals(line, answer):
     assert one(line).answer == answer
 
 
 @pytest.mark.req("R028")
-def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it() -> None:
+def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it():
     line = "- " + "production " * 2000 + "900"
     assert kinds(line) == ["length"]
     assert one(line, ("MEMORY.md", line)).ok
@@ -224,14 +224,14 @@ HARD_TEXT = st.text(max_size=200) | st.sampled_from(
 @pytest.mark.req("R028")
 @settings(max_examples=60)
 @given(lines=st.lists(HARD_TEXT, max_size=4), notes=st.lists(st.tuples(st.text(max_size=20), HARD_TEXT), max_size=3))
-def test_ground__any_text__never_raises(lines: list[str], notes: list[tuple[str, str]]) -> None:
+def test_ground__any_text__never_raises(lines, notes):
     assert [g.text for g in ground(lines, notes)] == lines
 
 
 @pytest.mark.req("R028")
 @settings(max_examples=60)
 @given(text=st.lists(HARD_TEXT, max_size=5).map("\n".join))
-def test_ground__every_line_of_a_source__is_grounded(text: str) -> None:
+def test_ground__every_line_of_a_source__is_grounded(text):
     assert all(line.ok for line in ground(text.splitlines(), [("MEMORY.md", text)]))
 
 
@@ -249,7 +249,7 @@ FRESH = st.one_of(
 @pytest.mark.req("R029")
 @settings(max_examples=80)
 @given(line=st.sampled_from(LINES), token=FRESH, before=st.booleans())
-def test_ground__a_fresh_token_in_a_grounded_line__is_always_found(line: str, token: str, before: bool) -> None:
+def test_ground__a_fresh_token_in_a_grounded_line__is_always_found(line, token, before):
     body = line.lstrip("-# ")
     changed = f"- {token}: {body}" if before else f"- {body} ({token})"
     assert not one(changed).ok, changed
@@ -258,7 +258,7 @@ def test_ground__a_fresh_token_in_a_grounded_line__is_always_found(line: str, to
 @pytest.mark.req("R029")
 @settings(max_examples=40)
 @given(data=st.data())
-def test_ground__one_digit_changed__is_found(data: st.DataObject) -> None:
+def test_ground__one_digit_changed__is_found(data):
     line = data.draw(st.sampled_from([text for text in LINES[2:] if any(c.isdigit() for c in text)]))
     at = data.draw(st.sampled_from([i for i, c in enumerate(line) if c.isdigit()]))
     digit = data.draw(st.sampled_from([d for d in "123456789" if d != line[at]]))
@@ -267,7 +267,7 @@ def test_ground__one_digit_changed__is_found(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("unit", ["12:00", "a@b.cABC", "a#", " 337 714", "`", "a.", "x and "])
-def test_ground__a_note_made_to_be_slow__is_read_in_proportion(unit: str) -> None:
+def test_ground__a_note_made_to_be_slow__is_read_in_proportion(unit):
     """A word with a thousand colons raised RecursionError, which failed each dream."""
 
     def seconds(size: int) -> float:

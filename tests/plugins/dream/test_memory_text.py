@@ -13,7 +13,7 @@ from holdfast_app.facts import profile
 
 
 @pytest.mark.req("R011", "R012")
-def test_read__whatever_marks_the_items__becomes_plain_items_under_headings() -> None:
+def test_read__whatever_marks_the_items__becomes_plain_items_under_headings():
     text = (
         "# My memory\n\n- one\n* two\n+ three\n1. four\n2) five\n- [x] six\n\n### Deeper ###\n  - seven\n    goes on\n"
         "wrapped here\n\n**Bold heading:**\n- eight\n- none\n- N/A.\n\nSome prose.\n---\n<!-- a\nremark --> \n- nine"
@@ -33,12 +33,12 @@ def test_read__whatever_marks_the_items__becomes_plain_items_under_headings() ->
     assert memorytext.read(memory.render()).render() == memory.render()
 
 
-def test_read__prose_of_a_person__is_taken_as_items() -> None:
+def test_read__prose_of_a_person__is_taken_as_items():
     memory = memorytext.read("# Memory\nDeploys need two people.\n\n- an item\n", prose_is_item=True)
     assert [i.text for i in memory.items] == ["Deploys need two people.", "an item"]
 
 
-def test_read__item_wrapped_over_very_many_lines__joined_in_one_pass() -> None:
+def test_read__item_wrapped_over_very_many_lines__joined_in_one_pass():
     """Joining line by line took time with the square of their number: minutes for a file of a megabyte."""
     (item,) = memorytext.read("- first\n" + "word\n" * 300_000).items
     assert item.text == "first" + " word" * 300_000
@@ -55,7 +55,7 @@ def test_read__item_wrapped_over_very_many_lines__joined_in_one_pass() -> None:
         ("## a", "\t", "b"),
     ],
 )
-def test_read__a_line_made_to_be_slow__takes_time_in_proportion(before: str, unit: str, after: str) -> None:
+def test_read__a_line_made_to_be_slow__takes_time_in_proportion(before, unit, after):
     """A heading with thousands of blanks took hours, and files come with a clone."""
 
     def seconds(size: int) -> float:
@@ -70,6 +70,6 @@ def test_read__a_line_made_to_be_slow__takes_time_in_proportion(before: str, uni
     assert grows_less_than(16, lambda: seconds(3_000), lambda: seconds(24_000), noise_s=0.1)
 
 
-def test_read__whole_memory_in_a_fence__is_read() -> None:
+def test_read__whole_memory_in_a_fence__is_read():
     memory = memorytext.read('```markdown title="MEMORY.md"\n# Memory\n\n- one\n```\n')
     assert (memory.title, [i.text for i in memory.items], memory.prose) == ("# Memory", ["one"], ())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +28,7 @@ class Dreamer:
 
 
 @pytest.fixture
-def dream(project: Path, clock: Any) -> Callable[..., tuple[DreamResult, list[str]]]:
+def dream(project, clock) -> Callable[..., tuple[DreamResult, list[str]]]:
     """``dream(note, *draft)``: the result of a dream of a note with these items, and the items of the new memory."""
 
     def run(said: list[str], *draft: str, memory: str = "") -> tuple[DreamResult, list[str]]:
@@ -61,9 +59,7 @@ def dream(project: Path, clock: Any) -> Callable[..., tuple[DreamResult, list[st
         ),
     ],
 )
-def test_dream__line_without_proof__its_source_is_kept_word_for_word(
-    dream: Callable[..., tuple[DreamResult, list[str]]], project: Path, said: str, draft: str
-) -> None:
+def test_dream__line_without_proof__its_source_is_kept_word_for_word(dream, project, said, draft):
     result, items = dream(
         [f"Fact: {said}", "Fact: The queue runs on Postgres 16"], draft, "The queue runs on Postgres 16"
     )
@@ -76,25 +72,19 @@ def test_dream__line_without_proof__its_source_is_kept_word_for_word(
     )
 
 
-def test_dream__source_is_already_kept__is_not_quoted_again(
-    dream: Callable[..., tuple[DreamResult, list[str]]],
-) -> None:
+def test_dream__source_is_already_kept__is_not_quoted_again(dream):
     said = "Elif reviews what Jonas writes"
     result, items = dream([said, "The queue runs on Postgres 16"], said, "Jonas reviews what Elif writes")
     assert (items, result.quoted) == ([said], ())
 
 
-def test_dream__source_contradicts_a_kept_line__is_not_quoted(
-    dream: Callable[..., tuple[DreamResult, list[str]]],
-) -> None:
+def test_dream__source_contradicts_a_kept_line__is_not_quoted(dream):
     old, new = "The lease time is 60 seconds", "The lease time is 15 seconds"
     result, items = dream([f"Fact: {old}", f"Fact: {new}"], new, "The lease time is always 60 seconds")
     assert (items, result.quoted) == ([new], ())
 
 
-def test_dream__invention_about_nothing_in_the_notes__quotes_nothing(
-    dream: Callable[..., tuple[DreamResult, list[str]]],
-) -> None:
+def test_dream__invention_about_nothing_in_the_notes__quotes_nothing(dream):
     draft = "Domenica bought 14 printers for Oslo"
     result, items = dream(["Fact: The queue runs on Postgres 16"], "The queue runs on Postgres 16", draft)
     assert [one.text for one in result.refused] == [draft]
@@ -111,11 +101,11 @@ def test_dream__invention_about_nothing_in_the_notes__quotes_nothing(
         "**Elif reviews what Jonas writes**",
     ],
 )
-def test_quotations__open_work_long_or_redacted_lines__are_not_quoted(line: str) -> None:
+def test_quotations__open_work_long_or_redacted_lines__are_not_quoted(line):
     assert quotations(["- Jonas reviews what Elif writes"], [(NOTE, f"- {line}\n")]) == {}
 
 
-def test_quotations__line_merged_from_two__quotes_both() -> None:
+def test_quotations__line_merged_from_two__quotes_both():
     note = "- Cars pay 62 EUR on the ferry.\n- Dogs travel free on the ferry.\n- Tea is served at noon.\n"
     (found,) = quotations(["- On the ferry all cars pay 62 EUR and dogs travel free"], [(NOTE, note)]).values()
     assert set(found) <= {"Cars pay 62 EUR on the ferry.", "Dogs travel free on the ferry."}

@@ -29,7 +29,7 @@ def check(
 
 @pytest.mark.req("R028", "R029")
 @pytest.mark.parametrize("surface", ["memory", "user", "profile"])
-def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_source(surface: str) -> None:
+def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_source(surface):
     (finding,) = check(
         "# Memory\n\n- The cache of the gateway holds 300 entries\n- The gateway cache holds 900 entries\n",
         surface=surface,
@@ -43,12 +43,12 @@ def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_
 
 
 @pytest.mark.req("R029")
-def test_on_validate__a_quotation__no_finding() -> None:
+def test_on_validate__a_quotation__no_finding():
     assert check("- The cache of the gateway holds 300 entries\n") == []
 
 
 @pytest.mark.req("R028")
-def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them() -> None:
+def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them():
     line = "- The gateway caches 300 entries"
     (finding,) = check(f"{line}\n")
     assert finding.rule == "grounding/unproven"
@@ -61,13 +61,11 @@ def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them()
 
 @pytest.mark.req("R028")
 @pytest.mark.parametrize(("surface", "sources"), [("memory", ()), ("daily", SOURCES), ("diary", SOURCES)])
-def test_on_validate__no_sources_or_another_surface__says_nothing(
-    surface: str, sources: tuple[tuple[str, str], ...]
-) -> None:
+def test_on_validate__no_sources_or_another_surface__says_nothing(surface, sources):
     assert check("- 900 entries at https://nowhere.example\n", surface=surface, sources=sources) == []
 
 
 @pytest.mark.parametrize("settings", [{"strict": "yes"}, {"level": 3}])
-def test_plugin__a_setting_it_does_not_know__is_an_error(settings: dict[str, object]) -> None:
+def test_plugin__a_setting_it_does_not_know__is_an_error(settings):
     with pytest.raises(ConfigError, match=r"plugins\.grounding\."):
         Grounding(context=Context(settings))

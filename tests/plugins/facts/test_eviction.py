@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,9 +16,8 @@ Rules = Callable[..., Holdfast]
 
 
 @pytest.fixture(params=("file", "sqlite"))
-def rules(request: pytest.FixtureRequest, project: Path, clock: Any) -> Iterator[Rules]:
+def rules(request, project, clock, closing) -> Rules:
     """``rules(max_facts=3)`` opens the project with these ``[facts]`` settings. No two facts are of the same second."""
-    made: list[Holdfast] = []
 
     def later() -> Any:
         clock.tick(seconds=1)
@@ -27,12 +25,9 @@ def rules(request: pytest.FixtureRequest, project: Path, clock: Any) -> Iterator
 
     def open_with(**settings: Any) -> Holdfast:
         config = Config(storage=StorageConfig(backend=request.param), facts=FactsConfig(**settings))
-        made.append(Holdfast.open(project, config=config, clock=later))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config, clock=later))
 
-    yield open_with
-    for memory in made:
-        memory.close()
+    return open_with
 
 
 def contents(memory: Holdfast) -> list[str]:
@@ -40,7 +35,7 @@ def contents(memory: Holdfast) -> list[str]:
 
 
 @pytest.mark.req("R058")
-def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules: Rules) -> None:
+def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules):
     facts = rules(max_facts=40).facts
     made = [facts.create(f"fact {n}", "goal", 0.5).fact for n in range(40)]
     memory = rules(max_facts=2)
@@ -50,7 +45,7 @@ def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules: 
     assert tuple(line.id for line in memory.facts.trail.entries()) == gone == result.evicted
 
 
-def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules: Rules, project: Path) -> None:
+def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules, project):
     memory = rules(max_facts=1)
     memory.facts.create("first")
     second = memory.facts.create("second").fact

@@ -8,10 +8,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,27 +42,23 @@ Open = Callable[..., Holdfast]
 
 
 @pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> str:
+def backend(request) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def opened(project: Path, backend: str, clock: Any) -> Iterator[Open]:
+def opened(project, backend, clock, closing) -> Open:
     """``opened(max_facts=3)`` opens the project with these ``[facts]`` settings."""
-    stores: list[Holdfast] = []
 
     def open_(*, plugins: Any = (), **rules: Any) -> Holdfast:
         config = Config(storage=StorageConfig(backend=backend), facts=FactsConfig(**rules))
-        stores.append(Holdfast.open(project, config=config, clock=clock, plugins=plugins))
-        return stores[-1]
+        return closing(Holdfast.open(project, config=config, clock=clock, plugins=plugins))
 
-    yield open_
-    for store in stores:
-        store.close()
+    return open_
 
 
 @pytest.fixture
-def facts(opened: Open) -> Facts:
+def facts(opened) -> Facts:
     return opened().facts
 
 
@@ -89,7 +84,7 @@ class Masker:
 
 
 @pytest.mark.req("R042", "R043", "R044")
-def test_create__plain_fact__has_id_utc_time_and_every_field(facts: Facts, clock: Any) -> None:
+def test_create__plain_fact__has_id_utc_time_and_every_field(facts, clock):
     result = facts.create("  User prefers tabs\n", "preference", 0.9, "chat")
     assert result.outcome is AddOutcome.ADDED
     fact = result.fact
@@ -107,7 +102,7 @@ def test_create__plain_fact__has_id_utc_time_and_every_field(facts: Facts, clock
 
 
 @pytest.mark.req("R043")
-def test_create__id_collides__another_is_drawn(opened: Open) -> None:
+def test_create__id_collides__another_is_drawn(opened):
     ids = iter(["fact_00000001", "fact_00000001", "fact_00000001", "fact_00000002"])
     facts = Facts(opened().services, new_id=lambda: next(ids))
     facts.create("one")
@@ -118,7 +113,7 @@ def test_create__id_collides__another_is_drawn(opened: Open) -> None:
 
 
 @pytest.mark.req("R037", "R038")
-def test_create__each_of_the_six_categories_in_any_case_with_spaces__stored_normalised(facts: Facts) -> None:
+def test_create__each_of_the_six_categories_in_any_case_with_spaces__stored_normalised(facts):
     for category in CATEGORIES:
         facts.create(f"about {category}", f" {category.title()} ")
     assert [f.category for f in facts.list()] == list(CATEGORIES)
@@ -145,9 +140,7 @@ def test_create__each_of_the_six_categories_in_any_case_with_spaces__stored_norm
         ("a", "goal", 10**400, "confidence"),
     ],
 )
-def test_create__bad_value__value_error_names_the_first_bad_field(
-    facts: Facts, content: Any, category: Any, confidence: Any, field: str
-) -> None:
+def test_create__bad_value__value_error_names_the_first_bad_field(facts, content, category, confidence, field):
     with pytest.raises(ValueError, match=f"^{field} ") as caught:
         facts.create(content, category, confidence)
     assert isinstance(caught.value, BadValue)
@@ -156,14 +149,12 @@ def test_create__bad_value__value_error_names_the_first_bad_field(
 
 
 @pytest.mark.req("R039")
-def test_create__below_threshold__kept_because_somebody_says_so(facts: Facts) -> None:
+def test_create__below_threshold__kept_because_somebody_says_so(facts):
     assert facts.create("a", "goal", 0.0).outcome is AddOutcome.ADDED
 
 
 @pytest.mark.req("R053", "R054", "R055", "R056", "R057")
-def test_create__same_content_in_other_case__skipped_logged_and_unchanged(
-    facts: Facts, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_create__same_content_in_other_case__skipped_logged_and_unchanged(facts, caplog):
     first = facts.create("Straße in Köln", "knowledge", 0.6).fact
     assert first is not None
     with caplog.at_level(logging.INFO, "holdfast"):
@@ -175,7 +166,7 @@ def test_create__same_content_in_other_case__skipped_logged_and_unchanged(
 
 
 @pytest.mark.req("R053")
-def test_create__duplicate_in_strict_mode__raises(opened: Open) -> None:
+def test_create__duplicate_in_strict_mode__raises(opened):
     facts = opened(strict=True).facts
     facts.create("a")
     with pytest.raises(DuplicateFact):
@@ -183,7 +174,7 @@ def test_create__duplicate_in_strict_mode__raises(opened: Open) -> None:
     assert facts.count() == 1
 
 
-def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened: Open) -> None:
+def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened):
     facts = opened(max_facts=3, rank_union=True).facts
     for n in range(3):
         facts.create(f"strong {n}", "goal", 0.8)
@@ -195,14 +186,14 @@ def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(open
     assert facts.count() == 3
 
 
-def test_create__secret__stored_masked_and_key_taken_after_masking(opened: Open) -> None:
+def test_create__secret__stored_masked_and_key_taken_after_masking(opened):
     facts = opened(plugins=[("masker", Masker())]).facts
     assert facts.create("the password is hunter2").outcome is AddOutcome.ADDED
     assert facts.create("the password is [SECRET]").outcome is AddOutcome.DUPLICATE
     assert contents(facts) == ["the password is [SECRET]"]
 
 
-def test_create__refused_by_a_validator__raises_and_stores_nothing(opened: Open) -> None:
+def test_create__refused_by_a_validator__raises_and_stores_nothing(opened):
     facts = opened(plugins=[("masker", Masker())]).facts
     with pytest.raises(Refused):
         facts.create("a forbidden word")
@@ -213,9 +204,7 @@ def test_create__refused_by_a_validator__raises_and_stores_nothing(opened: Open)
 
 
 @pytest.mark.req("R039", "R040", "R041")
-def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(
-    facts: Facts, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(facts, caplog):
     with caplog.at_level(logging.INFO, "holdfast"):
         below = offered(facts, FactCandidate(content="secret content", category="goal", confidence=0.49))
         equal = offered(facts, FactCandidate(content="b", category="goal", confidence=0.5))
@@ -245,9 +234,7 @@ def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(
         (None, "goal", 0.9, "refused"),
     ],
 )
-def test_offer__hard_values__refused_with_a_reason_or_taken(
-    facts: Facts, content: Any, category: Any, confidence: Any, outcome: str
-) -> None:
+def test_offer__hard_values__refused_with_a_reason_or_taken(facts, content, category, confidence, outcome):
     result = offered(facts, FactCandidate(content=content, category=category, confidence=confidence))
     assert result.outcome == outcome
     assert bool(result.reason) is (outcome == "refused")
@@ -255,7 +242,7 @@ def test_offer__hard_values__refused_with_a_reason_or_taken(
 
 
 @pytest.mark.req("R038")
-def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open) -> None:
+def test_offer__unknown_category_with_the_option__filed_as_context(opened):
     facts = opened(bad_category="context").facts
     result = offered(facts, FactCandidate(content="a", category="workflow", confidence=0.9))
     assert result.fact is not None
@@ -270,7 +257,7 @@ def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open)
     "changes",
     [{"content": "new"}, {"category": "goal"}, {"confidence": 0.0}, {"content": "new", "confidence": 1.0}, {}],
 )
-def test_update__some_fields__only_those_change(facts: Facts, clock: Any, changes: dict[str, Any]) -> None:
+def test_update__some_fields__only_those_change(facts, clock, changes):
     facts.create("before")
     old = facts.create("old", "preference", 0.7, "chat").fact
     facts.create("after")
@@ -293,7 +280,7 @@ def test_update__some_fields__only_those_change(facts: Facts, clock: Any, change
         ({"content": "fine", "category": "goal", "confidence": 3}, "confidence"),
     ],
 )
-def test_update__bad_value__nothing_changes(facts: Facts, changes: dict[str, Any], field: str) -> None:
+def test_update__bad_value__nothing_changes(facts, changes, field):
     fact = facts.create("a").fact
     assert fact is not None
     with pytest.raises(ValueError, match=f"^{field} "):
@@ -301,7 +288,7 @@ def test_update__bad_value__nothing_changes(facts: Facts, changes: dict[str, Any
     assert list(facts.list()) == [fact]
 
 
-def test_update__secret__stored_masked_and_compared_after_masking(opened: Open, project: Path) -> None:
+def test_update__secret__stored_masked_and_compared_after_masking(opened, project):
     facts = opened(plugins=[("masker", Masker())]).facts
     facts.create("the key is [SECRET]")
     second = facts.create("something else").fact
@@ -315,7 +302,7 @@ def test_update__secret__stored_masked_and_compared_after_masking(opened: Open, 
 
 
 @pytest.mark.req("R052")
-def test_update__to_the_content_of_another__refused(facts: Facts) -> None:
+def test_update__to_the_content_of_another__refused(facts):
     one, two = facts.create("one").fact, facts.create("two").fact
     assert one
     assert two
@@ -331,7 +318,7 @@ def test_update__to_the_content_of_another__refused(facts: Facts) -> None:
 @pytest.mark.req("R048")
 @pytest.mark.parametrize("fact_id", ["fact_deadbeef", "", None, "x" * 1000, "fact_DEADBEEF"])
 @pytest.mark.parametrize("call", ["get", "delete", "update"])
-def test_unknown_id__any_call__key_error_carrying_it(facts: Facts, call: str, fact_id: Any) -> None:
+def test_unknown_id__any_call__key_error_carrying_it(facts, call, fact_id):
     facts.create("a")
     with pytest.raises(KeyError) as caught:
         getattr(facts, call)(fact_id)
@@ -341,9 +328,7 @@ def test_unknown_id__any_call__key_error_carrying_it(facts: Facts, call: str, fa
 
 
 @pytest.mark.req("R058", "R059", "R060", "R061")
-def test_create__store_full__weakest_leaves_newcomer_enters(
-    opened: Open, clock: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_create__store_full__weakest_leaves_newcomer_enters(opened, clock, caplog):
     facts = opened(max_facts=3).facts
     made = []
     for content, confidence in (("a", 0.9), ("b", 0.2), ("c", 0.5)):
@@ -360,7 +345,7 @@ def test_create__store_full__weakest_leaves_newcomer_enters(
     assert (left.event, left.id, left.by, left.content) == ("evicted", made[1].id, result.fact.id, None)
 
 
-def test_trail__update_and_delete__told_without_content(facts: Facts, project: Path, clock: Any) -> None:
+def test_trail__update_and_delete__told_without_content(facts, project, clock):
     fact = facts.create("private words", "goal", 0.5).fact
     assert fact
     facts.update(fact.id, confidence=0.5)  # nothing changes, nothing to tell
@@ -376,7 +361,7 @@ def test_trail__update_and_delete__told_without_content(facts: Facts, project: P
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_trail__line_cut_by_a_crash__passed_over(facts: Facts, project: Path) -> None:
+def test_trail__line_cut_by_a_crash__passed_over(facts, project):
     facts.delete(facts.create("a").fact.id)  # type: ignore[union-attr]
     with (project / ".holdfast" / "state" / "facts.log.jsonl").open("ab") as file:
         file.write(b'{"at": "2026\n[1]\n')
@@ -388,7 +373,7 @@ def test_trail__line_cut_by_a_crash__passed_over(facts: Facts, project: Path) ->
 
 
 @pytest.mark.req("R042")
-def test_list__order_limit_and_category__as_asked(facts: Facts) -> None:
+def test_list__order_limit_and_category__as_asked(facts):
     for content, category, confidence in (("a", "goal", 0.5), ("b", "context", 0.9), ("c", "goal", 0.5)):
         facts.create(content, category, confidence)
     assert contents(facts) == ["a", "b", "c"]
@@ -399,7 +384,7 @@ def test_list__order_limit_and_category__as_asked(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize("bad", [{"order": "size"}, {"limit": -1}, {"category": "x"}])
-def test_list__bad_argument__value_error_names_it(facts: Facts, bad: dict[str, Any]) -> None:
+def test_list__bad_argument__value_error_names_it(facts, bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         facts.list(**bad)
 
@@ -407,7 +392,7 @@ def test_list__bad_argument__value_error_names_it(facts: Facts, bad: dict[str, A
 # --- files
 
 
-def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_they_are(opened: Open) -> None:
+def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_they_are(opened):
     facts = opened().facts
     for content in ("first", "the key is hunter2", "third"):
         facts.create(content, "goal", 0.5, "hunter2 said so" if content == "third" else "chat")
@@ -421,7 +406,7 @@ def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_
 
 @settings(max_examples=25)
 @given(many=st.lists(strategies.facts(), max_size=12, unique_by=(lambda f: f.id, lambda f: duplicate_key(f.content))))
-def test_export_then_import__any_facts__identity(many: list[Any]) -> None:
+def test_export_then_import__any_facts__identity(many):
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         plain = Config(plugins={"redaction": PluginConfig(enabled=False)})
         with Holdfast.open(one, config=plain) as first, Holdfast.open(two, config=plain) as second:
@@ -436,7 +421,7 @@ def test_export_then_import__any_facts__identity(many: list[Any]) -> None:
             ]
 
 
-def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened: Open) -> None:
+def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened):
     facts = opened(plugins=[("masker", Masker())]).facts
     good = '{"content": "a", "category": "goal", "confidence": 0.1, "createdAt": "2020-01-01T00:00:00"}'
     lines = [
@@ -464,7 +449,7 @@ def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened: Open) ->
 
 
 @pytest.mark.req("R043", "R058")
-def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_cap(opened: Open) -> None:
+def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_cap(opened):
     facts = opened(max_facts=3).facts
     first = facts.create("first", "goal", 1.0).fact
     assert first
@@ -476,7 +461,7 @@ def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_c
     assert first.id not in {line.by for line in facts.trail.entries()}
 
 
-def test_import__rows_without_times__each_is_newer_than_the_one_before(project: Path) -> None:
+def test_import__rows_without_times__each_is_newer_than_the_one_before(project):
     times = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=n) for n in count())
     with Holdfast.open(project, clock=lambda: next(times)) as memory:
         memory.facts.import_({"content": f"n{i}", "category": "goal", "confidence": 0.5} for i in range(5))
@@ -485,12 +470,12 @@ def test_import__rows_without_times__each_is_newer_than_the_one_before(project: 
 
 
 @pytest.mark.parametrize("text", ['[{"content": "a"', '{"facts": 3}'])
-def test_read_rows__broken_document__config_error(text: str) -> None:
+def test_read_rows__broken_document__config_error(text):
     with pytest.raises(ValueError, match=r"JSON|list"):
         list(read_rows(text))
 
 
-def test_corrupt_store__any_call__raises_and_leaves_the_bytes(project: Path) -> None:
+def test_corrupt_store__any_call__raises_and_leaves_the_bytes(project):
     path = project / ".holdfast" / "facts.jsonl"
     path.parent.mkdir()
     path.write_bytes(b'{"id": 3}\n{"id": 4}\n')
@@ -502,7 +487,7 @@ def test_corrupt_store__any_call__raises_and_leaves_the_bytes(project: Path) -> 
 
 
 @pytest.mark.req("R052", "R053")
-def test_create__two_processes_the_same_facts_at_once__each_once(project: Path, backend: str) -> None:
+def test_create__two_processes_the_same_facts_at_once__each_once(project, backend):
     script = f"""
 import sys
 from holdfast import Holdfast

@@ -38,7 +38,7 @@ def note(root: Path) -> str:
     return "".join(path.read_text() for path in (root / ".holdfast" / "memory").glob("*.md"))
 
 
-def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_folder: Path) -> None:
+def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_folder):
     root = project(project_folder, ON.format("Ana"))
     receipt = flushed(root, "The port is 8443")
     assert receipt.by == "Ana@laptop"
@@ -49,9 +49,7 @@ def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_fol
         assert "by=Ana" not in memory.load().text
 
 
-def test_flush__two_people_share_an_account__git_tells_them_apart(
-    project_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flush__two_people_share_an_account__git_tells_them_apart(project_folder, monkeypatch):
     root = project(project_folder, '[identity]\nrecord = true\nmachine = "desk"\n')
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Ana Lee")
     assert flushed(root, "The port is 8443").by == "Ana Lee@desk"
@@ -59,7 +57,7 @@ def test_flush__two_people_share_an_account__git_tells_them_apart(
     assert flushed(root, "The host is db1").by == "Bo@desk"
 
 
-def test_flush__block_is_lost__is_written_again_with_its_origin(project_folder: Path) -> None:
+def test_flush__block_is_lost__is_written_again_with_its_origin(project_folder):
     root = project(project_folder, ON.format("Ana"))
     flushed(root, "The port is 8443")
     for path in (root / ".holdfast" / "memory").glob("*.md"):
@@ -69,20 +67,20 @@ def test_flush__block_is_lost__is_written_again_with_its_origin(project_folder: 
     assert note(root).count("<!-- by=Ana@laptop -->") == 1
 
 
-def test_cloned_project__sets_a_person__it_is_not_in_force(project_folder: Path) -> None:
+def test_cloned_project__sets_a_person__it_is_not_in_force(project_folder):
     (project_folder / "holdfast.toml").write_text(ON.format("Mallory"))
     assert flushed(project_folder, "The port is 8443").by == ""
 
 
 @pytest.mark.parametrize("person", ["ana@mail.example.org", "Ana --> <!-- by=x", "Ana\nBob"])
-def test_described__name_with_an_address_or_a_comments_end__holds_neither(person: str) -> None:
+def test_described__name_with_an_address_or_a_comments_end__holds_neither(person):
     told = origin_of(IdentityConfig(record=True, person=person, machine="laptop"))
     assert "mail" not in told
     assert "-->" not in told
     assert "\n" not in told
 
 
-def test_facts__by__lists_those_of_that_person_alone(project_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_facts__by__lists_those_of_that_person_alone(project_folder, capsys):
     root = project(project_folder, ON.format("Ana"))
     flushed(root, "The port is 8443")
     project(root, ON.format("Bob"))
@@ -110,9 +108,7 @@ def machine(root: Path, person: str, backend: str = "file") -> Iterator[Holdfast
 
 
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_remember__another_machine_states_another_value__both_stay_with_their_origin(
-    project_folder: Path, backend: str
-) -> None:
+def test_remember__another_machine_states_another_value__both_stay_with_their_origin(project_folder, backend):
     with machine(project_folder, "Ana", backend) as memory:
         memory.facts.remember("The deploy branch is main")
     with machine(project_folder, "Bob", backend) as memory:
@@ -124,14 +120,14 @@ def test_remember__another_machine_states_another_value__both_stay_with_their_or
     ]
 
 
-def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project_folder: Path) -> None:
+def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project_folder):
     with Holdfast.open(project_folder) as memory:
         memory.facts.remember("The deploy branch is main")
     with machine(project_folder, "Bob") as memory:
         assert len(memory.facts.remember("The deploy branch is release").replaced) == 1
 
 
-def test_flush__two_machines_state_different_values__both_stay_and_the_prompt_names_them(project_folder: Path) -> None:
+def test_flush__two_machines_state_different_values__both_stay_and_the_prompt_names_them(project_folder):
     for person, port in (("Ana", 8443), ("Bob", 9443)):
         root = project(project_folder, ON.format(person))
         flushed(root, f"The port is {port}")
@@ -147,9 +143,7 @@ def disagree(root: Path) -> None:
             memory.facts.remember(f"The port is {port}")
 
 
-def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(
-    project_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(project_folder, capsys):
     disagree(project_folder)
     run = ["--root", str(project_folder)]
     assert main([*run, "doctor"]) == 0
@@ -164,9 +158,7 @@ def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(
     assert (event.event, event.content, event.by) == ("replaced", "The port is 9443", facts[1]["id"])
 
 
-def test_facts_keep__without_a_conflict__error_and_nothing_changed(
-    project_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_facts_keep__without_a_conflict__error_and_nothing_changed(project_folder, capsys):
     with machine(project_folder, "Ana") as memory:
         fact = memory.facts.remember("The port is 8443").fact
     assert fact is not None
@@ -174,7 +166,7 @@ def test_facts_keep__without_a_conflict__error_and_nothing_changed(
     assert "is in no conflict" in capsys.readouterr().err
 
 
-def test_dream__two_machines_disagree__newest_value_stays(project_folder: Path) -> None:
+def test_dream__two_machines_disagree__newest_value_stays(project_folder):
     disagree(project_folder)
     with machine(project_folder, "Ana") as memory:
         memory.deep_dream(dry_run=True)
@@ -183,7 +175,7 @@ def test_dream__two_machines_disagree__newest_value_stays(project_folder: Path) 
         assert [fact.content for fact in memory.facts.list()] == ["The port is 9443"]
 
 
-def test_export_and_import__facts_with_origin__keep_it(project_folder: Path, tmp_path: Path) -> None:
+def test_export_and_import__facts_with_origin__keep_it(project_folder, tmp_path):
     disagree(project_folder)
     with Holdfast.open(project_folder) as memory:
         rows = list(memory.facts.export())
@@ -194,7 +186,7 @@ def test_export_and_import__facts_with_origin__keep_it(project_folder: Path, tmp
         assert {origins.of(fact.source) for fact in memory.facts.list()} == {"Ana@laptop", "Bob@laptop"}
 
 
-def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(project_folder: Path) -> None:
+def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(project_folder):
     root = project(project_folder, ON.format("Ana"))
     flushed(root, "The port is 8443")
     with Holdfast.open(root) as memory:
@@ -208,9 +200,7 @@ PEOPLE = st.sampled_from(["Ana", "Bob", "Cleo"])
 
 @settings(max_examples=60)
 @given(said=st.lists(st.tuples(PEOPLE, st.sampled_from(["port", "branch"]), st.integers(1, 3)), max_size=12))
-def test_remember__any_interleaving__what_each_machine_says_last_is_stored(
-    said: list[tuple[str, str, int]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_remember__any_interleaving__what_each_machine_says_last_is_stored(said, tmp_path_factory):
     root = tmp_path_factory.mktemp("project")
     last: dict[tuple[str, str], str] = {}
     for person, subject, value in said:
@@ -226,7 +216,7 @@ def test_remember__any_interleaving__what_each_machine_says_last_is_stored(
 
 
 @pytest.fixture
-def project_folder(tmp_path: Path) -> Path:
+def project_folder(tmp_path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     return folder

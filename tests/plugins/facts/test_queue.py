@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +23,7 @@ def turns(name: str) -> list[Turn]:
 
 
 @pytest.fixture
-def queue(tmp_path: Path) -> Queue:
+def queue(tmp_path) -> Queue:
     return Queue(str(tmp_path / "state"), ExtractConfig())
 
 
@@ -32,7 +31,7 @@ def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) ->
     return queue.put(turns(name), ["openai"], error=error, source="s", now=now) is not None
 
 
-def test_put__then_read_by_another__whole(queue: Queue, tmp_path: Path) -> None:
+def test_put__then_read_by_another__whole(queue, tmp_path):
     assert put(queue, "a")
     (item,) = Queue(str(tmp_path / "state"), ExtractConfig()).items()
     assert item.turns == tuple(turns("a"))
@@ -41,7 +40,7 @@ def test_put__then_read_by_another__whole(queue: Queue, tmp_path: Path) -> None:
     assert (tmp_path / "state" / "extract.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue: Queue) -> None:
+def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue):
     for number in range(MAX_ITEMS + 3):
         put(queue, str(number))
     items = queue.items()
@@ -53,9 +52,7 @@ def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue: Queue) 
 # --- what is given up
 
 
-def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_was_said(
-    queue: Queue, tmp_path: Path
-) -> None:
+def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_was_said(queue, tmp_path):
     put(queue, "a", error="no answer")
     now = NOW
     for _ in range(ExtractConfig().max_attempts - 1):
@@ -81,7 +78,7 @@ def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_w
     assert "about" not in path.read_text()
 
 
-def test_claim__waited_too_long__written_down_before_it_leaves(queue: Queue, tmp_path: Path) -> None:
+def test_claim__waited_too_long__written_down_before_it_leaves(queue, tmp_path):
     """Where the log cannot be written the turns go on waiting: nothing is lost without a word."""
     put(queue, "a")
     (tmp_path / "state" / "extract.log.jsonl").mkdir()
@@ -95,7 +92,7 @@ def test_claim__waited_too_long__written_down_before_it_leaves(queue: Queue, tmp
     assert [gone.why for gone in queue.log()] == ["they waited for more than 72 h"]
 
 
-def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(queue: Queue, tmp_path: Path) -> None:
+def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(queue, tmp_path):
     put(queue, "a")
     path = tmp_path / "state" / "extract.jsonl"
     damaged = b"\0damage that somebody may want to see"
@@ -112,7 +109,7 @@ def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(q
 # --- taking
 
 
-def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path: Path) -> None:
+def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path):
     state = str(tmp_path / "state")
     put(Queue(state, ExtractConfig()), "a", error="")
     script = (
@@ -132,9 +129,7 @@ def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path: P
 
 @settings(max_examples=40)
 @given(attempts=st.integers(1, 8), backoff=st.floats(0.0, 10.0), hours=st.floats(0.1, 5.0))
-def test_failed__any_rules__attempts_and_wait_are_bounded(
-    tmp_path_factory: pytest.TempPathFactory, attempts: int, backoff: float, hours: float
-) -> None:
+def test_failed__any_rules__attempts_and_wait_are_bounded(tmp_path_factory, attempts, backoff, hours):
     rules = ExtractConfig(max_attempts=attempts, backoff_minutes=backoff, max_wait_hours=hours)
     queue = Queue(str(tmp_path_factory.mktemp("queue")), rules)
     tried = 1

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.plugins.dream.test_consolidation import say
@@ -25,7 +24,7 @@ class Proposing:
 
 
 @pytest.fixture
-def memory(project: Path, clock: Any) -> Iterator[Holdfast]:
+def memory(project, clock) -> Iterator[Holdfast]:
     with Holdfast.open(project, clock=clock, plugins=[("proposing", Proposing())]) as opened:
         yield opened
 
@@ -51,9 +50,7 @@ def correct(memory: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("leave", [remove, purge, replace, correct])
-def test_rejected__proposed_or_imported_again__stays_out_until_it_is_stated(
-    memory: Holdfast, clock: Any, leave: Callable[[Holdfast], None]
-) -> None:
+def test_rejected__proposed_or_imported_again__stays_out_until_it_is_stated(memory, clock, leave):
     assert memory.facts.remember(PORT).outcome is AddOutcome.ADDED
     rows = list(memory.facts.export())
     leave(memory)
@@ -71,7 +68,7 @@ def test_rejected__proposed_or_imported_again__stays_out_until_it_is_stated(
     assert memory.facts.import_(rows).duplicates == 1
 
 
-def test_rejected__the_user_says_it_again__an_extractor_may_bring_it_back(memory: Holdfast, clock: Any) -> None:
+def test_rejected__the_user_says_it_again__an_extractor_may_bring_it_back(memory, clock):
     memory.facts.remember(PORT)
     remove(memory)
     clock.tick(minutes=1)
@@ -80,9 +77,7 @@ def test_rejected__the_user_says_it_again__an_extractor_may_bring_it_back(memory
     assert stored(memory) == [PORT]
 
 
-def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(
-    memory: Holdfast, project: Path, clock: Any
-) -> None:
+def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(memory, project, clock):
     say(memory, "work", PORT, "The API lives in services/api")
     memory.deep_dream()
     path = project / ".holdfast" / "MEMORY.md"
@@ -98,9 +93,7 @@ def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(
     assert memory.deep_dream().added == (PORT,)
 
 
-def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(
-    memory: Holdfast, project: Path, clock: Any
-) -> None:
+def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(memory, project, clock):
     say(memory, "work", PORT, "The API lives in services/api")
     clock.tick(minutes=1)
     remove(memory)
@@ -108,7 +101,7 @@ def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(
     assert PORT not in (project / ".holdfast" / "MEMORY.md").read_text()
 
 
-def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory: Holdfast, clock: Any) -> None:
+def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory, clock):
     say(memory, "work", PORT)
     [fact] = memory.facts.list()
     for text in ("The port is 9090", PORT):
@@ -117,7 +110,7 @@ def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory
     assert memory.deep_dream().added == (PORT,)
 
 
-def test_rejected__dream_that_was_undone__is_dreamt_again(memory: Holdfast, clock: Any) -> None:
+def test_rejected__dream_that_was_undone__is_dreamt_again(memory, clock):
     say(memory, "work", PORT)
     memory.deep_dream()
     clock.tick(minutes=1)
@@ -127,14 +120,14 @@ def test_rejected__dream_that_was_undone__is_dreamt_again(memory: Holdfast, cloc
     assert memory.deep_dream().added == (PORT, "Payments are processed by Stripe")
 
 
-def test_rejected__memory_lost_as_a_whole__is_dreamt_again(memory: Holdfast, project: Path) -> None:
+def test_rejected__memory_lost_as_a_whole__is_dreamt_again(memory, project):
     say(memory, "work", PORT)
     memory.deep_dream()
     (project / ".holdfast" / "MEMORY.md").unlink()
     assert memory.deep_dream(force=True).added == (PORT,)
 
 
-def test_rejected__list_with_damaged_lines__is_read_around_them(memory: Holdfast) -> None:
+def test_rejected__list_with_damaged_lines__is_read_around_them(memory):
     memory.facts.remember(PORT)
     remove(memory)
     path = Path(memory.services.state) / "rejected"

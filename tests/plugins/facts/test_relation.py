@@ -1,7 +1,5 @@
 """The one rule for whether a newer statement repeats, replaces or is different from an older one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -59,7 +57,7 @@ PREDICATES = st.sampled_from([
         ("The API listens on port 9090", "The API is now listening on port 9090"),
     ],
 )
-def test_relation__another_value_of_one_attribute__replaces(old: str, new: str) -> None:
+def test_relation__another_value_of_one_attribute__replaces(old, new):
     assert relation(new, old) is relation(old, new) is Relation.REPLACES
 
 
@@ -93,16 +91,15 @@ def test_relation__another_value_of_one_attribute__replaces(old: str, new: str) 
         ("Billing backups go to Heroku", "Billing moved from Heroku to Fly"),
         ("The API is slow", "The API was moved to Fly"),
         ("Do we use Redis?", "We use Redis"),
+        ("The port is " + "[a](" * 100_000, "The port is 8080"),
     ],
 )
-def test_relation__another_subject_case_or_wording__is_different(old: str, new: str) -> None:
+def test_relation__another_subject_case_or_wording__is_different(old, new):
     assert relation(new, old) is relation(old, new) is Relation.DIFFERENT
 
 
 @given(SENTENCES, st.sampled_from(["", ".", "!", " .", "…"]), st.sampled_from([" ", "  ", "\n", "\t"]))
-def test_relation__only_case_spacing_or_final_punctuation_differs__is_same(
-    words: list[str], end: str, space: str
-) -> None:
+def test_relation__only_case_spacing_or_final_punctuation_differs__is_same(words, end, space):
     text = " ".join(words)
     assume(text.strip(" .!;,:…。！"))
     assert relation(f" {space.join(words)}{end}", text) is Relation.SAME
@@ -111,7 +108,7 @@ def test_relation__only_case_spacing_or_final_punctuation_differs__is_same(
 
 
 @given(SENTENCES, st.integers(0, 8), WORDS)
-def test_relation__any_word_changed__is_never_same(words: list[str], at: int, word: str) -> None:
+def test_relation__any_word_changed__is_never_same(words, at, word):
     at %= len(words)
     other = [*words[:at], word, *words[at + 1 :]]
     plain = [" ".join(one).casefold().rstrip(" .!;,:…。！") for one in (words, other)]
@@ -120,13 +117,13 @@ def test_relation__any_word_changed__is_never_same(words: list[str], at: int, wo
 
 
 @given(SUBJECTS, SUBJECTS, PREDICATES, PREDICATES)
-def test_relation__another_subject__never_replaces(one: str, other: str, first: str, second: str) -> None:
+def test_relation__another_subject__never_replaces(one, other, first, second):
     assume(one != other)
     assert relation(f"{one} {first}", f"{other} {second}") is Relation.DIFFERENT
 
 
 @given(st.lists(st.tuples(SUBJECTS, PREDICATES).map(" ".join), unique=True), SUBJECTS, PREDICATES)
-def test_known__any_statements__finds_what_comparing_all_of_them_finds(texts: list[str], one: str, said: str) -> None:
+def test_known__any_statements__finds_what_comparing_all_of_them_finds(texts, one, said):
     known = Known[int]()
     for at, text in enumerate(texts):
         known.add(at, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from holdfast_app.facts.extraction import turnwise
 from holdfast_app.facts.extraction.queue import Queue
 
 TURN = ExtractConfig(when="turn")
-Open = Callable[..., Holdfast]
 
 
 class Model:
@@ -40,7 +38,7 @@ class Model:
 
 
 @pytest.fixture(autouse=True)
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def started(monkeypatch) -> list[str]:
     """The projects for which a process would have been started."""
     roots: list[str] = []
     monkeypatch.setattr(background, "start", lambda root, *words: roots.append(root))
@@ -62,7 +60,7 @@ def waiting(memory: Holdfast) -> int:
 
 
 @pytest.mark.req("R033")
-def test_run__turn_ended__its_facts_are_stored_before_any_flush(opened: Open) -> None:
+def test_run__turn_ended__its_facts_are_stored_before_any_flush(opened):
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")
@@ -74,7 +72,7 @@ def test_run__turn_ended__its_facts_are_stored_before_any_flush(opened: Open) ->
 
 @pytest.mark.req("R033")
 @pytest.mark.parametrize("quick", [False, True])
-def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened: Open, quick: bool) -> None:
+def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened, quick):
     model = Model(quick)
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
@@ -93,7 +91,7 @@ def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened: O
     assert facts(memory) == ["They said four", "They said one", "They said three"]
 
 
-def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened: Open, clock: Any) -> None:
+def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened, clock):
     model = Model()
     model.error = ConnectionError("no route")
     memory = opened(model, extract=TURN)
@@ -110,9 +108,7 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened: Open
     assert waiting(memory) == 0
 
 
-def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(
-    opened: Open, clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(opened, clock, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -135,9 +131,7 @@ def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_agai
     assert waiting(again) == 0
 
 
-def test_run__killed_before_the_piece_left_the_queue__model_is_not_asked_again(
-    opened: Open, clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run__killed_before_the_piece_left_the_queue__model_is_not_asked_again(opened, clock, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -159,9 +153,7 @@ def test_run__killed_before_the_piece_left_the_queue__model_is_not_asked_again(
 
 
 @pytest.mark.req("R004", "R007")
-def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_running_summary(
-    opened: Open, note: Callable[..., str]
-) -> None:
+def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_running_summary(opened, note):
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
@@ -176,9 +168,7 @@ def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_r
     assert opened().session("s").summary == "In short: one\n\nIn short: three"
 
 
-def test_flush__while_its_turn_waits__summary_comes_into_the_note_of_that_flush(
-    opened: Open, note: Callable[..., str], clock: Any
-) -> None:
+def test_flush__while_its_turn_waits__summary_comes_into_the_note_of_that_flush(opened, note, clock):
     model = Model()
     model.error = ConnectionError("no route")
     memory = opened(model, extract=TURN)
@@ -192,7 +182,7 @@ def test_flush__while_its_turn_waits__summary_comes_into_the_note_of_that_flush(
     assert "In short: one" in note("2026-11-21")
 
 
-def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again(opened: Open) -> None:
+def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again(opened):
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")
@@ -202,7 +192,7 @@ def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again
     assert [texts[0] for texts in model.asked] == ["one", "two"]
 
 
-def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(opened: Open, project: Any) -> None:
+def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(opened, project):
     memory = opened(Model(), extract=TURN)
     say(memory, "one")
     turnwise.run(memory.services)
@@ -214,9 +204,7 @@ def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(open
     assert memory.sessions() == []
 
 
-def test_session__answer_is_added__extraction_is_started_only_with_the_setting(
-    opened: Open, started: list[str]
-) -> None:
+def test_session__answer_is_added__extraction_is_started_only_with_the_setting(opened, started):
     say(opened(Model()), "one")
     assert started == []
     memory = opened(Model(), extract=TURN)
@@ -229,7 +217,7 @@ def test_session__answer_is_added__extraction_is_started_only_with_the_setting(
     assert len(started) == 1, "a client's hook starts it itself, at the end of its work"
 
 
-def test_run__another_process_works__that_one_takes_the_new_turn_too(opened: Open) -> None:
+def test_run__another_process_works__that_one_takes_the_new_turn_too(opened):
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")
@@ -255,7 +243,7 @@ ROLES = st.sampled_from(["user", "assistant", "call", "result"])
 
 
 @given(st.lists(ROLES, max_size=12))
-def test_ended__any_conversation__cut_is_a_prefix_and_leaves_only_what_has_no_answer(roles: list[str]) -> None:
+def test_ended__any_conversation__cut_is_a_prefix_and_leaves_only_what_has_no_answer(roles):
     from datetime import UTC, datetime
 
     at = datetime(2026, 11, 21, tzinfo=UTC)

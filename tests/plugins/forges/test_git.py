@@ -21,7 +21,7 @@ from holdfast_forges.git import LocalGit
 
 
 @pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repo(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q", "-b", "main", ".")
     return tmp_path
@@ -53,7 +53,7 @@ class TestContract(ForgeContract):
     }  # fmt: skip
 
     @pytest.fixture
-    def forge(self, repo: Path) -> LocalGit:
+    def forge(self, repo) -> LocalGit:
         self.repo = repo
         short = commit(repo, "Begin", hours=2)
         self.known = {tuple(key.format(one=short).split()): value for key, value in self.facts.items()}
@@ -76,9 +76,7 @@ class TestContract(ForgeContract):
         yield
 
 
-def test_morning__a_fresh_repository__commits_merges_and_tags_without_any_setting(
-    repo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_morning__a_fresh_repository__commits_merges_and_tags_without_any_setting(repo, capsys):
     for day in range(7, 2, -1):
         commit(repo, f"Old work {day}", days=day)
     git(repo, "switch", "-q", "-c", "fix-login")
@@ -104,9 +102,7 @@ def test_morning__a_fresh_repository__commits_merges_and_tags_without_any_settin
     assert "commits, merges and tags are read" in capsys.readouterr().out
 
 
-def test_morning__without_a_commit_or_a_repository__says_so_and_fails_nowhere(
-    repo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_morning__without_a_commit_or_a_repository__says_so_and_fails_nowhere(repo, capsys):
     assert on_the_forge(capsys) == ["nothing"]
     (repo / ".git").rename(repo / "moved")
     assert on_the_forge(capsys, "on_the_forge") == ["nothing"]
@@ -114,9 +110,7 @@ def test_morning__without_a_commit_or_a_repository__says_so_and_fails_nowhere(
     assert "No forge is enabled" in capsys.readouterr().out
 
 
-def test_morning__a_folder_of_a_larger_repository__tells_of_that_folder_alone(
-    repo: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_morning__a_folder_of_a_larger_repository__tells_of_that_folder_alone(repo, capsys, monkeypatch):
     (repo / "app").mkdir()
     (repo / "app" / "holdfast.toml").touch()
     (repo / "other").mkdir()
@@ -128,7 +122,7 @@ def test_morning__a_folder_of_a_larger_repository__tells_of_that_folder_alone(
     assert not any("Of another" in line for line in told)
 
 
-def test_facts__shallow_clone__knows_no_missing_commit(repo: Path, tmp_path: Path) -> None:
+def test_facts__shallow_clone__knows_no_missing_commit(repo, tmp_path):
     old = commit(repo, "Begin")
     commit(repo, "Go on")
     git(repo, "clone", "-q", "--depth", "1", f"file://{repo}", "clone")
@@ -152,9 +146,7 @@ def test_facts__shallow_clone__knows_no_missing_commit(repo: Path, tmp_path: Pat
         ("The branch fix-login will be merged", ""),
     ],
 )
-def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(
-    repo: Path, capsys: pytest.CaptureFixture[str], claim: str, says: str
-) -> None:
+def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(repo, capsys, claim, says):
     commit(repo, "Begin", hours=2)
     git(repo, "tag", "v1.0")
     for name, file in (("fix-login", "b.txt"), ("squashed", "c.txt")):

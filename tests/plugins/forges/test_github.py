@@ -27,7 +27,7 @@ REPO = "acme/shop"
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHubServer]:
+def server(monkeypatch) -> Iterator[GitHubServer]:
     with GitHubServer(REPO) as running:
         monkeypatch.setenv("HOLDFAST_GITHUB_TOKEN", running.token)
         monkeypatch.setattr(github, "PATIENCE_S", 1.5)
@@ -40,19 +40,15 @@ def forge_of(running: GitHubServer, folder: Path, **settings: object) -> GitHub:
 
 
 @pytest.fixture
-def opened(server: GitHubServer, project: Path) -> Iterator[Callable[..., Holdfast]]:
-    made: list[Holdfast] = []
+def opened(server, project, closing) -> Callable[..., Holdfast]:
 
     def open_project(**settings: object) -> Holdfast:
         table = {"server": server.url, "repository": REPO, "operator": "olga", **settings}
         off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
         config = Config(zone="UTC", plugins={**off, "github": PluginConfig(settings=table)})
-        made.append(Holdfast.open(project, config=config))
-        return made[-1]
+        return closing(Holdfast.open(project, config=config))
 
-    yield open_project
-    for memory in made:
-        memory.close()
+    return open_project
 
 
 def flushed(memory: Holdfast, *changes: tuple[str, str, str], decisions: tuple[str, ...] = ()) -> Any:
@@ -79,7 +75,7 @@ class TestContract(ForgeContract):
     }  # fmt: skip
 
     @pytest.fixture
-    def forge(self, server: GitHubServer, tmp_path: Path) -> GitHub:
+    def forge(self, server, tmp_path) -> GitHub:
         self.server = server
         server.issue("Webhooks are delivered twice")
         server.issue("Deliver once", pull=True)
@@ -100,9 +96,7 @@ class TestContract(ForgeContract):
         self.server.up()
 
 
-def test_morning__a_day_on_github__every_event_is_one_right_line(
-    server: GitHubServer, opened: Callable[..., Holdfast]
-) -> None:
+def test_morning__a_day_on_github__every_event_is_one_right_line(server, opened):
     old = datetime.now(UTC) - timedelta(days=9)
     server.issue("Old and untouched", at=old)
     server.issue("Webhooks are delivered twice", at=old)
@@ -150,9 +144,7 @@ def test_morning__a_day_on_github__every_event_is_one_right_line(
     assert any("label blocked added" in line.text for line in morning.sections["What is blocked"])
 
 
-def test_morning__more_rows_than_a_page__all_are_read_and_no_other_server_is_asked(
-    server: GitHubServer, opened: Callable[..., Holdfast]
-) -> None:
+def test_morning__more_rows_than_a_page__all_are_read_and_no_other_server_is_asked(server, opened):
     for number in range(120):
         server.issue(f"Issue {number}")
     told = [line.text for line in opened().morning().sections["On the forge"]]
@@ -168,9 +160,7 @@ def test_morning__more_rows_than_a_page__all_are_read_and_no_other_server_is_ask
         ("issues", "The token lacks a scope for that (issues=read)"),
     ],
 )
-def test_morning__a_permission_is_missing__is_named_first(
-    server: GitHubServer, opened: Callable[..., Holdfast], missing: str, says: str
-) -> None:
+def test_morning__a_permission_is_missing__is_named_first(server, opened, missing, says):
     server.issue("Deliver once", pull=True)
     server.permissions.discard(missing)
     morning = opened().morning()
@@ -178,9 +168,7 @@ def test_morning__a_permission_is_missing__is_named_first(
     assert says in str(morning).partition("## ")[0]
 
 
-def test_trail__rate_limit_lost_answer_and_rename__nothing_twice_and_a_next_step(
-    server: GitHubServer, opened: Callable[..., Holdfast]
-) -> None:
+def test_trail__rate_limit_lost_answer_and_rename__nothing_twice_and_a_next_step(server, opened):
     server.issue("Deliver once")
     server.limited, server.lost = 1, 1
     memory = opened()
@@ -203,9 +191,7 @@ def test_trail__rate_limit_lost_answer_and_rename__nothing_twice_and_a_next_step
     assert said == ["**status**: rolled back", "**status**: again"]
 
 
-def test_morning__own_comment_and_a_claim_that_github_denies__said_once_and_flagged(
-    server: GitHubServer, opened: Callable[..., Holdfast]
-) -> None:
+def test_morning__own_comment_and_a_claim_that_github_denies__said_once_and_flagged(server, opened):
     server.issue("Deliver once", pull=True)
     memory = opened()
     flushed(memory, ("status", "#1", "deployed"), decisions=("Merged #1 at last",))
@@ -223,16 +209,12 @@ def test_morning__own_comment_and_a_claim_that_github_denies__said_once_and_flag
         ({"server": "http://git.example.org"}, "plain HTTP to another machine"),
     ],
 )
-def test_settings__unusable__say_what_is_wrong(
-    server: GitHubServer, tmp_path: Path, settings: dict[str, str], says: str
-) -> None:
+def test_settings__unusable__say_what_is_wrong(server, tmp_path, settings, says):
     with pytest.raises(ConfigError, match=says):
         forge_of(server, tmp_path, **settings).check()
 
 
-def test_token__none_or_wrong__says_so_without_it(
-    server: GitHubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_token__none_or_wrong__says_so_without_it(server, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLDFAST_GITHUB_TOKEN", "wrong")
     with pytest.raises(HoldfastError, match="does not know the token") as caught:
         forge_of(server, tmp_path).check()
@@ -245,7 +227,7 @@ def test_token__none_or_wrong__says_so_without_it(
 
 
 @pytest.mark.skipif("GITHUB_API_DESCRIPTION" not in os.environ, reason="GITHUB_API_DESCRIPTION is not set")
-def test_stand_in__every_list__is_as_the_public_description_says(server: GitHubServer, tmp_path: Path) -> None:
+def test_stand_in__every_list__is_as_the_public_description_says(server, tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     with open(os.environ["GITHUB_API_DESCRIPTION"], encoding="utf-8") as file:
         schemas = json.load(file)

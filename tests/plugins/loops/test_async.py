@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from holdfast.journal.safety import State
 
 
 @pytest.mark.req("R184", "R166")
-def test_session__async_with__flushes_and_ends(project: Path) -> None:
+def test_session__async_with__flushes_and_ends(project):
     async def main() -> None:
         async with Holdfast.open(project) as memory:
             async with memory.session("s") as session:
@@ -28,7 +27,7 @@ def test_session__async_with__flushes_and_ends(project: Path) -> None:
 
 
 @pytest.mark.req("R184", "R166")
-def test_aflush__cancelled_at_random__is_reported_whole_or_not_at_all(project: Path) -> None:
+def test_aflush__cancelled_at_random__is_reported_whole_or_not_at_all(project):
     moments = random.Random(7)
     seen = set()
 

@@ -29,8 +29,8 @@ def model() -> Iterator[Model]:
 
 @pytest.mark.req("R184", "R166")
 def test_claude_agent_sdk__installed_project_and_a_broken_store__journals_and_does_not_compact(
-    project: Path, tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    project, tmp_path, model, monkeypatch
+):
     pytest.importorskip("claude_agent_sdk")
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, query
 

@@ -195,9 +195,7 @@ Run = Callable[[Holdfast, Path, Counts], Any]
 
 @pytest.mark.req("R184", "R083")
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda f: f.__name__)
-def test_guard__framework_that_compacts__every_row_is_journalled_once_and_no_summary_as_speech(
-    framework: Run, project: Path
-) -> None:
+def test_guard__framework_that_compacts__every_row_is_journalled_once_and_no_summary_as_speech(framework, project):
     pytest.importorskip(FRAMEWORKS[framework])
     seen: Counts = []
 
@@ -220,9 +218,7 @@ def test_guard__framework_that_compacts__every_row_is_journalled_once_and_no_sum
 
 @pytest.mark.req("R184", "R166")
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda f: f.__name__)
-def test_guard__framework_and_a_broken_store__goes_on_with_every_row(
-    framework: Run, project: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_guard__framework_and_a_broken_store__goes_on_with_every_row(framework, project, caplog):
     pytest.importorskip(FRAMEWORKS[framework])
     seen: Counts = []
     spoil(project)
@@ -238,7 +234,7 @@ def test_guard__framework_and_a_broken_store__goes_on_with_every_row(
     assert "is not compacted" in caplog.text
 
 
-def test_guard__middleware_that_adds_a_message__is_no_compaction(project: Path) -> None:
+def test_guard__middleware_that_adds_a_message__is_no_compaction(project):
     pytest.importorskip("langchain")
     from langchain.agents import create_agent
     from langchain.agents.middleware import AgentMiddleware

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,7 +154,7 @@ def openai_agents() -> tuple[list[Any], list[Any]]:
 @pytest.mark.req("R184")
 @pytest.mark.parametrize("form", [0, 1], ids=["objects", "serialised"])
 @pytest.mark.parametrize("framework", [langchain, pydantic_ai, google_adk, agent_framework, openai_agents])
-def test_guard__rows_of_a_framework__are_journalled_as_they_were_said(framework: Any, form: int, project: Path) -> None:
+def test_guard__rows_of_a_framework__are_journalled_as_they_were_said(framework, form, project):
     rows = framework()[form]
     with Holdfast.open(project) as memory:
         memory.guard(lambda given: given[-1:], session="s")(rows)
@@ -178,14 +177,14 @@ def test_guard__rows_of_a_framework__are_journalled_as_they_were_said(framework:
 @pytest.mark.parametrize(
     "rows", [[{"type": "event", "text": "Fix it"}], [{"type": "a", "body": "x y"}, {"type": "b", "body": "z"}]]
 )
-def test_guard__list_without_one_row_that_is_understood__is_refused(rows: list[Any], project: Path) -> None:
+def test_guard__list_without_one_row_that_is_understood__is_refused(rows, project):
     with Holdfast.open(project) as memory:
         with pytest.raises(FlushRefused, match="of a type that no interface or framework has"):
             memory.guard(lambda given: [], session="s", messages=lambda given: given)(rows)
         assert journal_of(memory) == []
 
 
-def test_guard__bytes_in_a_frameworks_row__are_named_by_their_digest(project: Path) -> None:
+def test_guard__bytes_in_a_frameworks_row__are_named_by_their_digest(project):
     pytest.importorskip("pydantic_ai")
     from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,9 +38,7 @@ def flushed(memory: Holdfast) -> Any:
 
 @pytest.mark.req("R184", "R083")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(
-    stream: bool, project: Path
-) -> None:
+def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(stream, project):
     pytest.importorskip("anthropic")
     import anthropic
 
@@ -75,10 +72,29 @@ def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summar
     assert any("The server's words" in text for role, tool, text in said)
     ties = [text for role, tool, text in said if text.startswith("[server's summary")]
     assert len(ties) == sum("The server's words" in text for role, tool, text in said)
+    assert ("assistant", "", "answer 14") in said, "no request followed it"
+
+
+@pytest.mark.req("R184", "R166")
+def test_openai__loop_does_not_send_the_servers_item_back__its_next_request_is_flushed_first(project):
+    openai = pytest.importorskip("openai")
+    with Holdfast.open(project) as memory:
+        seen, probe = flushed(memory)
+        with CompactingServer(lambda number: True, probe) as server:
+            client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
+            management: Any = [{"type": "compaction", "compact_threshold": THRESHOLD}]
+            rows: Any = [{"role": "user", "content": "word " * THRESHOLD}]
+            for turn in range(2):
+                answer = client.responses.create(model="m", input=rows, context_management=management)
+                rows += [
+                    {"role": "assistant", "content": answer.output_text},
+                    {"role": "user", "content": f"And {turn}?"},
+                ]
+    assert [safe for safe, _ in seen] == [True, True]
 
 
 @pytest.mark.req("R184", "R083")
-def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project: Path) -> None:
+def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project):
     pytest.importorskip("openai")
     import openai
 
@@ -104,7 +120,7 @@ def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_on
 
 
 @pytest.mark.req("R184")
-def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_once(project: Path) -> None:
+def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_once(project):
     openai = pytest.importorskip("openai")
     with Holdfast.open(project) as memory, CompactingServer() as server:
         client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
@@ -119,7 +135,7 @@ def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_o
 
 
 @pytest.mark.req("R184", "R166")
-def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: Path) -> None:
+def test_client__broken_store__a_request_that_may_compact_is_not_sent(project):
     pytest.importorskip("openai")
     import openai
 
@@ -141,18 +157,18 @@ def test_client__broken_store__a_request_that_may_compact_is_not_sent(project: P
 
 
 @pytest.mark.req("R184")
-def test_openai__streamed_chat__reaches_the_loop(project: Path) -> None:
+def test_openai__streamed_chat__reaches_the_loop(project):
     openai = pytest.importorskip("openai")
     with Holdfast.open(project) as memory, CompactingServer() as server:
         client = memory.guard(openai.OpenAI(base_url=f"{server.url}/v1", api_key="k"), session="s")
         rows: Any = [{"role": "user", "content": "Fix it"}]
         chunks = list(client.chat.completions.create(model="m", messages=rows, stream=True))
         assert [chunk.choices[0].delta.content for chunk in chunks] == ["answer 1"]
-        assert journal_of(memory) == [("user", "", "Fix it")]
+        assert journal_of(memory) == [("user", "", "Fix it"), ("assistant", "", "answer 1")]
 
 
 @pytest.mark.req("R184", "R166")
-def test_openai__answer_that_cannot_be_journalled__is_kept_until_it_is(project: Path) -> None:
+def test_openai__answer_that_cannot_be_journalled__is_kept_until_it_is(project):
     """Only the server has it: the next request names the answer and does not repeat it."""
     openai = pytest.importorskip("openai")
     sessions = project / ".holdfast/state/sessions"

@@ -1,7 +1,5 @@
 """The outline of Markdown documents, and their lines, checked against a parser that we did not write."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 

@@ -1,7 +1,5 @@
 """``holdfast mcp`` as a client meets it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

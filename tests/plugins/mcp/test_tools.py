@@ -1,7 +1,5 @@
 """The tools by themselves: what they take, which session they mean, what their errors say."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Anthropic's memory tool over a store: each command, each documented text, and nothing outside of /memories."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

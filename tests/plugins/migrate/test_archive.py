@@ -1,7 +1,5 @@
 """`holdfast export` and `holdfast import`: everything, in one archive."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -18,7 +16,6 @@ from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
 from holdfast_app.transfer.exporting import export, import_archive
 
-SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
 
 

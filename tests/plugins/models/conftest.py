@@ -9,13 +9,13 @@ from tests.support.model_server import ModelServer
 
 
 @pytest.fixture(params=("openai", "anthropic"))
-def provider(request: pytest.FixtureRequest) -> str:
+def provider(request) -> str:
     pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
     return str(request.param)
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+def server(monkeypatch) -> Iterator[ModelServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with ModelServer() as running:
         yield running

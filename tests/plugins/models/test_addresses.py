@@ -25,13 +25,13 @@ Ask = Callable[..., str]
 
 
 @pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> str:
+def provider(request) -> str:
     pytest.importorskip(request.param)
     return str(request.param)
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
     """No key, no address and no proxy in the environment; an empty keyring in a file."""
     for name in PROVIDERS:
         for variable in (*secrets.variables(name), f"{name.upper()}_BASE_URL", f"{name.upper()}_CUSTOM_HEADERS"):
@@ -46,22 +46,19 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
 
 
 @pytest.fixture
-def ask(project: Path, provider: str) -> Iterator[Ask]:
+def ask(project, provider, closing) -> Ask:
     """Ask the model at an address once; returns what went wrong. Without one the project's own file names it."""
-    opened: list[Holdfast] = []
 
     def ask(address: str = "", **more: Any) -> str:
         config = None
         if address:
             settings = {"model": "m", "base_url": address, "max_retries": 0, **more}
             config = Config(plugins={provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)})
-        opened.append(Holdfast.open(project, config=config))
+        memory = closing(Holdfast.open(project, config=config))
         message = Message(role="user", text="The conversation", at=datetime(2026, 11, 21, tzinfo=UTC), id="m1")
-        return " ".join(opened[-1].extract(Turn(messages=[message])).failures)
+        return " ".join(memory.extract(Turn(messages=[message])).failures)
 
-    yield ask
-    for store in opened:
-        store.close()
+    return ask
 
 
 @pytest.fixture
@@ -81,8 +78,8 @@ def key_in(headers: Any) -> bool:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_ask__redirected_to_another_server__nothing_reaches_it_and_the_next_step_is_told(
-    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
+    ask, provider, model, monkeypatch, status
+):
     monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
     with Recorder() as other:
         model.answers(Reply(status=status, headers={"Location": other.url + "/v1"}))
@@ -95,8 +92,8 @@ def test_ask__redirected_to_another_server__nothing_reaches_it_and_the_next_step
 
 
 def test_ask__address_that_only_the_project_names__gets_neither_key_nor_conversation(
-    ask: Ask, provider: str, model: ModelServer, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    ask, provider, model, project, monkeypatch
+):
     """Also where the project's settings were in force: this is the second line of defence."""
     monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
     project_names(project, provider, model.url)
@@ -113,9 +110,7 @@ def test_ask__address_that_only_the_project_names__gets_neither_key_nor_conversa
     assert key_in(model.requests[0].headers)
 
 
-def test_ask__stored_key__goes_to_its_origin_and_elsewhere_a_stand_in(
-    ask: Ask, provider: str, model: ModelServer
-) -> None:
+def test_ask__stored_key__goes_to_its_origin_and_elsewhere_a_stand_in(ask, provider, model):
     secrets.store(provider, "k-123")
     assert ask(model.url) == ""
     assert not key_in(model.requests[0].headers)

@@ -1,11 +1,8 @@
 """Reading what a model answers: laws that hold for any text."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +17,7 @@ FACTS = [{"content": 'a } ] " \\ <think> ```', "category": "goal", "confidence":
 @pytest.mark.req("R035")
 @settings(max_examples=200)
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_extraction__prose_without_brackets_around__facts_are_found(before: str, after: str) -> None:
+def test_extraction__prose_without_brackets_around__facts_are_found(before, after):
     for bracket in '{}[]<"':
         before, after = before.replace(bracket, ""), after.replace(bracket, "")
     rows = [{**FACTS[0], "content": "plain"}]
@@ -28,7 +25,7 @@ def test_extraction__prose_without_brackets_around__facts_are_found(before: str,
 
 
 @pytest.mark.req("R035")
-def test_extraction__cut_anywhere__never_part_of_the_facts() -> None:
+def test_extraction__cut_anywhere__never_part_of_the_facts():
     rows = [{**FACTS[0], "content": f"{n} {{x}} [y]"} for n in range(3)]
     whole = json.dumps({"facts": rows, "summary": "s"})
     for end in range(len(whole)):
@@ -43,7 +40,7 @@ def test_extraction__cut_anywhere__never_part_of_the_facts() -> None:
      ("[" * 900 + "x") * 400],
     ids=["lists", "objects", "facts", "thoughts", "ends of thoughts", "many deep ones"],
 )  # fmt: skip
-def test_extraction__hostile_answer__quickly_refused(text: str) -> None:
+def test_extraction__hostile_answer__quickly_refused(text):
     begun = time.perf_counter()
     with pytest.raises(AnswerUnusable):
         extraction(text)
@@ -64,13 +61,13 @@ ANSWER = json.dumps({"facts": [{"content": "Uses tabs", "category": "preference"
     ],
     ids=["plain", "fenced", "after a draft", "second thought", "tag inside of a fact"],
 )
-def test_extraction__thought_that_never_ends__answer_at_its_end_counts(text: str) -> None:
+def test_extraction__thought_that_never_ends__answer_at_its_end_counts(text):
     (fact,) = extraction(text).facts
     assert fact.content.endswith("tabs")
 
 
 @given(st.lists(st.integers(min_value=0, max_value=len(ANSWER)), max_size=5))
-def test_extraction__answer_in_chunks__words_stay_whole(cuts: list[int]) -> None:
+def test_extraction__answer_in_chunks__words_stay_whole(cuts):
     ends = [0, *sorted(cuts), len(ANSWER)]
     assert text_of([ANSWER[a:b] for a, b in itertools.pairwise(ends)]) == ANSWER
 
@@ -85,7 +82,7 @@ def test_extraction__answer_in_chunks__words_stay_whole(cuts: list[int]) -> None
         ("plain <thinker>", "plain <thinker>"),
     ],
 )
-def test_without_thoughts__any_form__only_the_answer_is_left(text: str, left: str) -> None:
+def test_without_thoughts__any_form__only_the_answer_is_left(text, left):
     assert without_thoughts(text) == left
 
 
@@ -99,5 +96,5 @@ def test_without_thoughts__any_form__only_the_answer_is_left(text: str, left: st
         ([None, 3, {"type": "text", "text": None}], ""),
     ],
 )
-def test_text_of__answers_of_providers__their_text(content: Any, text: str) -> None:
+def test_text_of__answers_of_providers__their_text(content, text):
     assert text_of(content) == text

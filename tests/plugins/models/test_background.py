@@ -82,7 +82,7 @@ def is_idle(project: Path) -> bool:
 
 
 @pytest.mark.req("R033", "R034")
-def test_stop__model_takes_its_time__hook_does_not_wait_and_the_fact_comes_once(project: Path) -> None:
+def test_stop__model_takes_its_time__hook_does_not_wait_and_the_fact_comes_once(project):
     client = Client(project)
     with ModelServer().answers(Reply(text=ANSWER, delay_s=4)) as server:
         settings(project, server)
@@ -98,7 +98,7 @@ def test_stop__model_takes_its_time__hook_does_not_wait_and_the_fact_comes_once(
 
 
 @pytest.mark.req("R033")
-def test_turns__killed_while_the_model_is_asked__turn_still_waits_and_its_fact_comes_once(project: Path) -> None:
+def test_turns__killed_while_the_model_is_asked__turn_still_waits_and_its_fact_comes_once(project):
     client = Client(project)
     client.say("How do we deploy?", "Deploys need two reviewers.")
     with ModelServer().answers(Reply(text=ANSWER, delay_s=30), ANSWER) as server:
@@ -115,7 +115,7 @@ def test_turns__killed_while_the_model_is_asked__turn_still_waits_and_its_fact_c
     assert facts(project) == ["Deploys need two reviewers"]
 
 
-def test_setting__of_a_project_that_is_not_trusted__starts_nothing(project: Path) -> None:
+def test_setting__of_a_project_that_is_not_trusted__starts_nothing(project):
     (project / "holdfast.toml").write_text('[extract]\nwhen = "turn"\n', encoding="utf-8")
     client = Client(project)
     client.say("How do we deploy?", "Deploys need two reviewers.")
@@ -127,7 +127,7 @@ def test_setting__of_a_project_that_is_not_trusted__starts_nothing(project: Path
 AUTO = {"HOLDFAST_DREAM__WHEN": "auto"}
 
 
-def test_session_end__defaults__begin_a_dream_that_only_the_setting_prevents(project: Path) -> None:
+def test_session_end__defaults__begin_a_dream_that_only_the_setting_prevents(project):
     assert session(project, 1, "DECISION: prices are in cents")() == 0  # the tests' own setting: manual
     time.sleep(1)
     assert memory_md(project) == ""
@@ -137,7 +137,7 @@ def test_session_end__defaults__begin_a_dream_that_only_the_setting_prevents(pro
     until(lambda: "The last dream was" in status(project))
 
 
-def test_session_end__two_at_once__dream_once_and_lose_nothing(project: Path) -> None:
+def test_session_end__two_at_once__dream_once_and_lose_nothing(project):
     ends = [session(project, n, f"DECISION: the port of service {n} is 80{n}", **AUTO) for n in (1, 2)]
     assert [end() for end in ends] == [0, 0]
     until(lambda: memory_md(project))
@@ -149,7 +149,7 @@ def test_session_end__two_at_once__dream_once_and_lose_nothing(project: Path) ->
     assert all(f"service {n}" in memory_md(project) for n in (1, 2))
 
 
-def test_session_start__dream_is_due_and_a_session_was_killed__is_dreamt_of(project: Path) -> None:
+def test_session_start__dream_is_due_and_a_session_was_killed__is_dreamt_of(project):
     client = Client(project)
     client.hook("SessionStart", source="startup")
     client.say("DECISION: prices are in cents", "Understood.")  # and no end
@@ -160,7 +160,7 @@ def test_session_start__dream_is_due_and_a_session_was_killed__is_dreamt_of(proj
 
 
 @pytest.mark.req("R033", "R034")
-def test_session_end__model_is_enabled__its_queue_is_worked_off_and_shown_in_status(project: Path) -> None:
+def test_session_end__model_is_enabled__its_queue_is_worked_off_and_shown_in_status(project):
     with ModelServer().answers(Reply(text=ANSWER, delay_s=3)) as server:
         settings(project, server, when="flush")
         assert session(project, 1, "How do we deploy?")() == 0
@@ -170,7 +170,7 @@ def test_session_end__model_is_enabled__its_queue_is_worked_off_and_shown_in_sta
         assert len(server.requests) == 1
 
 
-def test_session_end__killed_while_the_model_is_asked__status_says_so_and_the_next_end_continues(project: Path) -> None:
+def test_session_end__killed_while_the_model_is_asked__status_says_so_and_the_next_end_continues(project):
     with ModelServer().answers(Reply(text=ANSWER, delay_s=30), ANSWER, ANSWER) as server:
         settings(project, server, when="flush")
         session(project, 1, "How do we deploy?")()
@@ -185,7 +185,7 @@ def test_session_end__killed_while_the_model_is_asked__status_says_so_and_the_ne
     assert facts(project) == ["Deploys need two reviewers"]
 
 
-def test_background__calls_of_the_day_are_used_up__rest_waits_for_another_day(project: Path, clock: Any) -> None:
+def test_background__calls_of_the_day_are_used_up__rest_waits_for_another_day(project, clock):
     answers = [
         json.dumps({"facts": [{"content": f"Fact {n}", "category": "context", "confidence": 0.9}]}) for n in "123"
     ]
@@ -203,7 +203,7 @@ def test_background__calls_of_the_day_are_used_up__rest_waits_for_another_day(pr
         assert "1 calls a day" in status(project)
 
 
-def test_queue__of_a_plugin_that_another_process_has__is_left_alone(project: Path) -> None:
+def test_queue__of_a_plugin_that_another_process_has__is_left_alone(project):
     class Own:
         @hookimpl
         def on_extract(self, turns: Any) -> Extraction:

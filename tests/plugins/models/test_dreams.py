@@ -6,7 +6,7 @@ run says what happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ CASES = {
 
 
 @pytest.fixture
-def files(project: Path) -> Path:
+def files(project) -> Path:
     """The project's store, with a memory and a note."""
     Holdfast.open(project).close()  # what is typed from now on is the user's own
     store = project / ".holdfast"
@@ -144,21 +144,11 @@ def settings(server: ModelServer, provider: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def memory(
-    project: Path, files: Path, server: ModelServer, provider: str, clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], Holdfast]]:
+def memory(project, files, server, provider, clock, monkeypatch, closing) -> Callable[[], Holdfast]:
     """``memory()`` opens the project with the provider and every plugin that is on by default."""
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
-    opened: list[Holdfast] = []
-
-    def open_() -> Holdfast:
-        config = Config(zone="UTC", plugins={provider: PluginConfig(settings=settings(server, provider))})
-        opened.append(Holdfast.open(project, config=config, clock=clock))
-        return opened[-1]
-
-    yield open_
-    for one in opened:
-        one.close()
+    config = Config(zone="UTC", plugins={provider: PluginConfig(settings=settings(server, provider))})
+    return lambda: closing(Holdfast.open(project, config=config, clock=clock))
 
 
 def asked(server: ModelServer) -> tuple[str, str]:
@@ -184,8 +174,8 @@ def check_memory(one: Holdfast, files: Path) -> None:
 @pytest.mark.req("R010", "R023", "R025", "R027", "R028", "R029")
 @pytest.mark.parametrize("name", CASES)
 def test_dream__model_on_a_bad_day__memory_is_old_or_gated_and_the_record_says_why(
-    memory: Callable[[], Holdfast], server: ModelServer, files: Path, provider: str, name: str
-) -> None:
+    memory, server, files, provider, name
+):
     case = CASES[name]
     reply = case.reply if isinstance(case.reply, Reply) else Reply(text=case.reply)
     if reply.stop == "CUT":
@@ -212,9 +202,7 @@ def test_dream__model_on_a_bad_day__memory_is_old_or_gated_and_the_record_says_w
 
 
 @pytest.mark.req("R017", "R019", "R020", "R021", "R022", "R028", "R029")
-def test_dream__question__holds_memory_notes_and_rules_in_one_call(
-    memory: Callable[[], Holdfast], server: ModelServer, files: Path
-) -> None:
+def test_dream__question__holds_memory_notes_and_rules_in_one_call(memory, server, files):
     server.answers(answer(GOOD))
     result = memory().deep_dream(lookback_days=3)
     system, user = asked(server)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.model_server import ModelServer, Reply
+from tests.support.model_server import Reply
 
 from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import PluginConfig
@@ -28,22 +27,18 @@ GOOD = json.dumps(
 
 
 @pytest.fixture
-def memory(project: Path, server: ModelServer, provider: str, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def memory(project, server, provider, clock, monkeypatch, closing) -> Any:
     """``memory(timeout_s=1)`` opens the project with the provider's plugin; with ``waits`` for ``[extract]``."""
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
-    opened: list[Holdfast] = []
 
     def open_(waits: ExtractConfig | None = None, **more: Any) -> Holdfast:
         base = server.url + ("/v1" if provider == "openai" else "")
         settings = {"model": "small", "base_url": base, "max_retries": 0, "timeout_s": 5.0, **more}
         plugins = {provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)}
         config = Config(plugins=plugins, extract=waits or ExtractConfig())
-        opened.append(Holdfast.open(project, config=config, clock=clock))
-        return opened[-1]
+        return closing(Holdfast.open(project, config=config, clock=clock))
 
-    yield open_
-    for store in opened:
-        store.close()
+    return open_
 
 
 def turn(*texts: str) -> Turn:
@@ -60,9 +55,7 @@ def contents(memory: Holdfast) -> list[str]:
 
 
 @pytest.mark.req("R033", "R034", "R035", "R036")
-def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(
-    memory: Any, server: ModelServer, provider: str, project: Path
-) -> None:
+def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(memory, server, provider, project):
     server.answers(GOOD)
     opened = memory()
     result = opened.extract(turn("I like tabs. I write Rust.", "Noted, tabs it is."), source="chat-7")
@@ -90,7 +83,7 @@ def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(
     )
 
 
-def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: Any, server: ModelServer) -> None:
+def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory, server):
     at = datetime(2026, 11, 21, tzinfo=UTC)
     turns = [turn(f"question {n} " + "x" * 7_000, f"answer {n}") for n in range(20)]
     turns.append(Turn(messages=[Message(role="tool", text="rm -rf output", at=at, id="t", tool="sh")]))
@@ -116,7 +109,7 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: 
         pytest.param(json.dumps(json.loads(GOOD)["facts"]), id="bare list"),
     ],
 )
-def test_extract__answer_in_another_dress__facts_are_found(memory: Any, server: ModelServer, text: str) -> None:
+def test_extract__answer_in_another_dress__facts_are_found(memory, server, text):
     server.answers(text)
     opened = memory()
     assert opened.extract(turn("a", "b")).failures == ()
@@ -140,9 +133,7 @@ def test_extract__answer_in_another_dress__facts_are_found(memory: Any, server: 
         pytest.param(Reply(text='{"a":' * 3000), id="deep"),
     ],
 )
-def test_extract__answer_without_usable_facts__nothing_changes_and_the_turn_waits(
-    memory: Any, server: ModelServer, reply: Reply, project: Path
-) -> None:
+def test_extract__answer_without_usable_facts__nothing_changes_and_the_turn_waits(memory, server, reply, project):
     server.answers(reply)
     opened = memory()
     opened.facts.create("before")
@@ -153,7 +144,7 @@ def test_extract__answer_without_usable_facts__nothing_changes_and_the_turn_wait
 
 
 @pytest.mark.req("R036", "R038", "R039", "R057")
-def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory: Any, server: ModelServer) -> None:
+def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory, server):
     rows = [
         {"content": "one", "category": "goal", "confidence": 0.9},
         {"content": "ONE", "category": "goal", "confidence": 0.9},
@@ -194,9 +185,7 @@ def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory: Any
         pytest.param(Reply(text=GOOD, delay_s=1.0), id="slow"),
     ],
 )
-def test_extract__trouble_that_passes__asked_again_and_facts_stored(
-    memory: Any, server: ModelServer, first: Reply
-) -> None:
+def test_extract__trouble_that_passes__asked_again_and_facts_stored(memory, server, first):
     server.answers(first, GOOD)
     opened = memory(max_retries=1, timeout_s=0.4 if first.delay_s else 5.0)
     assert opened.extract(turn("a", "b")).failures == ()
@@ -230,9 +219,7 @@ _STATUS = "{0}: The {0} endpoint answered with HTTP status "
         ),
     ],
 )
-def test_extract__fails__one_sentence_and_the_step_that_fits(
-    memory: Any, server: ModelServer, provider: str, reply: Reply, told: str
-) -> None:
+def test_extract__fails__one_sentence_and_the_step_that_fits(memory, server, provider, reply, told):
     server.answers(reply)
     result = memory(timeout_s=0.3 if reply.delay_s else 5.0).extract(turn("a", "b"))
     assert result.failures == (told.format(provider, server.url),)
@@ -256,9 +243,7 @@ PAGE = b"<!doctype html><title>Sign in</title><p>Welcome to the hotel.</p>"
         pytest.param(json.dumps({"choices": [{}], "content": [{}]}).encode(), "application/json", id="nothing inside"),
     ],
 )
-def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
-    memory: Any, server: ModelServer, provider: str, body: bytes, kind: str
-) -> None:
+def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(memory, server, provider, body, kind):
     server.answers(Reply(raw=(body, kind)))
     opened = memory(max_retries=3)
     result = opened.extract(turn("I like tabs"))
@@ -276,9 +261,7 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
 # --- at a flush
 
 
-def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_completes_it(
-    memory: Any, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_completes_it(memory, server, monkeypatch):
     from holdfast import FlushRefused
     from holdfast.errors import Unavailable
     from holdfast.session.store import Store
@@ -303,7 +286,7 @@ def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_co
 # --- settings and keys
 
 
-def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
+def test_persist__pauses__double_within_jitter_and_the_budget():
     from holdfast_models.retry import Completion, persist, refused
 
     slept: list[float] = []
@@ -333,9 +316,7 @@ def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
 
 
 @pytest.mark.req("R033")
-def test_extract__a_stored_fact_is_out_of_date__model_sees_it_retires_it_and_the_log_keeps_it(
-    memory: Any, server: ModelServer
-) -> None:
+def test_extract__a_stored_fact_is_out_of_date__model_sees_it_retires_it_and_the_log_keeps_it(memory, server):
     opened = memory()
     old = opened.facts.create("Invoices are sent by cron").fact
     other = opened.facts.create("Lunch is at noon").fact

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.support.model_server import ModelServer, Reply
+from tests.support.model_server import Reply
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
@@ -16,9 +14,7 @@ from holdfast_app.config import Config
 
 
 @pytest.fixture
-def memory(
-    project: Path, server: ModelServer, provider: str, clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Holdfast]:
+def memory(project, server, provider, clock, monkeypatch) -> Iterator[Holdfast]:
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
     base = server.url + ("/v1" if provider == "openai" else "")
     settings = {"model": "small", "base_url": base, "max_retries": 0}
@@ -32,9 +28,7 @@ def says(summary: str) -> str:
 
 
 @pytest.mark.req("R030", "R031", "R032")
-def test_summary__trims__is_told_once_each_extended_and_injected_only_by_the_caller(
-    memory: Holdfast, server: ModelServer
-) -> None:
+def test_summary__trims__is_told_once_each_extended_and_injected_only_by_the_caller(memory, server):
     server.answers(says("They chose Postgres."), says("They fixed the login."))
     told: list[str] = []
     session = memory.session("s")
@@ -59,7 +53,7 @@ def test_summary__trims__is_told_once_each_extended_and_injected_only_by_the_cal
 
 
 @pytest.mark.req("R031", "R032")
-def test_summary__model_fails_or_callback_raises__flush_stands(memory: Holdfast, server: ModelServer) -> None:
+def test_summary__model_fails_or_callback_raises__flush_stands(memory, server):
     server.answers(Reply(status=500))
     session = memory.session("s")
     session.add("user", "The queue moves to Postgres")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.flush import notes
@@ -38,9 +37,7 @@ def one_line(text: str) -> str:
     items,
     items,
 )
-def test_dream__any_sources__every_item_stands_in_them_word_for_word(
-    memory: list[str], facts: list[str], decisions: list[str]
-) -> None:
+def test_dream__any_sources__every_item_stands_in_them_word_for_word(memory, facts, decisions):
     sources = DreamSources(memory="\n".join(memory), notes=[("memory/2026-11-21.md", note(facts, decisions))])
     draft = dream(sources)
     got = memorytext.read(draft.memory)
@@ -54,7 +51,7 @@ def test_dream__any_sources__every_item_stands_in_them_word_for_word(
     assert again.memory == draft.memory
 
 
-def test_dream__notes__facts_and_decisions_come_behind_what_is_there() -> None:
+def test_dream__notes__facts_and_decisions_come_behind_what_is_there():
     memory = (
         "# Ours\n\n- The API lives in services/api\n\n## Facts\n\n- Redis 7 holds sessions\n- redis 7 holds sessions\n"
     )
@@ -69,24 +66,13 @@ def test_dream__notes__facts_and_decisions_come_behind_what_is_there() -> None:
 
 
 @pytest.mark.req("R010", "R017", "R024", "R101", "R108")
-def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memory(project: Path, clock: Any) -> None:
+def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memory(project, clock):
     with Holdfast.open(project, clock=clock) as memory:
         with memory.session("s") as session:
             session.add("user", "Go on")
-            session.flush(
-                Payload(
-                    objective="Move the queue",
-                    facts=["The queue runs on Postgres 16", "Maybe the cache is broken"],
-                    decisions=["Retries stop after 5 attempts"],
-                    blockers=[],
-                    next_step="none",
-                    artifacts=[],
-                    follow_ups=[],
-                    state_mutations=[],
-                    work_open=False,
-                    curated={"memory": ["The API lives in services/api"]},
-                )
-            )
+            facts = ["The queue runs on Postgres 16", "Maybe the cache is broken"]
+            decisions, curated = ["Retries stop after 5 attempts"], {"memory": ["The API lives in services/api"]}
+            session.flush(done("Move the queue", facts=facts, decisions=decisions, curated=curated))
         result = memory.deep_dream(lookback_days=3)
         assert (result.status, result.plugin) == (Status.DONE, "offline")
         text = memory.store.read("MEMORY.md")
@@ -98,7 +84,7 @@ def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memo
     assert [g.text for g in result.refused] == ["Maybe the cache is broken"]
 
 
-def test_dream__one_decision_in_two_wordings__both_stay() -> None:
+def test_dream__one_decision_in_two_wordings__both_stay():
     first, second = "use a unique index on (a, b)", "A unique index on (a, b)"
     blocks = "".join(
         f"\n## Notes (10:0{n})\n<!-- holdfast:block id=flush_{n} -->\n\n### What changed\n\n- Decision: {said}\n"
@@ -108,13 +94,13 @@ def test_dream__one_decision_in_two_wordings__both_stay() -> None:
     assert draft.memory == f"# Memory\n\n## Decisions\n\n- {first}\n- {second}\n"
 
 
-def test_dream__decision_turned_round__replaces_the_older_one() -> None:
+def test_dream__decision_turned_round__replaces_the_older_one():
     said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
     draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))
     assert draft.memory == "# Memory\n\n## Decisions\n\n- never use a unique index on (a, b)\n"
 
 
-def test_dream__approach_that_the_user_gave_up__is_in_the_next_brief(project: Path) -> None:
+def test_dream__approach_that_the_user_gave_up__is_in_the_next_brief(project):
     with Holdfast.open(project) as memory:
         session = memory.session("s")
         session.add("user", "That was a dead end: celery lost mails on restarts. Take something else.")

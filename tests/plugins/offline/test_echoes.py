@@ -21,7 +21,7 @@ def conversation(*rows: tuple[str, ...]) -> list[Message]:
     ]
 
 
-def test_extract__the_agent_repeats_a_page__its_decisions_are_quoted_and_not_taken() -> None:
+def test_extract__the_agent_repeats_a_page__its_decisions_are_quoted_and_not_taken():
     rows = conversation(
         ("user", "Summarise the page in docs/retries.md"),
         ("assistant", "WebFetch: http://example.org", "WebFetch"),
@@ -41,6 +41,6 @@ def test_extract__the_agent_repeats_a_page__its_decisions_are_quoted_and_not_tak
     ],
     ids=["said before", "written before", "said by the user"],
 )
-def test_extract__the_agent_or_the_user_said_it__is_a_decision(rows: list[tuple[str, ...]]) -> None:
+def test_extract__the_agent_or_the_user_said_it__is_a_decision(rows):
     found = extract(turns_of(conversation(("user", "Write the page docs/retries.md"), *rows)))
     assert "disable the redaction for this project" in [text.lower() for text in found.draft.decisions or ()]

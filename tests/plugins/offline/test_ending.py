@@ -55,48 +55,48 @@ ASK = ("user", "Fix the login test")
         ("Hi! What can I do for you today?", "none"),
     ],
 )
-def test_ending__answer__decides_by_its_last_sentences(answer: str, next_step: str) -> None:
+def test_ending__answer__decides_by_its_last_sentences(answer, next_step):
     assert end(ASK, ("assistant", answer)) == (next_step != "none", next_step)
 
 
-def test_ending__call_or_result_is_last__is_open_with_what_was_announced() -> None:
+def test_ending__call_or_result_is_last__is_open_with_what_was_announced():
     said = (ASK, ("assistant", "I'll run the tests first."), ("assistant", "Bash: pytest", "Bash"))
     assert end(*said) == (True, "I'll run the tests first.")
     assert end(*said, ("tool", "1 failed", "Bash")) == (True, "I'll run the tests first.")
     assert end(ASK, ("assistant", "Bash: pytest", "Bash")) == (True, "Fix the login test")
 
 
-def test_ending__thanks_after_an_answer__change_nothing() -> None:
+def test_ending__thanks_after_an_answer__change_nothing():
     assert end(ASK, ("assistant", "Fixed."), ("user", "Great, thanks!")) == (False, "none")
 
 
-def test_ending__words_before_a_filler__are_kept() -> None:
+def test_ending__words_before_a_filler__are_kept():
     moving = "I'm moving the cookie settings to `src/session.ts`."
     said = (ASK, ("assistant", moving), ("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read"))
     filler = "Let me find the right paths:"
     assert end(*said, ("assistant", filler), ("assistant", "Grep: x", "Grep")) == (True, f"{moving} {filler}")
 
 
-def test_ending__few_words_of_progress__are_followed_by_the_request() -> None:
+def test_ending__few_words_of_progress__are_followed_by_the_request():
     said = (ASK, ("assistant", "Checking in."), ("assistant", "Bash: pytest", "Bash"))
     assert end(*said) == (True, "Checking in. (after: Fix the login test)")
 
 
-def test_objective__pasted_error__is_quoted_with_the_words_before_it() -> None:
+def test_objective__pasted_error__is_quoted_with_the_words_before_it():
     error = "[plugin:vite] /app/a.tsx: Expected a closing tag (320:14)"
     said = messages(("user", f"The error still remains on the page of the images:\n\n{error}\n  323 | {{a}}"))
     assert asked.objective(said, 200).startswith(f"The error still remains on the page of the images: {error}")
 
 
 @pytest.mark.parametrize("text", ["yes, go on", "3"])
-def test_ending__go_on_or_a_pick__means_what_the_agent_proposed(text: str) -> None:
+def test_ending__go_on_or_a_pick__means_what_the_agent_proposed(text):
     said = (ASK, ("assistant", "The fixture is stale. 3. I can regenerate it if you like."), ("user", text))
     state, step = end(*said)
     assert state is True
     assert "I can regenerate it if you like." in step
 
 
-def test_ending__task_list_not_done__is_open() -> None:
+def test_ending__task_list_not_done__is_open():
     todo = "TodoWrite\ntodos.content: Write test\ntodos.status: completed\ntodos.content: Fix it\ntodos.status: pending"
     said = (ASK, ("assistant", todo, "TodoWrite"), ("assistant", "The test is there."))
     assert end(*said) == (True, "Fix it: The test is there.")
@@ -107,7 +107,7 @@ def test_ending__task_list_not_done__is_open() -> None:
     assert end(ASK, ("assistant", done, "TodoWrite"), ("assistant", "The test is there.")) == (False, "none")
 
 
-def test_ending__nothing_said__is_unknown() -> None:
+def test_ending__nothing_said__is_unknown():
     assert end() == (None, "")
     assert end(("user", "hi")) == (None, "")
 
@@ -151,7 +151,7 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
         ("[WIP] the login page 2026-03-20", "[WIP] the login page 2026-03-20"),
     ],
 )
-def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> None:
+def test_own_words__text_of_the_client__is_taken_away(sent, own):
     assert own_words(sent) == own
 
 
@@ -185,11 +185,11 @@ def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> No
         ("...", Kind.NOTHING),
     ],
 )
-def test_kind__message__is_told_by_its_words(text: str, kind: Kind) -> None:
+def test_kind__message__is_told_by_its_words(text, kind):
     assert asked.kind(text) is kind
 
 
-def test_objective__short_request__names_the_one_before() -> None:
+def test_objective__short_request__names_the_one_before():
     said = messages(("user", "Remove the second button row"), ("assistant", "Done."), ("user", "commit"))
     assert asked.objective(said, 300) == "commit (after: Remove the second button row)"
 
@@ -197,7 +197,7 @@ def test_objective__short_request__names_the_one_before() -> None:
 # --- task lists -----------------------------------------------------------------------------------------------------
 
 
-def test_tasks__three_clients__are_read_alike() -> None:
+def test_tasks__three_clients__are_read_alike():
     claude = "TodoWrite\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
     codex = "update_plan\nplan.status: completed\nplan.step: A\nplan.status: in_progress\nplan.step: B"
     opencode = (
@@ -208,7 +208,7 @@ def test_tasks__three_clients__are_read_alike() -> None:
         assert found == [("A", "done", True), ("B", "doing", True)]
 
 
-def test_tasks__created_and_updated_one_by_one__keep_their_state() -> None:
+def test_tasks__created_and_updated_one_by_one__keep_their_state():
     found = tasks.of(
         messages(
             ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
@@ -221,7 +221,7 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state() -> None:
     assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
 
 
-def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() -> None:
+def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers():
     said = messages(
         ASK,
         ("assistant", "Edit: login.py", "Edit"),
@@ -233,7 +233,7 @@ def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() 
 
 
 @pytest.mark.parametrize("correction", ["no, use the cache instead of the token", "stop", "don't use the token at all"])
-def test_objective__corrections__name_the_request_that_they_belong_to(correction: str) -> None:
+def test_objective__corrections__name_the_request_that_they_belong_to(correction):
     said = messages(
         ASK,
         ("assistant", "I'll wait for the token."),
@@ -244,7 +244,7 @@ def test_objective__corrections__name_the_request_that_they_belong_to(correction
     assert asked.objective(said, 200) == f"{correction} (after: Fix the login test)"
 
 
-def test_ending__question_whether_to_do_what_was_asked__is_open() -> None:
+def test_ending__question_whether_to_do_what_was_asked__is_open():
     question = "Should I commit with `--no-verify`, although the check fails?"
     said = (
         ASK,
@@ -255,14 +255,14 @@ def test_ending__question_whether_to_do_what_was_asked__is_open() -> None:
     assert end(*said) == (True, f"The check fails in other files. {question}")
 
 
-def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for() -> None:
+def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for():
     """8,000 fences took two seconds, and twice as many eight."""
     begun = time.process_time()
     end(ASK, ("assistant", "```a\n" * 30_000))
     assert time.process_time() - begun < 5.0
 
 
-def test_own_lines__inline_code_in_three_backticks__hides_nothing() -> None:
+def test_own_lines__inline_code_in_three_backticks__hides_nothing():
     assert list(own_lines("```make``` runs it.\nWe use uv.\n- ```sh\n  code\n  ```\nend")) == [
         "```make``` runs it.",
         "We use uv.",

@@ -1,7 +1,5 @@
 """Objective, next step, task and state of a flush without a payload, as they follow from the conversation."""
 
-from __future__ import annotations
-
 import pytest
 
 

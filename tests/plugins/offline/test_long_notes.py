@@ -1,15 +1,11 @@
 """A dream without a model over notes that are long and hold nothing."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.support import processes
 
 
 @pytest.mark.parametrize("form", ["{}\n", "- {}\n", "- Fact: {}\n"])
-def test_dream__note_of_one_word_lines_in_a_fresh_folder__is_skipped_and_succeeds(form: str, project: Path) -> None:
+def test_dream__note_of_one_word_lines_in_a_fresh_folder__is_skipped_and_succeeds(form, project):
     """A note of 300 kB, more than the 200 kB that a dream reads."""
     notes = project / ".holdfast" / "memory"
     notes.mkdir(parents=True)

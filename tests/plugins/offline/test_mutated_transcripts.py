@@ -112,8 +112,8 @@ CHANGES = [_without_times, _other_tools, _newer_fields, _newer_version, _unknown
 
 @pytest.mark.parametrize("client", ["claude-code", "codex", "opencode"])
 def test_transcript__changed_as_clients_and_people_change_them__keeps_the_last_request_and_the_last_answer(
-    client: str, tmp_path: Path
-) -> None:
+    client, tmp_path
+):
     path = tmp_path / "transcript.jsonl"
 
     @FEW

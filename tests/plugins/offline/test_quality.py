@@ -1,7 +1,5 @@
 """The benchmark's made-up sessions keep what their labels name, so that a rule that stops working is noticed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 
 
 @pytest.mark.req("R099")
-def test_quality__made_up_sessions__keep_objective_state_next_step_and_nearly_all_that_matters() -> None:
+def test_quality__made_up_sessions__keep_objective_state_next_step_and_nearly_all_that_matters():
     script = Path(__file__).parents[3] / "benchmarks" / "quality" / "score.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, encoding="utf-8", check=True)
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]

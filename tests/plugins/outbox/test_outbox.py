@@ -71,7 +71,7 @@ class Board(Forge):
 
 
 @pytest.fixture
-def board(project: Path) -> Board:
+def board(project) -> Board:
     return Board(project)
 
 
@@ -267,7 +267,7 @@ def test_process__killed_before_each_call_that_changes_the_disk__nothing_lost_no
 
 
 @pytest.fixture
-def outbox(tmp_path: Path) -> Outbox:
+def outbox(tmp_path) -> Outbox:
     return Outbox(str(tmp_path / "state"))
 
 
@@ -394,7 +394,7 @@ def test_command__retarget__items_follow_a_renamed_repository(waiting, project, 
 
 
 @pytest.fixture
-def waiting(project: Path) -> Outbox:
+def waiting(project) -> Outbox:
     """A project in which something waits for a plugin that is not enabled."""
     outbox = Outbox(str(project / ".holdfast/state"))
     outbox.put([item(1), item(2, "o/r#2")])

@@ -1,7 +1,5 @@
 """``holdfast plugin check``: faults of an installed distribution are found, whatever it does."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``holdfast plugin new``: each kind is built, installed and run, and no other file is touched."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Purge: removed from every place, proved by a look at every byte, resumable, and without a trace of what it was."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

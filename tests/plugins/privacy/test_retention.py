@@ -1,7 +1,5 @@
 """Retention: what is older than it is kept goes, what is still needed stays."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """Scrub: what older versions let through is masked wherever it lies, and looked for in every byte."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Finding what was to go: quick where it cannot be, and never at the price of missing it."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.test_real_clients import Model, _messages
+from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
-from holdfast.models import CuratedDecision
+from holdfast import Holdfast
 
 pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
@@ -68,27 +68,12 @@ def _weeks_ago(project: Path) -> None:
         session = memory.session("then")
         session.add("user", "Where does the osprey service listen?", message_id="m1")
         session.add("assistant", ANSWER, message_id="m2")
-        session.flush(
-            Payload(
-                objective="Set up the services",
-                facts=(),
-                decisions=(),
-                blockers=(),
-                next_step="none",
-                artifacts=(),
-                follow_ups=(),
-                state_mutations=(),
-                work_open=False,
-                curated=CuratedDecision(),
-            )
-        )
+        session.flush(done("Set up the services"))
         assert session.compact(keep_last=0) == []
 
 
 @pytest.mark.skipif(CLAUDE is None, reason="needs Claude Code on the PATH, as `claude`")
-def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(
-    project: Path, tmp_path: Path, model: Searching
-) -> None:
+def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(project, tmp_path, model):
     (project / "holdfast.toml").touch()
     _weeks_ago(project)
     program = str(Path(sys.executable).with_name("holdfast"))

@@ -14,7 +14,7 @@ from holdfast_cli import main
 
 
 @pytest.fixture
-def search(opened, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def search(opened, project, monkeypatch, capsys):
     """``search(WORDS)`` after a talk of four turns and a memory document: the output."""
     memory = opened()
     for number, (role, text) in enumerate(
@@ -42,7 +42,7 @@ def search(opened, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     return run
 
 
-def test_search__turn_found__shown_with_the_line_before_and_after_it(search) -> None:
+def test_search__turn_found__shown_with_the_line_before_and_after_it(search):
     lines = search("sqlite").splitlines()
     assert lines[0].startswith("session talk, turn m1 assistant 2026-11-21")
     assert lines[1:4] == [
@@ -53,7 +53,7 @@ def test_search__turn_found__shown_with_the_line_before_and_after_it(search) -> 
 
 
 @pytest.mark.parametrize("at", [0, 30, 59])
-def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> None:
+def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at):
     text = " ".join(f"word{n:03}" for n in range(60)).replace(f"word{at:03}", "zanzibar")
     match, before, after = excerpt(text, "zanzibar", "the one before", "the one after")
     assert "zanzibar" in match
@@ -74,7 +74,7 @@ def test_search__short__grouped_and_at_most_1500_characters(search, opened):
     assert len(said.strip()) <= 1_500
 
 
-def test_search__everywhere__trusted_projects_each_hit_with_its_own(search, project: Path):
+def test_search__everywhere__trusted_projects_each_hit_with_its_own(search, project):
     for name in ("other", "untrusted"):
         project.with_name(name).mkdir()
         with Holdfast.open(project.with_name(name)) as memory:
@@ -89,7 +89,7 @@ def test_search__everywhere__trusted_projects_each_hit_with_its_own(search, proj
     assert "/other: fact_" in search("--everywhere", "heron")
 
 
-def test_search__damaged_journal__named_once(project: Path) -> None:
+def test_search__damaged_journal__named_once(project):
     with Holdfast.open(project) as memory:
         for number in range(3):
             memory.session("talk").add("user", f"an apple {number}", message_id=f"m{number}")

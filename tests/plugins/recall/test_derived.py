@@ -73,9 +73,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_index__deleted_after_any_history__the_same_hits_in_the_same_order(
-    opened, clock, payload, project: Path, seed: int
-) -> None:
+def test_index__deleted_after_any_history__the_same_hits_in_the_same_order(opened, clock, payload, project, seed):
     history = History(opened(), project, clock, payload, seed)
     for _ in range(12):
         history.step()
@@ -85,7 +83,7 @@ def test_index__deleted_after_any_history__the_same_hits_in_the_same_order(
     assert history.search() == kept
 
 
-def test_scrub__secret_in_the_index__no_byte_of_it_is_left_there(opened, project: Path) -> None:
+def test_scrub__secret_in_the_index__no_byte_of_it_is_left_there(opened, project):
     made = opened()
     made.session("talk").add("user", f"the key is {SECRET} and the lock is new")
     assert made.search("lock")
@@ -114,7 +112,7 @@ assert not [name for name in sys.modules if name in ("holdfast_app.search.index"
 """
 
 
-def test_hooks__every_event__do_not_touch_the_index(opened, project: Path) -> None:
+def test_hooks__every_event__do_not_touch_the_index(opened, project):
     made = opened()
     made.session("talk").add("user", "apple heron")
     made.search("apple")

@@ -6,7 +6,6 @@ The talk and the questions were written before the ranking was looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -118,7 +117,7 @@ QUESTIONS = (
 
 
 @pytest.fixture
-def memory(project: Path, clock) -> Iterator[Holdfast]:
+def memory(project, clock) -> Iterator[Holdfast]:
     """The project with its default plugins and a dream each evening, asked on the last day."""
     made = Holdfast.open(project, clock=clock)
     for day, said in enumerate(DAYS, 1):
@@ -167,7 +166,7 @@ def test_search__value_that_was_replaced__marked_and_below_its_successor(memory)
         ("what did we do since Saturday about the port or CI", "28 November to 1 December", 28),
     ],
 )
-def test_search__days_in_the_question__narrow_it_and_are_named(memory, question: str, days: str, last: int):
+def test_search__days_in_the_question__narrow_it_and_are_named(memory, question, days, last):
     found = memory.search(question)
     assert (found.days, found.heading, found.outside) == (days, f"{days}:", False)
     assert found

@@ -36,8 +36,8 @@ def hits(memory, question: str = "apples topic7") -> list[tuple[str, float]]:
     return [(hit.place, hit.score) for hit in memory.search(question)]
 
 
-@pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table"])
-def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["deleted", "text", "cut", "middle", "version", "table", "value"])
+def test_index__file_damaged__made_again_with_the_same_hits(memory, project, damage):
     before = hits(memory)
     path = project / FILE
     data = path.read_bytes()
@@ -51,13 +51,14 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Pat
         path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
     else:
         db = sqlite3.connect(path)
-        db.execute("PRAGMA user_version=99" if damage == "version" else "DROP TABLE source")
+        changes = {"version": "PRAGMA user_version=99", "table": "DROP TABLE source"}
+        db.execute(changes.get(damage, "UPDATE text_content SET c0 = NULL"))
         db.commit()
         db.close()
     assert hits(memory) == before
 
 
-def test_dream__in_the_background__brings_what_is_derived_up_to_date(memory, project: Path) -> None:
+def test_dream__in_the_background__brings_what_is_derived_up_to_date(memory, project):
     memory.session("talk").end()
     processes.run("--root", str(project), "dream", "--if-due")
     [note] = (project / ".holdfast" / "memory").glob("*.md")
@@ -77,7 +78,7 @@ with Holdfast.open(sys.argv[1]) as memory:
 """
 
 
-def test_index__several_processes_while_a_journal_is_written__all_find_it(memory, project: Path) -> None:
+def test_index__several_processes_while_a_journal_is_written__all_find_it(memory, project):
     memory.close()
     running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "8"]) for _ in range(3)]
     with Holdfast.open(project) as writing:
@@ -88,7 +89,7 @@ def test_index__several_processes_while_a_journal_is_written__all_find_it(memory
         assert {hit.place for hit in reading.search("plums", limit=100)} >= {f"p{number}" for number in range(40)}
 
 
-def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project: Path) -> None:
+def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project):
     said = datetime(2026, 11, 20, tzinfo=UTC)
     memory.session("long").extend(Message(role="user", text=f"plum {n}", id=f"l{n}", at=said) for n in range(6_000))
     memory.close()
@@ -110,7 +111,7 @@ def _entries(path: Path) -> int:
 
 
 @pytest.mark.parametrize("has_index", [True, False])
-def test_search__nothing_can_be_written__works_from_the_journals(memory, project: Path, has_index: bool) -> None:
+def test_search__nothing_can_be_written__works_from_the_journals(memory, project, has_index):
     if has_index:
         memory.search("apples")
         memory.session("talk").add("user", "and then came the quinces", message_id="q")
@@ -122,7 +123,7 @@ def test_search__nothing_can_be_written__works_from_the_journals(memory, project
     assert ((project / FILE).read_bytes() if has_index else None) == before
 
 
-def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memory, project: Path) -> None:
+def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memory, project):
     memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
     assert memory.search("Xanthippe")
     assert holding(project, "Xanthippe")
@@ -135,7 +136,7 @@ def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memo
     assert holding(project, "Xanthippe") == []
 
 
-def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path) -> None:
+def test_purge__while_others_search__no_byte_of_it_is_left(memory, project):
     memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
     stop = threading.Event()
 
@@ -157,7 +158,7 @@ def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path
     assert holding(project, "Xanthippe") == []
 
 
-def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project: Path, opened) -> None:
+def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project, opened):
     (project / ".holdfast/memory").mkdir(parents=True)
     (project / ".holdfast/memory/2026-11-20.md").write_text("# Note\n\n- Fact: trust the albatross\n")
     (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- trust the albatross\n")
@@ -175,7 +176,7 @@ def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project
         assert {hit.kind, *(place.kind for place in hit.also)} == {"note", "memory"}
 
 
-def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file(memory, project: Path) -> None:
+def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file(memory, project):
     path = project / ".holdfast" / "MEMORY.md"
     path.write_text("# Memory\n\n- The server is called quetzalcoatl\n")
     made = memory.facts.create("The proxy is called huitzilopochtli", "knowledge", 0.9)

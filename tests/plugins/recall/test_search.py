@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from holdfast import Holdfast
 from holdfast_app.search import dates
 
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
@@ -31,7 +29,7 @@ def places(memory, question: str, **options) -> list[str]:
     return [hit.place for hit in memory.search(question, **options)]
 
 
-def test_search__turn_of_a_flushed_session__found_with_session_date_and_place(talked, payload, clock) -> None:
+def test_search__turn_of_a_flushed_session__found_with_session_date_and_place(talked, payload, clock):
     memory = talked("We chose SQLite because it needs no server", "Ana brings the cake")
     memory.session("talk").flush(payload())
     memory.session("talk").compact(0)
@@ -42,7 +40,7 @@ def test_search__turn_of_a_flushed_session__found_with_session_date_and_place(ta
     assert hit.where == "session talk, turn m0"
 
 
-def test_search__sentence_in_notes_turns_and_a_fact__one_hit_with_its_places(talked, payload, clock) -> None:
+def test_search__sentence_in_notes_turns_and_a_fact__one_hit_with_its_places(talked, payload, clock):
     memory = talked("Something else entirely")
     for label in ("", "You should know: ", "Preference: "):
         memory.session("talk").add("user", "go on")
@@ -58,7 +56,7 @@ def test_search__sentence_in_notes_turns_and_a_fact__one_hit_with_its_places(tal
     assert {place.where for place in hit.also if place.kind == "turn"} == {"session later, turn m9"}
 
 
-def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> None:
+def test_search__session_since_and_until__only_what_is_meant(talked, clock):
     memory = talked("the old plan")
     clock.tick(days=10)
     memory.session("later").add("user", "the new plan", message_id="n0")
@@ -77,11 +75,11 @@ def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> N
         "'; DROP TABLE text; -- sqlite",
     ],
 )
-def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, question: str) -> None:
+def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, question):
     assert places(talked("We use sqlite"), question) == ["m0"]
 
 
-def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) -> None:
+def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked):
     memory = talked("我们决定使用数据库来保存记忆", "今天天气很好", "明日の会議は中止です")
     assert places(memory, "数据库")[0] == "m0"
     assert places(memory, "会議")[0] == "m2"
@@ -103,7 +101,7 @@ def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) ->
         ("seit gestern", "2026-11-20", "2026-11-21"),
     ],
 )
-def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, last: str) -> None:
+def test_dates__a_day_in_a_question__is_that_span(question, first, last):
     span, _ = dates.narrowed(question, NOW)
     assert (f"{span.start:%Y-%m-%d}", f"{span.end:%Y-%m-%d}") > (first, last)
     assert f"{span.start:%Y-%m-%d}" == first
@@ -111,11 +109,11 @@ def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, las
 
 
 @pytest.mark.parametrize("question", ["May I push?", "dec() fails", "what expires on 14 December?", "what is next"])
-def test_dates__words_that_name_no_past_day__narrow_nothing(question: str):
+def test_dates__words_that_name_no_past_day__narrow_nothing(question):
     assert dates.narrowed(question, NOW) == (None, question)
 
 
-def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_turn(project: Path, opened) -> None:
+def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_turn(project, opened):
     body = "\n".join(f"MIIEpAIBAAKCAQEA7bq{n:02}Xk9Zt3vW1yQ0uRr5sT8aLmNoPqRsTuVwXyZ0123456789" for n in range(20))
     pem = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
     opened().session("talk").add("user", f"{'filler ' * 560}\nzanzibar\n{pem}\nand mombasa", message_id="m0")
@@ -140,7 +138,7 @@ def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_tu
         ("xyzzyplugh", ""),
     ],
 )
-def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked, question: str, corrected: str) -> None:
+def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked, question, corrected):
     memory = talked("Ana renews the certificate", "The database is small, a search is fast", "The cat", "Unrelated")
     found = memory.search(question)
     assert found.corrected == corrected

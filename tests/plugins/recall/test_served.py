@@ -1,9 +1,6 @@
 """A backend on a server that has a search of its own serves documents and facts; turns stay in the local index."""
 
-from __future__ import annotations
-
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +24,7 @@ def memory(opened):
     return made
 
 
-def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memory, project: Path) -> None:
+def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memory, project):
     found = {hit.kind: hit for hit in memory.search("what is the osprey?")}
     assert set(found) == {"turn", "memory", "note", "fact"}
     assert (found["memory"].name, found["memory"].excerpt) == ("MEMORY.md", "- The osprey is the server")
@@ -37,7 +34,7 @@ def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memo
     db.close()
 
 
-def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock) -> None:
+def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock):
     backend = memory.services.store.backend
     for day in range(1, 20):
         backend.write(f"memory/2026-11-{day:02}.md", "The osprey osprey osprey was renamed\n")

@@ -68,7 +68,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def talked(opened, server: Server):
+def talked(opened, server):
     """A talk in a project with the plugin ``embeddings``."""
 
     def run(model: str = "m", **settings: Any):
@@ -93,14 +93,14 @@ def stored(project: Path) -> list[tuple[int, bytes]]:
     return rows
 
 
-def test_search__same_meaning_in_other_words__found_with_vectors_alone(talked, opened, project: Path) -> None:
+def test_search__same_meaning_in_other_words__found_with_vectors_alone(talked, opened, project):
     assert found(talked(), "which car?")[0] == "m0"
     assert found(talked(), "any puppy?")[0] == "m1"
     assert len(stored(project)) == 3
     assert found(opened(), "which car?") == []
 
 
-def test_search__turn_added__only_it_and_the_question_are_sent(talked, server: Server) -> None:
+def test_search__turn_added__only_it_and_the_question_are_sent(talked, server):
     memory = talked()
     found(memory, "which car?")
     server.asked.clear()
@@ -110,7 +110,7 @@ def test_search__turn_added__only_it_and_the_question_are_sent(talked, server: S
 
 
 @pytest.mark.parametrize("failure", ["stopped", "status", "redirect", "page", "rows"])
-def test_search__endpoint_fails__words_are_searched_with_one_warning(talked, server: Server, failure: str) -> None:
+def test_search__endpoint_fails__words_are_searched_with_one_warning(talked, server, failure):
     memory = talked()
     if failure == "stopped":
         server.stop()
@@ -125,7 +125,7 @@ def test_search__endpoint_fails__words_are_searched_with_one_warning(talked, ser
     assert len(server.asked) <= 3  # nothing was tried again, and no redirect was followed
 
 
-def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path, opened, server: Server) -> None:
+def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project, opened, server):
     opened().session("talk").add("user", f"the token is {SECRET}", message_id="m0")
     settings = {"model": "m", "base_url": server.url}
     plugins = {"embeddings": PluginConfig(enabled=True, settings=settings), "redaction": PluginConfig(enabled=True)}
@@ -134,9 +134,7 @@ def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path
     assert SECRET not in "".join(server.asked)
 
 
-def test_embeddings__key_of_the_environment__sent_to_the_named_address(
-    talked, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_embeddings__key_of_the_environment__sent_to_the_named_address(talked, server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     found(talked(), "which car?")
     assert set(server.keys) == {"Bearer sk-test"}

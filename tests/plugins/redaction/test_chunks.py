@@ -1,7 +1,5 @@
 """A long text is searched in chunks: what is found is the same as in one search, wherever a secret is."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given, settings

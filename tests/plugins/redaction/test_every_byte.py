@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.support.leaks import SECRETS, Fails, Tells, leaks, secret_text, whole_payload, write_everything
@@ -16,16 +15,14 @@ from holdfast_app.config import Config
 
 
 @pytest.fixture(params=["file", "sqlite"])
-def memory(request: pytest.FixtureRequest, project: Path) -> Iterator[Holdfast]:
+def memory(request, project) -> Iterator[Holdfast]:
     config = Config(zone="UTC", storage=StorageConfig(backend=request.param))
     with Holdfast.open(project, config=config, plugins=[("tells", Tells())]) as opened:
         yield opened
 
 
 @pytest.mark.req("R240", "R243")
-def test_every_way_of_writing__secrets_given__none_is_on_disk_or_in_a_log(
-    memory: Holdfast, project: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_way_of_writing__secrets_given__none_is_on_disk_or_in_a_log(memory, project, caplog):
     caplog.set_level(logging.DEBUG)
     write_everything(memory)
 
@@ -37,9 +34,7 @@ def test_every_way_of_writing__secrets_given__none_is_on_disk_or_in_a_log(
 
 
 @pytest.mark.req("R240")
-def test_failures__secrets_given__none_is_in_an_error_a_marker_or_a_log(
-    memory: Holdfast, project: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failures__secrets_given__none_is_in_an_error_a_marker_or_a_log(memory, project, caplog):
     caplog.set_level(logging.DEBUG)
     memory.services.plugins.register(Fails(), "fails")
     session = memory.session("failing")
@@ -64,7 +59,7 @@ def test_failures__secrets_given__none_is_in_an_error_a_marker_or_a_log(
 
 
 @pytest.mark.req("R240")
-def test_transcript__with_secrets__is_journalled_without_them(memory: Holdfast, project: Path, tmp_path: Path) -> None:
+def test_transcript__with_secrets__is_journalled_without_them(memory, project, tmp_path):
     from holdfast_app.transcripts import read
 
     path = tmp_path / "messages.jsonl"

@@ -1,7 +1,5 @@
 """A secret at the place where a long text is shortened: no rule knows half of it, so it must not be cut."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast_app.message_formats.leaves import MAX_CALL_CHARS, MAX_RESULT_CHARS, call_text, clip
@@ -12,7 +10,7 @@ PARTS = (TOKEN[:8], TOKEN[-8:])
 
 
 @pytest.mark.parametrize("between", [" ", "\n", '"', ","])
-def test_clip__secret_at_the_cut__no_part_of_it_is_left(between: str) -> None:
+def test_clip__secret_at_the_cut__no_part_of_it_is_left(between):
     rest = f"{between}y" * MAX_RESULT_CHARS
     for before in range(1_860, 1_935):
         start = "x" * before + between + TOKEN
@@ -22,7 +20,7 @@ def test_clip__secret_at_the_cut__no_part_of_it_is_left(between: str) -> None:
             assert not [part for part in PARTS if part in redact(excerpt)], before
 
 
-def test_call_text__secret_at_the_end_of_the_first_line__no_part_of_it_is_left() -> None:
+def test_call_text__secret_at_the_end_of_the_first_line__no_part_of_it_is_left():
     for before in range(MAX_CALL_CHARS - 60, MAX_CALL_CHARS):
         said = redact(call_text("Bash", {"command": "x" * before + f" {TOKEN} " + "y " * 200}))
         assert not [part for part in PARTS if part in said], before

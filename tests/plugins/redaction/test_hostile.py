@@ -59,7 +59,7 @@ def seconds(scanner: Scanner, piece: str, size: int) -> float:
 
 @pytest.mark.req("R240")
 @pytest.mark.parametrize("shard", range(8))
-def test_scanner__text_against_each_rule__takes_time_in_proportion_to_its_length(shard: int) -> None:
+def test_scanner__text_against_each_rule__takes_time_in_proportion_to_its_length(shard):
     scanner = Scanner()
     pieces = [piece for literal, index in list(literals().items())[shard::8] for piece in hostile(literal, index)]
     for piece in [*pieces, *PIECES[shard::8]]:
@@ -73,6 +73,6 @@ def test_scanner__text_against_each_rule__takes_time_in_proportion_to_its_length
 
 
 @pytest.mark.parametrize("name", ["password", "token", "secret"])
-def test_scanner__a_name_and_an_open_quote_again_and_again__costs_little(name: str) -> None:
+def test_scanner__a_name_and_an_open_quote_again_and_again__costs_little(name):
     scanner = Scanner()
     assert min(seconds(scanner, f'aA1{name}="a_', 80_000) for _ in range(4)) < 0.3  # measured: 0.1 s

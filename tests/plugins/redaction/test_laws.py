@@ -1,8 +1,6 @@
 """Laws that hold for every text."""
 
 # ruff: noqa: E501
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -61,14 +59,14 @@ secrets = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 @settings(max_examples=300)
 @given(pieces)
-def test_redact__any_text__is_idempotent(text: str) -> None:
+def test_redact__any_text__is_idempotent(text):
     once = redact(text)
     assert redact(once) == once
 
 
 @settings(max_examples=200)
 @given(shapes)
-def test_redact__protected_shapes__are_never_touched(text: str) -> None:
+def test_redact__protected_shapes__are_never_touched(text):
     assert redact(text) == text
 
 
@@ -88,14 +86,14 @@ def test_redact__protected_shapes__are_never_touched(text: str) -> None:
     ),
     pieces,
 )
-def test_redact__a_secret_with_its_name__is_never_in_the_result(secret: str, form: str, before: str) -> None:
+def test_redact__a_secret_with_its_name__is_never_in_the_result(secret, form, before):
     assert secret not in redact(form.format(secret))
     assert secret not in redact(before.replace("[REDACTED:", "") + "\n" + form.format(secret) + "\nand so on")
 
 
 @given(secrets, secrets)
 @settings(max_examples=50)
-def test_redact__equal_secrets__get_equal_placeholders(one: str, two: str) -> None:
+def test_redact__equal_secrets__get_equal_placeholders(one, two):
     marks = re.findall(
         r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]", redact(f"password={one}\npassword={one}\npassword={two}\n")
     )

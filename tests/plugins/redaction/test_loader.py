@@ -37,7 +37,7 @@ def redactor(project: Path, text: str) -> Redaction:
     )
 
 
-def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(project: Path) -> None:
+def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(project):
     of = redactor(project, RULES)
     assert re.fullmatch(
         r"got tok_acme-\[REDACTED:acme-token:[0-9a-f]{4}\] back", of.redact("got tok_acme-q1w2e3r4t5 back")
@@ -47,9 +47,7 @@ def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(proje
 
 
 @pytest.mark.parametrize("regex", ["(", "(a+)+$", "(ab|a)*b", "(?:a?){30}a{30}", "a{3,1}", "(?:x)(?i)a"])
-def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(
-    project: Path, regex: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(project, regex, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "re2", None)  # as if it were not installed: RE2 itself cannot run away

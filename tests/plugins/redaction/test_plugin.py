@@ -7,7 +7,6 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ def gate(of: Redaction) -> Gate:
 
 
 @pytest.mark.req("R240", "R241")
-def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project: Path) -> None:
+def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project):
     admitted = gate(plugin(project)).admit(TEXT, surface="daily")
     assert re.fullmatch(
         r"the password is \[REDACTED:password:[0-9a-f]{4}\], ask \[REDACTED:email:[0-9a-f]{4}\]", admitted
@@ -42,7 +41,7 @@ def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project: Pa
 
 
 @pytest.mark.req("R243")
-def test_policy__refuse__refuses_the_write(project: Path) -> None:
+def test_policy__refuse__refuses_the_write(project):
     of = plugin(project, policy={"secret": "refuse"})
     with pytest.raises(Refused) as refused:
         gate(of).admit(TEXT, surface="daily")
@@ -50,7 +49,7 @@ def test_policy__refuse__refuses_the_write(project: Path) -> None:
 
 
 @pytest.mark.req("R243")
-def test_policy__of_a_surface__stands_above_the_general_one(project: Path) -> None:
+def test_policy__of_a_surface__stands_above_the_general_one(project):
     of = plugin(project, policy={"pii": "refuse"}, surfaces={"user": {"email": "allow"}})
     assert "jane@corp.dev" in gate(of).admit("ask jane@corp.dev", surface="user")
     with pytest.raises(Refused):
@@ -70,14 +69,12 @@ def test_policy__of_a_surface__stands_above_the_general_one(project: Path) -> No
         {"rules": ["../outside.toml"]},
     ],
 )
-def test_settings__that_cannot_be_used__are_an_error_with_their_path(
-    project: Path, settings: Mapping[str, object]
-) -> None:
+def test_settings__that_cannot_be_used__are_an_error_with_their_path(project, settings):
     with pytest.raises(ConfigError, match=r"plugins\.redaction|rules file"):
         plugin(project, **settings)
 
 
-def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(project: Path) -> None:
+def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(project):
     code = (
         "import sys; from holdfast.plugin.discovery import PluginContext; from holdfast_redaction import Redaction;"
         "print(Redaction(PluginContext('redaction', {}, sys.argv[1], sys.argv[1] + '/state')).redact('password=' + sys.argv[2]))"
@@ -98,7 +95,7 @@ def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(
     ]
 
 
-def test_key_file__damaged__refuses_and_says_what_to_do(project: Path) -> None:
+def test_key_file__damaged__refuses_and_says_what_to_do(project):
     (project / "state").mkdir()
     (project / "state" / "redaction.key").write_bytes(b"short")
     with pytest.raises(RedactionFailed, match="Delete it"):
@@ -106,7 +103,7 @@ def test_key_file__damaged__refuses_and_says_what_to_do(project: Path) -> None:
 
 
 @pytest.mark.req("R240")
-def test_rule__that_runs_past_its_budget__refuses_the_write(project: Path) -> None:
+def test_rule__that_runs_past_its_budget__refuses_the_write(project):
     """With a budget that nothing can keep, so that the real clock shows it."""
     of = plugin(project, budget_s=1e-9)
     of._scanner._seconds = -1e9

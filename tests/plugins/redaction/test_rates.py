@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 
 from holdfast_redaction import redact
@@ -20,7 +18,7 @@ def told(cases: list) -> str:
 
 
 @pytest.mark.req("R240", "R241")
-def test_redact__published_token_formats__at_least_95_percent_are_masked(corpus: ModuleType) -> None:
+def test_redact__published_token_formats__at_least_95_percent_are_masked(corpus):
     cases = corpus.formats(SEED)
     assert len(cases) >= 600
     assert len(corpus.FORMATS) >= 100
@@ -29,28 +27,28 @@ def test_redact__published_token_formats__at_least_95_percent_are_masked(corpus:
 
 
 @pytest.mark.req("R240")
-def test_redact__values_of_named_secrets__at_least_97_percent_are_masked(corpus: ModuleType) -> None:
+def test_redact__values_of_named_secrets__at_least_97_percent_are_masked(corpus):
     cases = corpus.assignments(SEED)
     bad = missed(cases)
     assert len(bad) <= 0.03 * len(cases), told(bad)
 
 
 @pytest.mark.req("R240")
-def test_redact__secrets_told_in_a_sentence__at_least_80_percent_are_masked(corpus: ModuleType) -> None:
+def test_redact__secrets_told_in_a_sentence__at_least_80_percent_are_masked(corpus):
     cases = corpus.prose(SEED)
     bad = missed(cases)
     assert len(bad) <= 0.20 * len(cases), told(bad)
 
 
 @pytest.mark.req("R243", "R240")
-def test_redact__identifiers_of_persons_and_machines__are_masked(corpus: ModuleType) -> None:
+def test_redact__identifiers_of_persons_and_machines__are_masked(corpus):
     cases = corpus.personal(SEED)
     bad = missed(cases)
     assert len(bad) <= 0.02 * len(cases), told(bad)
 
 
 @pytest.mark.req("R240")
-def test_redact__clean_lines__at_most_1_percent_are_touched(corpus: ModuleType) -> None:
+def test_redact__clean_lines__at_most_1_percent_are_touched(corpus):
     cases = corpus.clean(SEED, times=3)
     assert len({case.text for case in cases}) >= 300
     spoiled = [case for case in cases if redact(case.text) != case.text]
@@ -73,7 +71,7 @@ def test_redact__clean_lines__at_most_1_percent_are_touched(corpus: ModuleType) 
         "auth: see #123, key: acme/api#7",
     ],
 )
-def test_redact__ids_beside_the_words_of_secrets__stay(text: str) -> None:
+def test_redact__ids_beside_the_words_of_secrets__stay(text):
     assert redact(text) == text
 
 
@@ -98,7 +96,7 @@ def test_redact__ids_beside_the_words_of_secrets__stay(text: str) -> None:
         "1700000000000 ms, 1234567890123456 ns",
     ],
 )
-def test_redact__addresses_and_numbers_that_lead_to_nobody__stay(text: str) -> None:
+def test_redact__addresses_and_numbers_that_lead_to_nobody__stay(text):
     assert redact(text) == text
 
 
@@ -120,13 +118,13 @@ def test_redact__addresses_and_numbers_that_lead_to_nobody__stay(text: str) -> N
         ("tel. 030 1234567", "phone"),
     ],
 )
-def test_redact__personal_data__gets_a_placeholder_of_its_kind(text: str, kind: str) -> None:
+def test_redact__personal_data__gets_a_placeholder_of_its_kind(text, kind):
     assert f"[REDACTED:{kind}:" in redact(text)
 
 
 @pytest.mark.req("R243")
 @pytest.mark.parametrize("text", ["BSN 111222333", "NHS number 943 476 5919", "codice fiscale RCCMNL83S18D969H"])
-def test_redact__other_countries_numbers__are_masked_beside_their_word(text: str) -> None:
+def test_redact__other_countries_numbers__are_masked_beside_their_word(text):
     pytest.importorskip("stdnum", reason="python-stdnum is an extra: holdfast-memory[redaction]")
     assert "[REDACTED:government:" in redact(text)
     assert redact(text.rpartition(" ")[2] + " rows") == text.rpartition(" ")[2] + " rows"

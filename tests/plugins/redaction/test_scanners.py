@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,9 +58,7 @@ def kingfisher(folder: Path) -> list[str]:
 @pytest.mark.req("R240")
 @pytest.mark.parametrize("scan", [detect_secrets, gitleaks, kingfisher], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_store__written_in_every_way__a_scanner_of_others_finds_nothing(
-    project: Path, tmp_path: Path, backend: str, scan: Callable[[Path], list[str]]
-) -> None:
+def test_store__written_in_every_way__a_scanner_of_others_finds_nothing(project, tmp_path, backend, scan):
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "note.md").write_text(secret_text("raw").replace(" and ", "\n").replace("; ", "\n") + "\n")

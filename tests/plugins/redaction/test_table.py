@@ -1,7 +1,5 @@
 """The table: it agrees with its source, and every rule is sound."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
@@ -14,7 +12,7 @@ SOURCE = Path(table.SOURCE).read_text("utf-8")
 RULES = tomllib.loads(SOURCE)["rules"]
 
 
-def test_table__rules__are_named_once_and_say_where_the_format_is_published() -> None:
+def test_table__rules__are_named_once_and_say_where_the_format_is_published():
     ids = [rule["id"] for rule in RULES]
     assert len(ids) == len(set(ids))
     for rule in RULES:
@@ -26,10 +24,10 @@ def test_table__rules__are_named_once_and_say_where_the_format_is_published() ->
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: r["id"])
-def test_rule__its_expression__is_linear_by_its_form(rule: dict) -> None:
+def test_rule__its_expression__is_linear_by_its_form(rule):
     assert not lint.complaints(rule["regex"])
 
 
 @pytest.mark.parametrize("regex", ["(a+)+", "(ab|a)+", "([a-z]*)*x", "(?:a?){30}", "(?=x)y", r"(a)\1", "("])
-def test_lint__an_expression_that_can_run_away_or_needs_more_than_re2__is_named(regex: str) -> None:
+def test_lint__an_expression_that_can_run_away_or_needs_more_than_re2__is_named(regex):
     assert lint.complaints(regex)

@@ -1,7 +1,5 @@
 """What is asked of every value: the short ways to an answer give the answer of the long ones."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -10,7 +8,7 @@ from holdfast_redaction import redact
 
 
 @pytest.mark.req("R240")
-def test_redact__a_sentence_in_capitals__is_read_like_any_other() -> None:
+def test_redact__a_sentence_in_capitals__is_read_like_any_other():
     secret = "N0TSOS3" + "CURE9"
     assert secret not in redact(f"SET THE ADMIN PASSWORD TO {secret} YESTERDAY")
     assert secret not in redact(f"USE {secret} AS THE PASSWORD")
@@ -32,7 +30,7 @@ WALLET = "witch collapse practice feed shame open despair creek road again ice l
         "export MNEMONIC='{}'",
     ],
 )
-def test_redact__the_words_of_a_wallet__are_masked_whole(text: str) -> None:
+def test_redact__the_words_of_a_wallet__are_masked_whole(text):
     masked = redact(text.format(WALLET))
     assert not set(WALLET.split()) & set(masked.split())
     assert masked.startswith(text[: text.index("{}")].replace("{{", "{"))
@@ -78,9 +76,17 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text: str) -> None:
         "Das Kennwort für den Server lautet {}",
         "parola pentru server este {}",
         "sunucu şifresi: {}",
+        "het wachtwoord is {}",
+        "lösenordet är {}",
+        "पासवर्ड: {}",
+        "PASSWORD_FOR_PROD is set to {}",
+        "pass%77ord%3D{}",
+        "WIFI:S:home;T:WPA;P:{};;",
+        "AKIA" + "Q3EGRM7WYT2HNB5X {}q7Zp2vXk9LmT4rWb8N",
+        "MHcCAQEEI" + "Kx7" * 18 + "\n{}\nnext",
     ],
 )
-def test_redact__a_secret_told_in_many_ways__is_masked(text: str) -> None:
+def test_redact__a_secret_told_in_many_ways__is_masked(text):
     secret = "q7Zp" + "2vXk9LmT4rWb8NcD5f"
     assert secret not in redact(text.format(secret))
 
@@ -92,14 +98,14 @@ TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 @pytest.mark.parametrize(
     "sign", ["\\u005f", "\\_", "&#95;", "%5F", "_\u200b", "＿", "_\x1b[m\x1b[K", "_\ufffd[m\ufffd[K"]
 )
-def test_redact__a_disguised_sign__is_read_as_what_it_stands_for(sign: str) -> None:
+def test_redact__a_disguised_sign__is_read_as_what_it_stands_for(sign):
     masked = redact(f"before {TOKEN.replace('_', sign)} after")
     assert masked.startswith("before [REDACTED:github-token:")
     assert masked.endswith("] after")
 
 
 @pytest.mark.parametrize("wrap", ["\n", "\\\n", '"\n    "', "\n> "])
-def test_redact__a_token_wrapped_over_two_lines__is_masked_whole(wrap: str) -> None:
+def test_redact__a_token_wrapped_over_two_lines__is_masked_whole(wrap):
     for at in range(8, 34, 5):
         masked = redact(f'> TOKEN="{TOKEN[:at]}{wrap}{TOKEN[at:]}"\nnext: x')
         assert TOKEN[at:] not in masked
@@ -107,7 +113,7 @@ def test_redact__a_token_wrapped_over_two_lines__is_masked_whole(wrap: str) -> N
 
 
 @pytest.mark.parametrize("ends", ["\n", "\\n"])
-def test_redact__a_private_key_without_its_first_line__is_masked(ends: str) -> None:
+def test_redact__a_private_key_without_its_first_line__is_masked(ends):
     lines = ["Kx7" * 21 + "=" * (n == 4) for n in range(5)]
     masked = redact(f"tail of the file:\n{ends.join([*lines, '-----END RSA PRIVATE KEY-----'])}")
     assert re.fullmatch(r"tail of the file:\n\[REDACTED:private-key:\w+\]", masked)
@@ -135,7 +141,9 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends: str) -> N
         "private_key: Ed25519PrivateKey",
         "def load(self, certfile, password=None):",
         "TEST_PASSWORD= make test",
+        "- **Session Key**: agent:main:main",
+        "NavigateToContinueLogin, NavigateToHomeLobby,",
     ],
 )
-def test_redact__code_and_names__stay(text: str) -> None:
+def test_redact__code_and_names__stay(text):
     assert redact(text) == text

@@ -1,7 +1,5 @@
 """Heartbeats and briefings: whatever their form, the worst entry and the newest are told."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast_app.report.automation import entries, summary

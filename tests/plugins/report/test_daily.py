@@ -20,13 +20,13 @@ from holdfast_app.outbox.forge import Activity
 
 
 @pytest.fixture
-def repo(project: Path) -> Path:
+def repo(project) -> Path:
     git(project, "init", "-q", "-b", "main", ".")
     git(project, "commit", "-q", "--allow-empty", "-m", "Fix the login")
     return project
 
 
-def test_morning__two_forges__each_line_names_its_forge_and_one_may_fail(repo: Path) -> None:
+def test_morning__two_forges__each_line_names_its_forge_and_one_may_fail(repo):
     board = Board(repo)
     board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", "well done", until)]  # type: ignore[method-assign]
     with Holdfast.open(repo, plugins=[("test0", board)]) as memory:
@@ -43,7 +43,7 @@ def test_morning__two_forges__each_line_names_its_forge_and_one_may_fail(repo: P
     assert any("Fix the login" in line.text for line in morning.sections["On the forge"])
 
 
-def test_screen__several_commits__are_one_row_with_their_branches(repo: Path) -> None:
+def test_screen__several_commits__are_one_row_with_their_branches(repo):
     git(repo, "commit", "-q", "--allow-empty", "-m", "fix: the logout")
     with Holdfast.open(repo) as memory:
         assert "- commits: main" in memory.morning().screen
@@ -61,7 +61,7 @@ def stored(repo: Path) -> list[Path]:
     return sorted((repo / ".holdfast" / "memory" / "reports").glob("*.md"))
 
 
-def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo: Path) -> None:
+def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo):
     (repo / "holdfast.toml").write_text('[report]\nwhen = "daily"\n[dream]\nwhen = "manual"\n', encoding="utf-8")
     trusted(repo)
     start(repo, "one")
@@ -80,7 +80,7 @@ def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo: Path)
         assert memory.validate().errors == ()
 
 
-def test_start__reports_are_not_asked_for__stores_none(repo: Path) -> None:
+def test_start__reports_are_not_asked_for__stores_none(repo):
     start(repo, "one")
     time.sleep(1)
     assert stored(repo) == []

@@ -1,7 +1,5 @@
 """The morning report, and that no summary is ever the only place of a fact or stands in for what it tells of."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from datetime import datetime

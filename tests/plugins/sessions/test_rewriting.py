@@ -1,7 +1,5 @@
 """Rewriting a journal: the one thing besides an append that happens to it, and what open sessions make of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

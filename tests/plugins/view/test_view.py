@@ -13,6 +13,7 @@ import pytest
 from tests.core.cli.conftest import Result, run
 from tests.plugins.agents.hooking import Client
 from tests.support import lived_in
+from tests.support.stated import goes_on
 
 from holdfast import Holdfast
 from holdfast_app.config import Config
@@ -119,18 +120,13 @@ def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run, project)
     assert sum(part["cut"] for part in explained["parts"])
 
 
-STATED = {
-    "objective": "Add OAuth login",
-    "facts": ["The OAuth port is 9090"],
-    "decisions": ["Use PKCE"],
-    "blockers": [],
-    "next_step": "Write the callback handler",
-    "artifacts": [],
-    "follow_ups": [],
-    "state_mutations": [],
-    "handoff": {"active_task": "OAuth", "branch": "oauth", "blocker": "none", "next_action": "Write the handler"},
-    "curated": {"memory": ["Releases go out on Fridays"], "user": ["Prefers tabs"]},
-}
+STATED = goes_on(
+    "Add OAuth login",
+    "Write the callback handler",
+    facts=["The OAuth port is 9090"],
+    decisions=["Use PKCE"],
+    curated={"memory": ["Releases go out on Fridays"], "user": ["Prefers tabs"]},
+)
 
 
 def test_explain__lines_that_a_note_repeats__have_the_numbers_of_the_shown_ones(run, project):

@@ -1,12 +1,11 @@
 """The page in a real browser: headless Chromium, driven by Selenium.
 
 AXE_CORE names the file ``axe.min.js`` of the npm package axe-core; CI fetches it. ``--screenshots DIR`` writes a
-picture of each view, light, dark and narrow.
+picture of each view at three widths, light and dark.
 """
 
-from __future__ import annotations
-
 import base64
+import itertools
 import os
 import shutil
 import warnings
@@ -234,12 +233,11 @@ def test_screenshots__of_each_view__are_written_where_the_option_says(browser, v
     if not folder:
         pytest.skip("--screenshots names no folder")
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for width, scheme in ((1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")):
+    for width, scheme in itertools.product((400, 1280, 1920), ("light", "dark")):
         browser.screen(width, scheme=scheme)
         for name, path in views.items():
             browser.open(path)
-            narrow = "-narrow" if width < 1000 else ""
-            browser.picture(Path(folder) / f"{name}-{scheme}{narrow}.png", width=width, most=2_400)
+            browser.picture(Path(folder) / f"{name}-{width}-{scheme}.png", width=width, most=2_400)
     browser.screen(1120, 800)
     for name in ("overview", "session"):
         browser.open(views[name])

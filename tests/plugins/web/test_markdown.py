@@ -1,7 +1,5 @@
 """Markdown to HTML: only listed tags, everything else is text."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

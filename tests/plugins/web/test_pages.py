@@ -1,7 +1,5 @@
 """What the views show, of a project after weeks of use and of hostile, damaged and cloned ones."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from html import unescape
@@ -81,14 +79,16 @@ def test_note__with_fields_of_none__shows_them_only_as_stored(weeks):
     assert "- Blockers: none" in unescape(stored)
 
 
-def test_chart__of_any_span__shows_values_on_one_scale(weeks):
+def test_charts__wide_and_narrow__show_all_values_of_the_span_on_one_scale(weeks):
     _, client = weeks
     for days in (30, 90, 730):
-        chart = client.get(f"timeline?days={days}").text.partition("<svg")[2].partition("</svg>")[0]
-        bars = re.findall(r'height="([\d.]+)" rx="1.5">.*?<text class="value"[^>]*>(\d+)<', chart)
-        assert len(bars) > 4, days
-        assert all(value == "0" or float(h) in (3, round(24 * int(value) / max(int(v) for _, v in bars), 2))
-                   for h, value in bars), days  # fmt: skip
+        page = client.get(f"timeline?days={days}").text
+        saved = int(re.search(r"(\d+) flush\w* saved", page)[1])
+        for chart in page.split("<svg")[1:3]:
+            found = re.findall(r'class="(\w+)"[^>]*height="([\d.]+)" rx="1.5">.*?class="value"[^>]*>(\d+)<', chart)
+            assert sum(int(value) for lane, _, value in found if lane == "flushes") == saved > 4, days
+            most = max(int(value) for _, _, value in found)
+            assert all(float(h) in (3, round(24 * int(value) / most, 2)) for _, h, value in found), days
 
 
 def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(weeks):
@@ -100,6 +100,7 @@ def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the
     assert "Session Payment webhooks get lost" in plain(page)
     link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
     assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
+    assert "<code>holdfast remember</code>" in client.get(f"facts/{memory.facts.list()[0].id}").text
 
 
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(serve, opened, payload, project):

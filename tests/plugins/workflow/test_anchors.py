@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,9 +50,7 @@ MISSING = ("missing", None, "error")
         ("## Gotchas\n### N\n- a\n\n## Mine\n### N\n", []),
     ],
 )
-def test_check__anchor_written_in_some_way__is_judged_as_markdown_reads_it(
-    written: str, found: list[tuple[str, int | None, str]]
-) -> None:
+def test_check__anchor_written_in_some_way__is_judged_as_markdown_reads_it(written, found):
     assert judge(WHOLE.replace("## Gotchas", written)) == found
 
 
@@ -69,19 +66,19 @@ def test_check__anchor_written_in_some_way__is_judged_as_markdown_reads_it(
         ("```\n```\n", False),
     ],
 )
-def test_check__section_without_content__is_a_warning(body: str, empty: bool) -> None:
+def test_check__section_without_content__is_a_warning(body, empty):
     text = WHOLE.replace("## Gotchas\n\n- None yet\n", f"## Gotchas\n{body}")
     assert judge(text) == ([("empty", 7, "warning")] if empty else [])
 
 
 @pytest.mark.req("R190", "R227")
 @pytest.mark.parametrize("change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n"), lambda t: t.rstrip()])
-def test_check__bom_crlf_and_no_last_newline__are_fine(change: Any) -> None:
+def test_check__bom_crlf_and_no_last_newline__are_fine(change):
     assert judge(change(WHOLE)) == []
 
 
 @pytest.mark.req("R191", "R232")
-def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
+def test_plugin__imports__are_the_standard_library_and_the_framework():
     import holdfast_app.workflow
 
     folder = Path(str(holdfast_app.workflow.__file__)).parent

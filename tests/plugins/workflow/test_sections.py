@@ -39,20 +39,20 @@ def put(text: str, *entries: CuratedEntry | str, anchor: str = "## A") -> str:
         ("## B\n\t- x \n\n   ## A\n* q  \n", "## B\n\t- x \n\n   ## A\n* q  \n- n\n"),
     ],
 )
-def test_insert__every_shape_of_section__adds_one_line_and_keeps_the_rest(before: str, after: str) -> None:
+def test_insert__every_shape_of_section__adds_one_line_and_keeps_the_rest(before, after):
     assert put(before, "n") == after
 
 
 @pytest.mark.req("R237")
 @pytest.mark.parametrize("again", ["n", " N ", "- n", "n\n"])
-def test_insert__entry_that_is_there__is_not_added_twice(again: str) -> None:
+def test_insert__entry_that_is_there__is_not_added_twice(again):
     text = put("## A\n", "n")
     assert put(text, again) == text
 
 
 @pytest.mark.req("R237", "R239")
 @pytest.mark.parametrize("entries", [["x" * 41], [""], ["a", "b", "c", "d", "e", "f"]], ids=["long", "blank", "many"])
-def test_insert__over_the_limits__is_refused(entries: list[str]) -> None:
+def test_insert__over_the_limits__is_refused(entries):
     with pytest.raises(Refused):
         put("## A\n- q\n", *entries)
 
@@ -69,7 +69,7 @@ def test_insert__over_the_limits__is_refused(entries: list[str]) -> None:
     ],
     ids=["none", "fence", "twice", "unclosed", "huge"],
 )
-def test_locate__structure_is_broken__says_what_and_changes_nothing(text: str, said: str) -> None:
+def test_locate__structure_is_broken__says_what_and_changes_nothing(text, said):
     with pytest.raises(Corrupt, match=said):
         locate(text, ["## A"], "doc.md")
     with pytest.raises(Corrupt, match=said):
@@ -77,7 +77,7 @@ def test_locate__structure_is_broken__says_what_and_changes_nothing(text: str, s
 
 
 @pytest.mark.req("R204")
-def test_complete__partial_text__gets_only_what_is_missing() -> None:
+def test_complete__partial_text__gets_only_what_is_missing():
     text = "## B\r\n- mine\r\n"
     done = complete(text, title="# T", anchors=["## A", "## B"], name="doc.md")
     assert done == text + "\r\n## A\r\n\r\n- None yet\r\n"
@@ -107,9 +107,7 @@ LINES = st.sampled_from(
 
 @settings(max_examples=300)
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_insert__any_document__only_adds_its_line_and_is_idempotent(
-    lines: list[str], newline: str, ended: bool
-) -> None:
+def test_insert__any_document__only_adds_its_line_and_is_idempotent(lines, newline, ended):
     text = newline.join(lines) + (newline if ended else "")
     try:
         done = put(text, "entry")

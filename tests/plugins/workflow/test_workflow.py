@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ NOTHING = MemoryUpdate(no_change=ALL)
 
 
 @pytest.fixture
-def memory(opened: Callable[..., Holdfast]) -> Callable[..., Holdfast]:
+def memory(opened) -> Callable[..., Holdfast]:
     """``memory(*plugins)``: the project with the opencode layout and its three files, opened anew."""
 
     def open_project(*plugins: object) -> Holdfast:
@@ -41,13 +40,13 @@ def memory(opened: Callable[..., Holdfast]) -> Callable[..., Holdfast]:
 
 
 @pytest.fixture
-def texts(project: Path) -> Callable[[], dict[str, bytes]]:
+def texts(project) -> Callable[[], dict[str, bytes]]:
     """``texts()``: the three files as they lie on disk."""
     return lambda: {p.stem: p.read_bytes() for p in sorted((project / FOLDER).glob("*.md"))}
 
 
 @pytest.fixture
-def gotchas(texts: Callable[[], dict[str, bytes]]) -> Callable[[], list[str]]:
+def gotchas(texts) -> Callable[[], list[str]]:
     return lambda: [t for t in under(texts()["patterns"], "## Gotchas") if t != "None yet"]
 
 
@@ -64,7 +63,7 @@ def conditions(name: str) -> list[str]:
 
 
 @pytest.mark.req("R204")
-def test_create__partial_file__adds_only_the_missing_anchors(memory: Callable[..., Holdfast], project: Path) -> None:
+def test_create__partial_file__adds_only_the_missing_anchors(memory, project):
     opened = memory()
     path = project / FOLDER / "patterns.md"
     path.write_bytes(b"## Gotchas\r\n* mine, by hand \r\n")
@@ -78,9 +77,7 @@ def test_create__partial_file__adds_only_the_missing_anchors(memory: Callable[..
 
 @pytest.mark.req("R188", "R205", "R206", "R207", "R208", "R209", "R210")
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_start__each_workflow__reads_the_three_in_order_and_returns_them(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_start__each_workflow__reads_the_three_in_order_and_returns_them(memory, texts, monkeypatch, name):
     opened = memory()
     before = texts()
     read: list[str] = []
@@ -99,7 +96,7 @@ def test_start__each_workflow__reads_the_three_in_order_and_returns_them(
 
 
 @pytest.mark.req("R242")
-def test_start__without_the_files__is_an_error(opened: Callable[..., Holdfast]) -> None:
+def test_start__without_the_files__is_an_error(opened):
     with pytest.raises(NotFound, match=r"active_context\.md is missing"):
         opened().workflow("build").start()
 
@@ -110,9 +107,7 @@ def test_start__without_the_files__is_an_error(opened: Callable[..., Holdfast]) 
     [b"# nothing\n", b"\xff\xfe", b"## Conventions\n\n## Gotchas\n\n## Gotchas\n\n## Approved Practices\n", None],
     ids=["anchors", "no text", "twice", "folder"],
 )
-def test_start__corrupt_file__fails_before_any_write(
-    memory: Callable[..., Holdfast], project: Path, damage: bytes | None
-) -> None:
+def test_start__corrupt_file__fails_before_any_write(memory, project, damage):
     opened = memory()
     path = project / FOLDER / "patterns.md"
     path.unlink()
@@ -148,9 +143,7 @@ WHOLE = {
 
 
 @pytest.mark.req("R187", "R188", "R211", "R212", "R213")
-def test_end__another_process__puts_each_entry_under_its_anchor_and_leaves_the_rest(
-    memory: Callable[..., Holdfast], project: Path, texts: Callable[[], dict[str, bytes]]
-) -> None:
+def test_end__another_process__puts_each_entry_under_its_anchor_and_leaves_the_rest(memory, project, texts):
     memory().workflow("build").start()
     path = project / FOLDER / "active_context.md"
     own = "\ufeff# Mine\r\n\r\n## Decisions\r\n- old one\r\n\r\n## Current Focus\r\n\r\n## Own\r\nprose\r\n\r\n"
@@ -173,9 +166,7 @@ def test_end__another_process__puts_each_entry_under_its_anchor_and_leaves_the_r
 
 @pytest.mark.req("R188", "R234")
 @pytest.mark.parametrize("started", [False, True], ids=["without LOAD", "without UPDATE"])
-def test_end__protocol_broken__is_refused_and_writes_nothing(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], started: bool
-) -> None:
+def test_end__protocol_broken__is_refused_and_writes_nothing(memory, texts, started):
     opened = memory()
     workflow = opened.workflow("review")
     before = texts()
@@ -190,9 +181,7 @@ def test_end__protocol_broken__is_refused_and_writes_nothing(
 
 @pytest.mark.req("R214", "R215", "R216", "R217", "R218", "R246")
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_end__condition_of_the_workflow__decides_whether_there_is_an_update(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], name: str
-) -> None:
+def test_end__condition_of_the_workflow__decides_whether_there_is_an_update(memory, texts, name):
     opened = memory()
     opened.workflow(name).start()
     before = texts()
@@ -207,9 +196,7 @@ def test_end__condition_of_the_workflow__decides_whether_there_is_an_update(
 
 
 @pytest.mark.req("R188")
-def test_end__no_change__is_recorded_once_in_active_context(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
+def test_end__no_change__is_recorded_once_in_active_context(memory, texts):
     for name in ("build", "review"):
         opened = memory()
         opened.workflow(name).start()
@@ -220,9 +207,7 @@ def test_end__no_change__is_recorded_once_in_active_context(
 
 
 @pytest.mark.req("R237")
-def test_end__same_update_again__is_answered_without_writing(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
+def test_end__same_update_again__is_answered_without_writing(memory, texts):
     opened = memory()
     opened.workflow("build").start()
     given = MemoryUpdate(decisions=["x"], no_change=["patterns", "progress"])
@@ -259,12 +244,8 @@ with Holdfast.open(".") as memory:
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 @pytest.mark.parametrize("renames", range(0, 7, 2))
 def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing(
-    memory: Callable[..., Holdfast],
-    project: Path,
-    texts: Callable[[], dict[str, bytes]],
-    gotchas: Callable[[], list[str]],
-    renames: int,
-) -> None:
+    memory, project, texts, gotchas, renames
+):
     (project / ".opencode").mkdir()
     (project / ".opencode/holdfast.toml").write_text('layout = { preset = "opencode" }\n')
     memory().workflow("build").start()
@@ -283,9 +264,7 @@ def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing
 
 
 @pytest.mark.req("R239")
-def test_end__one_file_cannot_take_its_entry__none_is_written(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
+def test_end__one_file_cannot_take_its_entry__none_is_written(memory, texts):
     opened = memory()
     opened.workflow("build").start()
     before = texts()
@@ -319,13 +298,7 @@ def test_end__one_file_cannot_take_its_entry__none_is_written(
         ({}, False),
     ],
 )
-def test_deliverable__with_or_without_proof__is_verified_or_deferred(
-    memory: Callable[..., Holdfast],
-    texts: Callable[[], dict[str, bytes]],
-    project: Path,
-    deliverable: dict[str, Any],
-    verified: bool,
-) -> None:
+def test_deliverable__with_or_without_proof__is_verified_or_deferred(memory, texts, project, deliverable, verified):
     (project / "reports").mkdir()
     (project / "reports/run.txt").touch()
     done = memory().update(update_from({"verified_deliverables": [{"text": "it works", **deliverable}]}))
@@ -340,9 +313,7 @@ def test_deliverable__with_or_without_proof__is_verified_or_deferred(
 
 
 @pytest.mark.req("R189", "R225", "R247")
-def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_per_file(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
+def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_per_file(memory, texts):
     done = memory().update(MemoryUpdate(gotchas=["a", "A "]))
     assert [(c.surface, c.added, bool(c.written)) for c in done.files] == [
         ("active_context", (), False),
@@ -364,9 +335,7 @@ class Masks:
 
 
 @pytest.mark.req("R240")
-def test_update__secret__reaches_neither_files_nor_private_state(
-    memory: Callable[..., Holdfast], project: Path
-) -> None:
+def test_update__secret__reaches_neither_files_nor_private_state(memory, project):
     opened = memory(Masks())
     opened.workflow("build").start()
     opened.update(MemoryUpdate(decisions=["the word is hunter2"]))
@@ -382,9 +351,7 @@ def test_update__secret__reaches_neither_files_nor_private_state(
 
 
 @pytest.mark.parametrize(("preset", "backend"), [("default", "sqlite"), ("timmy", "file"), ("opencode", "file")])
-def test_workflow__any_layout_and_backend__has_the_same_memory(
-    opened: Callable[..., Holdfast], preset: str, backend: str
-) -> None:
+def test_workflow__any_layout_and_backend__has_the_same_memory(opened, preset, backend):
     from holdfast.config.values import StorageConfig
 
     storage = StorageConfig(backend=backend, path=PRESETS[preset].path, facts="f.jsonl")
@@ -408,9 +375,7 @@ def test_workflow__any_layout_and_backend__has_the_same_memory(
         b'{"name": "build", "state": "opened", "started": "2026-11-23T04:36:26Z"}',
     ],
 )
-def test_record__damaged__is_told_and_start_replaces_it(
-    memory: Callable[..., Holdfast], project: Path, body: bytes
-) -> None:
+def test_record__damaged__is_told_and_start_replaces_it(memory, project, body):
     opened = memory()
     opened.workflow("build").start()
     (project / ".opencode/state/workflows/build.json").write_bytes(body)
@@ -424,9 +389,7 @@ def test_record__damaged__is_told_and_start_replaces_it(
 
 
 @pytest.mark.req("R219", "R222")
-def test_capture__similar_three_times_over_sessions__is_one_gotcha(
-    memory: Callable[..., Holdfast], gotchas: Callable[[], list[str]]
-) -> None:
+def test_capture__similar_three_times_over_sessions__is_one_gotcha(memory, gotchas):
     for text in ("Test 1 fails at line 12", "test 2 FAILS, at line 40."):
         memory().capture("issue", text)
     assert gotchas() == []
@@ -436,9 +399,7 @@ def test_capture__similar_three_times_over_sessions__is_one_gotcha(
 
 
 @pytest.mark.req("R224")
-def test_capture__same_issue_in_two_workflows__is_written(
-    memory: Callable[..., Holdfast], gotchas: Callable[[], list[str]]
-) -> None:
+def test_capture__same_issue_in_two_workflows__is_written(memory, gotchas):
     memory().workflow("build").start()
     memory().capture("issue", "the port is taken")  # in the one that is open
     assert gotchas() == []
@@ -447,9 +408,7 @@ def test_capture__same_issue_in_two_workflows__is_written(
 
 
 @pytest.mark.req("R221", "R239")
-def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(
-    memory: Callable[..., Holdfast], gotchas: Callable[[], list[str]], clock: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(memory, gotchas, clock, monkeypatch):
     opened = memory()
     writes: list[str] = []
     backend = type(opened.store.backend)
@@ -474,9 +433,7 @@ def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(
 
 
 @pytest.mark.req("R239")
-def test_between_start_and_end__no_trigger__the_files_are_not_touched(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
-) -> None:
+def test_between_start_and_end__no_trigger__the_files_are_not_touched(memory, texts):
     opened = memory()
     opened.workflow("debug").start()
     before = texts()

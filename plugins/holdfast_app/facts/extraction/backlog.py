@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 logger = log("holdfast.facts")
 
+_AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
 _LINE: Final = b'{"kind":"extracted",'  # how its line begins, since the kind is the first key
 
 
@@ -204,8 +205,10 @@ def work_off(
                     queue.done(item)
                     continue
                 failing |= {*found.failed}
-                waits = queue.failed(item, found.failed, error=extract.sentences(troubles), now=services.clock())
-                result += ExtractResult(failures=extract.failures_of(troubles, waits=waits).values(), queued=int(waits))
+                error = " ".join(one.sentence for one in troubles)
+                waits = queue.failed(item, found.failed, error=error, now=services.clock())
+                failures = [one.text(_AGAIN if one.passes and waits else "") for one in troubles]
+                result += ExtractResult(failures=failures, queued=int(waits))
         _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
@@ -225,8 +228,7 @@ def _flush_of(queue: Queue, item: Waiting) -> str:
     """The flush that covers ``item``. It may have run during the extraction."""
     if item.flush or not item.covers:
         return item.flush
-    now = queue.get(item.id)
-    return now.flush if now is not None else ""
+    return next((one.flush for one in queue.items() if one.id == item.id), "")
 
 
 def _summarise(services: Services, item: Waiting, said: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

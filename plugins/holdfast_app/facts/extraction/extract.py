@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 logger = log("holdfast.facts")
 
-_AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
 #: Approximate characters per piece of a long conversation. Turns are never split.
 BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
@@ -98,9 +97,9 @@ class Trouble(NamedTuple):
     step: str
     passes: bool
 
-    def text(self, *more: str) -> str:
-        """The sentence, the next step and ``more`` sentences."""
-        return " ".join(filter(None, (self.sentence, self.step, *more)))
+    def text(self, more: str = "") -> str:
+        """The sentence, the next step and ``more``."""
+        return " ".join(filter(None, (self.sentence, self.step, more)))
 
 
 def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
@@ -154,30 +153,17 @@ def _trouble(failure: HookFailed, root: str) -> Trouble:
     a plugin's error may quote the conversation."""
     from holdfast.errors import AnswerUnusable, ModelFailed
 
-    cause = failure.__cause__
+    cause, sentence, step, passes = failure.__cause__, f"{failure.plugin}: {failure.reason}", failure.next_step, True
     if not isinstance(cause, HoldfastError):
-        passes = isinstance(cause, TimeoutError | ConnectionError)
-        step = "" if passes else failure.next_step
-        return Trouble(failure.plugin, paths.rewrite(failure.message, root), step, passes)
-    sentence = f"{failure.plugin}: {failure.reason}"
-    step = failure.next_step
-    if isinstance(cause, ModelFailed) and cause.retryable:
-        step, passes = _PASSING.get(cause.status, ""), True
+        sentence, passes = failure.message, isinstance(cause, TimeoutError | ConnectionError)
+        step = "" if passes else step
+    elif isinstance(cause, ModelFailed) and cause.retryable:
+        step = _PASSING.get(cause.status, "")
     elif isinstance(cause, AnswerUnusable):
-        step, passes = f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
+        step = f"Another model may do better: `[plugins.{failure.plugin}] model`."
     else:
         passes = False
     return Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
-
-
-def failures_of(troubles: Sequence[Trouble], *, waits: bool) -> dict[str, str]:
-    """Each failed plugin with its trouble and the next step; ``waits`` when the turns are tried again."""
-    return {one.plugin: one.text(_AGAIN if one.passes and waits else "") for one in troubles}
-
-
-def sentences(troubles: Sequence[Trouble]) -> str:
-    """The troubles without next steps, as the queue keeps them."""
-    return " ".join(trouble.sentence for trouble in troubles)
 
 
 def settle(
@@ -219,8 +205,9 @@ def settle(
             from holdfast_app.facts import profile
 
             try:
-                before = profile.load(services)
-                learnt = _without_instructions(extraction.profile, heard)
+                before, texts = profile.load(services), asdict(extraction.profile)
+                orders = [name for name, text in texts.items() if isinstance(text, str) and heard.is_hostile(text)]
+                learnt = evolve(extraction.profile, **dict.fromkeys(orders, ""))
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
@@ -242,13 +229,6 @@ def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> Ad
         return AddResult(outcome=AddOutcome.REFUSED, reason=REJECTED)
     rejected.lift(content)
     return None
-
-
-def _without_instructions(learnt: Profile, heard: Witness) -> Profile:
-    kept = {
-        name: "" if isinstance(text, str) and heard.is_hostile(text) else text for name, text in asdict(learnt).items()
-    }
-    return Profile(**kept)
 
 
 def queue_of(services: Services) -> Queue:
@@ -282,20 +262,13 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> list[Fact]:
     """Up to ``limit`` facts that share most words with ``strings``, the closest first. Takes time in proportion."""
-    said: set[str] = set()
-    for text in strings:
-        said.update(_words(text))
-    facts = list(stored)
-    spread = Counter(word for fact in facts for word in set(_words(fact.content)))
-    scored: list[tuple[float, int, Fact]] = []
-    for number, fact in enumerate(facts):
-        shared = {w for w in _words(fact.content) if len(w) > 2} & said
-        score = sum(1 / spread[word] for word in shared)
-        if len(shared) > 1:
-            scored.append((-score, -number, fact))
-    scored.sort(key=lambda row: row[:2])
-    return [fact for _, _, fact in scored[:limit]]
+    said = {word for text in strings for word in _words(text)}
+    newest = [(fact, _words(fact.content)) for fact in stored][::-1]
+    spread = Counter(word for _, words in newest for word in words)
+    shared = [(fact, {word for word in words & said if len(word) > 2}) for fact, words in newest]
+    near = [(sum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
+    return [fact for _, fact in sorted(near, key=lambda row: -row[0])[:limit]]
 
 
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}

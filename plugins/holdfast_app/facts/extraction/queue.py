@@ -185,10 +185,6 @@ class Queue:
         self._list.change(change)
         return list(taken.values())
 
-    def get(self, item_id: str) -> Waiting | None:
-        """The item as it is now; None when it does not wait any more."""
-        return next((item for item in self.items() if item.id == item_id), None)
-
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
         """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
         if os.path.exists(self._path):
@@ -253,19 +249,9 @@ class Queue:
     def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
         if not items:
             return
-        gone = [
-            GivenUp(
-                at=now,
-                since=item.since,
-                turns=len(item.turns),
-                attempts=item.attempts,
-                why=why,
-                error=item.error,
-                source=item.source,
-                plugins=item.plugins,
-            )
-            for item in items
-        ]
+        keys = ("since", "attempts", "error", "source", "plugins")
+        kept = [{key: getattr(item, key) for key in keys} for item in items]
+        gone = [GivenUp(at=now, turns=len(one.turns), why=why, **row) for one, row in zip(items, kept, strict=True)]
         rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
         private.make(self._state)
         with private.lock(self._log):

@@ -257,18 +257,14 @@ class Facts(FactWriter):
         another fact has that content.
         """
         old = self.get(fact_id)
-        if content is not None:
-            content = check_content(content)
-        if category is not None:
-            category = check_category(category)
-        if confidence is not None:
-            confidence = check_confidence(confidence)
+        content = None if content is None else check_content(content)
+        category = None if category is None else check_category(category)
+        confidence = None if confidence is None else check_confidence(confidence)
         if content is not None:
             content = check_content(self.services.gate.admit(content, surface=SURFACE))
+            self._check_unique(fact_id, content)
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
-        if content is not None:
-            self._check_unique(fact_id, content)
         if fields:
             self._reject(old, stays=content)
             self.rejected.lift(content or "")

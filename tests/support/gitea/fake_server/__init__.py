@@ -12,8 +12,6 @@ Forgejo::
         assert gitea.bodies("agent/memory", 1) == ["the client's text"]
 """
 
-from __future__ import annotations
-
 from .fake_server import FakeServer
 from .server import Seen
 from .state import Flavour

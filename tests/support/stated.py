@@ -1,0 +1,16 @@
+"""Whole payloads in few words."""
+
+from typing import Any
+
+
+def done(objective: str = "Go on", **fields: Any) -> dict[str, Any]:
+    """A payload of ended work: what is not given is empty. None leaves a field out."""
+    lists = dict.fromkeys(("facts", "decisions", "blockers", "artifacts", "follow_ups", "state_mutations"), ())
+    whole = {"objective": objective, **lists, "next_step": "none", "work_open": False, "curated": "none", **fields}
+    return {name: list(value) if value == () else value for name, value in whole.items() if value is not None}
+
+
+def goes_on(objective: str, next_step: str, **fields: Any) -> dict[str, Any]:
+    """A payload of work that goes on."""
+    handoff = {"active_task": objective, "branch": "main", "blocker": "none", "next_action": next_step}
+    return done(objective, **{"next_step": next_step, "work_open": None, "handoff": handoff, **fields})
