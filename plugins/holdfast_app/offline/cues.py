@@ -120,7 +120,8 @@ _PASSING: Final = Lazy(
 #: A report of trouble, which the next answer changes, or a request.
 _TROUBLE: Final = Lazy(
     r"\b(?:fail\w*|errors?|crash\w*|broken?|bugs?|buggy|flaky|missing|empty|still|keeps|seems?|looks?|should|please"
-    r"|nothing (?:is|was|happen\w*)|(?:show|load|display|hang)ing|(?:is|are) (?:just |only |now )\w+ing|when i|another thing|latest|make sure"
+    r"|nothing (?:is|was|happen\w*)|(?:show|load|display|hang)ing"
+    r"|(?:is|are) (?:just |only |now )\w+ing|when i|another thing|latest|make sure"
     r"|takes \d+ (?:s|ms|seconds|minutes)"
     r"|(?:not|n['’]?t) (?:work\w*|show\w*|see\w*|happen\w*|appear|find|load\w*|open|correct|enough|clear|sure|there)"
     r"|the (?:reason|idea|problem|issue|error|thing|next)|(?:want|can|could|would) you|says?|said|thinks?|told"
