@@ -87,6 +87,7 @@ class _Wire:
         if not member or not isinstance(body, Mapping):
             return None
         session = self.hold.opened(body)
+        body = {key: value for key, value in body.items() if value}  # without what the SDK omits
         rows = body.get(member) or []
         said = parse([{"role": "user", "content": rows}] if isinstance(rows, str) else rows)
         whole = not (body.get("previous_response_id") or body.get("conversation"))
