@@ -39,8 +39,7 @@ def flushed(memory: Holdfast) -> Any:
 @pytest.mark.req("R184", "R083")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(stream, project):
-    pytest.importorskip("anthropic")
-    import anthropic
+    anthropic = pytest.importorskip("anthropic")
 
     moments = random.Random(3)
     with Holdfast.open(project) as memory:
@@ -96,8 +95,7 @@ def test_openai__loop_does_not_send_the_servers_item_back__its_next_request_is_f
 
 @pytest.mark.req("R184", "R083")
 def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project):
-    pytest.importorskip("openai")
-    import openai
+    openai = pytest.importorskip("openai")
 
     moments = random.Random(5)
     per_request = 12
@@ -137,8 +135,7 @@ def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_o
 
 @pytest.mark.req("R184", "R166")
 def test_client__broken_store__a_request_that_may_compact_is_not_sent(project):
-    pytest.importorskip("openai")
-    import openai
+    openai = pytest.importorskip("openai")
 
     spoil(project)
     with Holdfast.open(project) as memory, CompactingServer() as server:
