@@ -80,17 +80,14 @@ def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where])
             "Its hooks have run, but neither this project's settings nor the user's contain them.",
             f"Run `holdfast install {client.name}`, unless they were for one session only.",
         )
-    if len(there) + len(plugins) > 1 and not _run_once(client, there, plugins):
+    # Claude Code drops duplicate commands, so it runs each hook once.
+    once = client.name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
+    if len(there) + len(plugins) > 1 and not once:
         yield _warn(
             client.name,
             "It is guarded more than once (project, user or plugin), so each hook runs more than once.",
             f"Run `holdfast uninstall {client.name} --scope user` or `--scope project`.",
         )
-
-
-def _run_once(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
-    """Whether a client with two guards runs each hook once. Claude Code drops duplicate commands."""
-    return client.name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
 
 
 def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -194,6 +191,7 @@ def _problems(client: Client, where: Where) -> Iterator[Problem]:
             return
         yield from _hook_problems(client, where, settings, place.shown)
     yield from client.problems(where)
+    yield from client.unfit(where)
 
 
 def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:

@@ -50,8 +50,10 @@ def start(memory: Holdfast, event: Event) -> Reply:
         try:
             _remember(services, event)
             return _started(memory, event)
-        except Unavailable as error:
-            return _unwritable(memory, event, error)
+        except Unavailable as error:  # the disk accepts no writes, and can still be read
+            reply = opening(memory, event)
+            told = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
+            return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
     _remember(services, event)
     backend = services.store.backend
     try:
@@ -105,13 +107,6 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
     text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], session]))
     whole = _fitted(memory, text, event.session, most, in_bytes=event.client == "codex")
     return Reply(context=whole, notice=unsafe)
-
-
-def _unwritable(memory: Holdfast, event: Event, error: Unavailable) -> Reply:
-    """The brief when the disk accepts no writes but can be read. Raises: HoldfastError otherwise."""
-    reply = opening(memory, event)
-    told = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
-    return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
 
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:

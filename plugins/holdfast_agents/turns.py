@@ -52,7 +52,10 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
     try:
         manager, state = hot_plugins(root)
     except ConfigError as error:
-        if _relies_on_settings(root):
+        from holdfast.config import trust
+
+        known = trust.record_of(root)
+        if known is not None and known.settings:
             raise
         broken = error
         manager, state = hot_plugins(root, alone=True)
@@ -72,13 +75,6 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
     if records:
         Journal(state, event.session).append(*records)
     return state, broken
-
-
-def _relies_on_settings(root: str) -> bool:
-    from holdfast.config import trust
-
-    record = trust.record_of(root)
-    return record is not None and bool(record.settings)
 
 
 def withheld(refused: Refused) -> str:

@@ -21,7 +21,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes, work_log
-from holdfast.fs import durable, paths, private
+from holdfast.fs import durable, paths, private, records
 from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
@@ -50,6 +50,8 @@ _LIST_STEP = (
 )
 #: A put-aside folder's name. It has no word of more than seven letters, and no space.
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
+#: The beginnings of a journal's lines with receipts.
+_PROOFS = (b'{"kind":"checkpoint",', b'{"kind":"shipped",')
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
@@ -336,9 +338,15 @@ def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for one in journal.every(services.state, packed=True):
+    hot = set[str]()
+    for one in journal.every(services.state):
+        hot.add(one.stem)
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
+    for packed, data in past.contents(services.state):  # years of them
+        lines = data.splitlines() if packed.stem not in hot else ()
+        found = (records.decode(line) for line in lines if line.startswith(_PROOFS))
+        yield from (record for record in found if record and record.get("receipt"))
 
 
 def flushes(services: Services) -> list[tuple[Receipt, Payload]]:

@@ -7,7 +7,6 @@ import io
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
 from random import Random
 from stat import S_IFDIR, S_IFREG, S_ISDIR
 from types import SimpleNamespace
@@ -85,10 +84,16 @@ class _File(io.RawIOBase):
         super().close()
 
 
-@lru_cache(4096)
-def _parts(path: str) -> tuple[list[str], str]:
-    *above, name = [part for part in path.split("/") if part and part != "."] or [""]
-    return above, name
+class _Stat:
+    """As ``os.stat_result``."""
+
+    __slots__ = ("st_ctime_ns", "st_ino", "st_mode", "st_mtime", "st_mtime_ns", "st_size")
+    st_dev, st_nlink, st_uid, st_gid = 99, 1, _USER, 0
+
+    def __init__(self, node: Node) -> None:
+        self.st_mode, self.st_ino, self.st_size = node.mode, node.ino, len(node.data)
+        self.st_mtime_ns = self.st_ctime_ns = node.mtime
+        self.st_mtime = node.mtime / 1e9
 
 
 def _fail(code: int, path: object = None) -> OSError:
@@ -107,6 +112,7 @@ class Disk:
         self.fds: dict[int, Handle] = {}
         self.top = self._new(S_IFDIR | 0o755)
         self._moves: list[list[tuple[Node, str, Node | None]]] = []  # changes of names, not all of them synced
+        self._folders: dict[str, Node] = {}  # by path, as long as no folder goes
         self.top.names[root.strip("/")] = self.top.disk_names[root.strip("/")] = self._new(S_IFDIR | 0o755)
 
     def _new(self, mode: int) -> Node:
@@ -126,15 +132,19 @@ class Disk:
 
     def _split(self, path: Any, folder: int | None) -> tuple[Node, str]:
         """The folder and the last name; an empty name for the folder itself."""
-        path = os.fspath(path)
-        node = self.top if path.startswith("/") else self.handle(folder or 0).node
-        if "/" not in path:
-            return node, "" if path == "." else path
-        above, name = _parts(path)
-        for part in above:
-            node = self._child(node, part, path)
-        if not node.is_folder:
-            raise _fail(errno.ENOTDIR, path)
+        above, slash, name = os.fspath(path).rpartition("/")
+        name = "" if name == "." else name
+        if not slash:
+            return self.handle(folder or 0).node, name
+        node = self._folders.get(above)
+        if node is None:
+            node = self.top if above.startswith("/") or not above else self.handle(folder or 0).node
+            for part in above.split("/"):
+                node = self._child(node, part, path) if part and part != "." else node
+            if not node.is_folder:
+                raise _fail(errno.ENOTDIR, path)
+            if above.startswith("/"):
+                self._folders[above] = node
         return node, name
 
     def _child(self, node: Node, name: str, path: str) -> Node:
@@ -307,6 +317,8 @@ class Disk:
         self._step("rename", 0)
         (above, name), (target, to) = self._split(old, src_dir_fd), self._split(new, dst_dir_fd)
         node = self._child(above, name, old)
+        if node.is_folder:
+            self._folders.clear()
         self._change([(target, to, node), (above, name, None)])
 
     def unlink(self, path: Any, *, dir_fd: int | None = None) -> None:
@@ -321,6 +333,7 @@ class Disk:
         above, name = self._split(path, dir_fd)
         if self._child(above, name, path).names:
             raise _fail(errno.ENOTEMPTY, path)
+        self._folders.clear()
         self._change([(above, name, None)])
 
     def fchmod(self, fd: int, mode: int) -> None:
@@ -348,12 +361,8 @@ class Disk:
 
     # looks
 
-    def stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> SimpleNamespace:
-        node = self.find(path, dir_fd)
-        return SimpleNamespace(
-            st_mode=node.mode, st_ino=node.ino, st_size=len(node.data), st_mtime=node.mtime / 1e9,
-            st_mtime_ns=node.mtime, st_ctime_ns=node.mtime, st_dev=99, st_nlink=1, st_uid=_USER, st_gid=0,
-        )  # fmt: skip
+    def stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> _Stat:
+        return _Stat(self.find(path, dir_fd))
 
     def access(self, path: Any, mode: int) -> bool:
         """All processes are of one user."""
@@ -382,10 +391,12 @@ class Disk:
     def restore(self, top: Node) -> None:
         """Begin with a copy of another disk."""
         self.top, self._ino = _copy(top, {}), self._ino + 1000
+        self._folders.clear()
 
     def cut_power(self, chance: Random, kind: str = "") -> None:
         """What was not synced is lost, kept, cut, full of holes or reordered. Nothing is open any more."""
         self.fds.clear()
+        self._folders.clear()
         all_kept = bool(kind)
         kind, late = kind or chance.choice(("lost", "kept", "mixed", "mixed")), set[Node]()
         for move in self._moves:

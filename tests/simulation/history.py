@@ -95,6 +95,7 @@ class History:
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
         self.lied = self.faulted = False
+        self.purged: list[Op] = []
         self._again = again
         self._count = 10 * len(self.ops)
         if not work:
@@ -160,6 +161,13 @@ class History:
         world.run(jobs, chance.choice((0.02, 0.1, 0.3)))
         self.log += [f"process {n}: " + "; ".join(map(str, ops)) for n, ops in enumerate(self.ops)]
         self.log.append(f"hit: {world.hit or 'nothing'}, after {world.changes} changes")
+        for ops in self.ops:
+            purges = [
+                number for number, op in enumerate(ops) if op.kind == "purge" and op.was == DONE and not op.warned
+            ]
+            self.purged += [
+                op for op in ops[: max(purges, default=0)] if op.was == DONE and (op.kind == "add" or op.payload)
+            ]
         self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
         self.was_cut = not world.kills or chance.random() < 0.5
         world.mend()
@@ -237,7 +245,7 @@ class History:
         elif op.kind == "override":
             session.override("an operator said so")
         elif op.kind == "purge":
-            memory.purge(session=op.session)
+            op.warned = bool(memory.purge(session=op.session).left)
         return None
 
     # what must be true
@@ -301,6 +309,8 @@ class History:
             if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
                 self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
+        back = [str(op) for op in self.purged if in_notes[op.token] + said[op.token]]
+        self._expect(not back, f"purged, and there: {back}")
         bad = [] if purged else list(verify._journals(memory.services, list(every(memory.services.state, packed=True))))
         self._expect(not bad, f"nobody changed a journal: {bad}", is_loss=False)
         losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
@@ -364,6 +374,8 @@ class History:
         purge interfered."""
         if isinstance(error, FlushRefused) and any(one.dead for one in self.world.processes):
             return True
+        if op.kind == "purge" and sum(one.kind == "purge" for one in self._all()) > 1:
+            return True  # one at a time
         kind = "lack" if isinstance(error, FlushRefused) else "purge" if isinstance(error, Conflict) else ""
         return any(one.kind == kind and one.session == op.session and one.was != WAITING for one in self._all())
 
@@ -384,7 +396,9 @@ class History:
         for op in list(self._all()):
             if repeats and op.was in (BEGUN, REFUSED) and op.kind not in ("lack", "forget", "override"):
                 others = [o for o in self._all() if o.session == op.session and o is not op and o.was != WAITING]
-                op.again = any(o.kind == "add" or (o.kind in FLUSHES and o.was != REFUSED) for o in others)
+                op.again = any(
+                    o.kind == "add" or (o.kind in FLUSHES and (o.was != REFUSED or o in more)) for o in others
+                )
                 more.append(op)
         sessions = sorted({op.session for op in self._all()})
         for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:

@@ -21,7 +21,7 @@ from typing import Any
 import pluggy
 from tests.simulation.disk import FIRST_FD, Disk
 
-from holdfast.fs import locks, safeopen
+from holdfast.fs import locks, ownership_mark, private, safeopen
 from holdfast.plugin import calls
 
 ROOT = "/simulated"
@@ -122,6 +122,7 @@ class World:
 
     def cut_power(self) -> None:
         """The power goes, and comes back; all processes are gone."""
+        _forget()
         self.disk.cut_power(self.chance)
         self.is_down = False
 
@@ -216,6 +217,7 @@ class World:
             (functools.cached_property, "__get__", _without_lock),
             (calls._Batch, "start", calls._Batch.run),
         ]
+        _forget()
         real = [(where, name, getattr(where, name)) for where, name, _ in patches]
         home = os.environ.get("XDG_CONFIG_HOME")
         os.environ["XDG_CONFIG_HOME"] = f"{ROOT}/home"
@@ -229,6 +231,12 @@ class World:
             del os.environ["XDG_CONFIG_HOME"]
             if home is not None:
                 os.environ["XDG_CONFIG_HOME"] = home
+
+
+def _forget() -> None:
+    """What a process remembers of the disk."""
+    private._marked.clear()
+    ownership_mark._durable.clear()
 
 
 def _survived(process: Process, job: Callable[[], None]) -> None:

@@ -141,13 +141,13 @@ def fact_out(fact: Fact) -> dict[str, object]:
 def _plain(value: Any, kind: Any) -> Any:
     """``value`` as a ``kind`` without cattrs: strings, numbers, times, tuples and classes of them, as records are.
     Raises: KeyError, TypeError and ValueError for any other."""
-    origin, kinds = get_origin(kind), get_args(kind)
+    if kind in _KINDS:
+        return _exactly(value, kind)
     if kind in (Any, object):
         return value
-    if kind in (str, bool, int, float):
-        return _exactly(value, kind)
     if kind is datetime:
         return moment(value)
+    origin, kinds = get_origin(kind), get_args(kind)
     if origin is UnionType and kinds[1:] == (NoneType,):
         return None if value is None else _plain(value, kinds[0])
     if origin is tuple and isinstance(value, list | tuple):

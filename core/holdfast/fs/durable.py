@@ -157,9 +157,9 @@ def retire(path: PathArg) -> None:
         remove(path)
 
 
-def make_private_dir(path: PathArg) -> None:
-    """Create the folder ``path`` and its missing parents durably, with mode 0700 regardless of the umask. Raises:
-    Unavailable.
+def make_private_dir(path: PathArg) -> int:
+    """Create the folder ``path`` and its missing parents durably, with mode 0700 regardless of the umask, and return
+    the mode. Raises: Unavailable.
 
     A folder created here has the sticky bit until its name is durable, so that the next process completes the work of a
     killed one.
@@ -167,7 +167,7 @@ def make_private_dir(path: PathArg) -> None:
     target = os.path.abspath(path)
     above, name = os.path.split(target)
     if not name:
-        return  # the root of the file system
+        return 0  # the root of the file system
     with reporting(target, "make the folder"):
         try:
             found = safeopen.stat(target)
@@ -177,8 +177,8 @@ def make_private_dir(path: PathArg) -> None:
             if not S_ISDIR(found.st_mode):
                 code = errno.ELOOP if S_ISLNK(found.st_mode) else errno.EEXIST
                 raise OSError(code, os.strerror(code))
-            if S_IMODE(found.st_mode) != _UNSETTLED:
-                return
+            if (mode := S_IMODE(found.st_mode)) != _UNSETTLED:
+                return mode
         with Folder(above, syncable=True) as parent:
             try:
                 parent.make(name, _UNSETTLED)
@@ -187,6 +187,7 @@ def make_private_dir(path: PathArg) -> None:
                     raise
             _sync_names(parent)
             parent.chmod(name, 0o700)
+    return 0o700
 
 
 def fsync_dir(path: PathArg) -> None:

@@ -32,6 +32,7 @@ DERIVED = "derived"
 OUTBOX, SPOOL = "outbox.jsonl", "spool.jsonl"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
+_PRIVATE = 0o700
 #: Name of the file that marks the folder as made by this user on this machine.
 MARK = ownership_mark.FILE
 #: Suffix after a put-aside folder's name.
@@ -39,6 +40,8 @@ ASIDE = ".foreign-"
 _WAIT_S = 10.0
 _MOST_TABLE = 16 << 20  # bytes
 _ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
+#: Marked folders, as they were then.
+_marked: dict[str, object] = {}
 
 
 def make(state: str, *parts: str) -> str:
@@ -49,7 +52,10 @@ def make(state: str, *parts: str) -> str:
     """
     if not _is_marked(state):
         _establish(state)
-    return _folder_in(state, parts) if parts else state
+    folder = os.path.join(state, *parts)
+    if parts and durable.make_private_dir(folder) != _PRIVATE:
+        _close_to_others(folder)
+    return folder
 
 
 def lock(path: str, *, timeout_s: float = 10.0) -> durable.Lock:
@@ -180,9 +186,17 @@ def put_aside_name(name: str) -> str:
 
 
 def _is_marked(state: str) -> bool:
-    """Whether the mark is valid. If so, also close the folder to others and make it ignore itself."""
+    """Whether the mark is valid. If so, also close the folder to others and make it ignore itself. Done once per
+    process for a folder in which no name has changed since."""
+    found = None
+    with suppress(OSError):
+        now = os.lstat(state)
+        found = (os.getpid(), now.st_dev, now.st_ino, now.st_mode, now.st_mtime_ns, now.st_ctime_ns)
+    if found is not None and _marked.get(state) == found:
+        return True
     if not ownership_mark.is_valid(state):
         return False
+    _marked[state] = found
     _close_to_others(os.path.abspath(state))
     if not ignores_itself(state):
         ignore(state)
@@ -195,9 +209,9 @@ def _establish(state: str) -> None:
     with _settling(state) as (parent, name):
         if _is_marked(state):  # another process was faster
             return
-        if _exists(parent, name) and not _is_blank(parent, name):
+        if not _is_blank(parent, name):
             _put_aside(parent, name)
-        if not _exists(parent, name):
+        if name not in parent.names():
             _take_back(parent, name)
             if _is_marked(state):
                 return
@@ -224,14 +238,6 @@ def _settling(state: str) -> Iterator[tuple[Folder, str]]:
         yield parent, name
 
 
-def _exists(parent: Folder, name: str) -> bool:
-    try:
-        parent.stat(name)
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def _is_blank(parent: Folder, name: str) -> bool:
     """Whether the folder is this user's and contains only leftovers of a crash in :func:`_establish`."""
     try:
@@ -239,14 +245,14 @@ def _is_blank(parent: Folder, name: str) -> bool:
         if not S_ISDIR(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
             return False
         with Folder(os.path.join(parent.path, name)) as folder:
-            return all(_is_own_leaving(folder, one) for one in folder.names())
+            ends = (durable.TEMP_PREFIX, durable.TEMP_SUFFIX)
+            return all(
+                (one == _IGNORE or (one.startswith(ends[0]) and one.endswith(ends[1])))
+                and S_ISREG(folder.stat(one).st_mode)
+                for one in folder.names()
+            )
     except FileNotFoundError:
         return True
-
-
-def _is_own_leaving(folder: Folder, name: str) -> bool:
-    unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
-    return (name == _IGNORE or unfinished) and S_ISREG(folder.stat(name).st_mode)
 
 
 def _put_aside(parent: Folder, name: str) -> None:
@@ -273,16 +279,9 @@ def _take_back(parent: Folder, name: str) -> None:
             return
 
 
-def _folder_in(state: str, parts: tuple[str, ...]) -> str:
-    folder = os.path.join(state, *parts)
-    durable.make_private_dir(folder)
-    _close_to_others(folder)
-    return folder
-
-
 def _close_to_others(path: str) -> None:
     with durable.reporting(path, "close to others"):
-        if S_IMODE(os.lstat(path).st_mode) != 0o700:
+        if S_IMODE(os.lstat(path).st_mode) != _PRIVATE:
             above, name = os.path.split(path)
             with Folder(above) as parent:
-                parent.chmod(name, 0o700)
+                parent.chmod(name, _PRIVATE)

@@ -52,32 +52,28 @@ def make(state: str) -> None:
 def notes(state: str) -> list[Note]:
     """The sessions that are UNSAFE even without a marker, oldest first. Raises: Unavailable."""
     there = _in_place(state)
-    known = {note.stem for note in there}
-    return [*there, *(note for note in _away(state) if note.stem not in known)]
+    folder, head = os.path.split(away_path(state, ""))
+    stems = {name.removeprefix(head) for name in private.names(folder) if name.startswith(head)}
+    away = filter(None, (_away(state, stem) for stem in stems - {note.stem for note in there}))
+    return [*there, *sorted(away, key=lambda note: (note.at, note.stem))]
 
 
 def _in_place(state: str) -> list[Note]:
     return _parsed((private.read(os.path.join(state, FILE)) or b"")[: _LINE * _LINES])
 
 
-def _away(state: str) -> list[Note]:
-    from datetime import UTC, datetime
+def _away(state: str, stem: str) -> Note | None:
+    """The session's note in the user's folder, unless it has a journal. A full disk can leave an empty one."""
+    with suppress(OSError):
+        if os.lstat(os.path.join(state, "sessions", f"{stem}.jsonl")).st_size > 0:
+            return None
+    path = away_path(state, stem)
+    with durable.reporting(path, "read"), suppress(FileNotFoundError, NotADirectoryError):
+        at = os.lstat(path).st_mtime
+        from datetime import UTC, datetime
 
-    folder, head = os.path.split(away_path(state, ""))
-    found = []
-    for stem in (name.removeprefix(head) for name in private.names(folder) if name.startswith(head)):
-        if not _has_journal(state, stem):
-            with suppress(FileNotFoundError):
-                at = datetime.fromtimestamp(os.lstat(away_path(state, stem)).st_mtime, UTC)
-                found.append(Note(stem, at.isoformat(), away=True))
-    return sorted(found, key=lambda note: note.at)
-
-
-def _has_journal(state: str, stem: str) -> bool:
-    try:  # a full disk can leave an empty one
-        return os.lstat(os.path.join(state, "sessions", f"{stem}.jsonl")).st_size > 0
-    except OSError:
-        return False
+        return Note(stem, datetime.fromtimestamp(at, UTC).isoformat(), away=True)
+    return None
 
 
 def away_path(state: str, stem: str) -> str:
@@ -114,7 +110,7 @@ def adopt(state: str, data: bytes) -> None:
 
 def _parsed(data: bytes) -> list[Note]:
     """The lines that a note can be. A stem becomes part of a path, so it is a plain file name."""
-    found = (line.split() for line in data.decode("utf-8", "replace").split("\n") if line.strip())
+    found = (line.split() for line in data.strip().decode("utf-8", "replace").split("\n") if line.strip())
     return [
         Note(parts[2], parts[1], parts[0] == "P")
         for parts in found
@@ -124,7 +120,7 @@ def _parsed(data: bytes) -> list[Note]:
 
 def of(state: str, stem: str) -> Note | None:
     """One session's note. Raises: Unavailable."""
-    return next((note for note in notes(state) if note.stem == stem), None)
+    return next((note for note in _in_place(state) if note.stem == stem), None) or _away(state, stem)
 
 
 def add(state: str, stem: str, at: str, *, stated: bool) -> None:

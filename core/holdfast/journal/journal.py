@@ -316,14 +316,12 @@ class Journal:
         return cut
 
     def _leave_hint(self, acknowledged: int) -> None:
-        try:
+        with suppress(OSError):  # without it, reading is slower and truncation goes unnoticed
             fd = safeopen.open_fd(self.hint_path, os.O_WRONLY | os.O_CREAT)
             try:
                 os.write(fd, _HINT % (self._checkpoint, acknowledged))
             finally:
                 os.close(fd)
-        except OSError:
-            return  # without it, reading is slower and truncation goes unnoticed
 
     def _hinted(self) -> int:
         """Offset of a checkpoint, not necessarily the last, or 0."""

@@ -175,16 +175,20 @@ def accept(state: str) -> None:
         _write(folder, lines)
 
 
-def broken(state: str) -> Iterator[Packed]:
-    """The packed journals whose content does not match its checksum; lost ones are left to :func:`damaged`. Raises:
-    Unavailable."""
+def contents(state: str) -> Iterator[tuple[Packed, bytes]]:
+    """The packed journals with their bytes, also damaged ones, but not lost ones, which :func:`damaged` reports. Reads
+    each pack once. Raises: Unavailable."""
     by_pack: dict[str, list[Packed]] = {}
     for one in every(state):
         by_pack.setdefault(one.pack, []).append(one)
     for pack, those in by_pack.items():
         data = private.read(_path(state, pack)) or b""
-        there = (one for one in those if one.end <= len(data))
-        yield from (one for one in there if crc32(data[one.start : one.end]) != int(one.crc, 16))
+        yield from ((one, data[one.start : one.end]) for one in those if one.end <= len(data))
+
+
+def broken(state: str) -> Iterator[Packed]:
+    """The packed journals whose content does not match its checksum. Raises: Unavailable."""
+    return (one for one, data in contents(state) if crc32(data) != int(one.crc, 16))
 
 
 def _path(state: str, pack: str) -> str:

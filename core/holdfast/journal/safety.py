@@ -28,6 +28,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from attrs import asdict, evolve, field, fields, frozen
@@ -112,6 +113,8 @@ def forget(state: str, session_id: str) -> None:
                 durable.remove(os.path.join(folder, one))
     durable.remove(_copy_of(state, stem))
     durable.remove(path)
+    if os.path.isdir(folder):
+        durable.fsync_dir(folder)  # a finished flush's marker was removed without, and would be flushed again
     emergency_log.clear(state, stem)
 
 
@@ -287,6 +290,7 @@ def _found(state: str, stem: str, session_id: str, note: emergency_log.Note | No
     return marker
 
 
+@lru_cache(8)
 def _parsed(data: bytes) -> Marker | None:
     from holdfast.config.serde import structure
 

@@ -16,7 +16,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve
 
@@ -197,7 +197,8 @@ def _unknown(
         if record["kind"] == "message":
             known.add(record["id"])
             if record["id"].startswith(turns.MARK):
-                waiting[_key_of_record(record)].append((entry.end, record["text"], record["at"]))
+                key = record["role"], record.get("call") or record["text"]
+                waiting[key].append((entry.end, record["text"], record["at"]))
     # The event after the compaction brings the summary, see `gated.compacted`.
     left = [m for m in transcript.kept if m.id not in known and m.tool != SUMMARY]
     met = matched_to
@@ -259,10 +260,6 @@ def _says(recorded: str, told: str) -> bool:
 def _calls(recorded: str, told: str) -> bool:
     """The same for a call. Its tool and arguments may have other names in the transcript."""
     return told in recorded or all((line.partition(": ")[2] or line) in recorded for line in told.splitlines())
-
-
-def _key_of_record(record: dict[str, Any]) -> tuple[str, str]:
-    return record["role"], record.get("call") or record["text"]
 
 
 def _plain(services: Services, messages: Sequence[Message]) -> Iterable[str]:

@@ -100,8 +100,6 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     if name == "pi":
         yield from _unloaded(name, _pi(where).places[0], unguarded=True)
         return
-    if name == "opencode" and _version(where).startswith("2."):
-        yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.", next_step="Use opencode 1.")
     settings, file, *_ = _needed(name, where).places
     if at(table(settings.path), SWITCH) is not True:
         switch = ".".join(SWITCH)
@@ -109,13 +107,15 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     yield from _unloaded(name, file, unguarded=False)
 
 
-def _version(where: Where) -> str:
-    """Opencode's version; empty without the program, which is never one that a clone brings."""
-    program = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(where.root)))
+def _unfit(name: str, where: Where) -> Iterator[Problem]:
+    """Opencode 2. The program that is asked for its version is never one that a clone brings."""
+    program = shutil.which(name, path=os.pathsep.join(gitrun.search_path(where.root))) if name == "opencode" else None
     try:
-        return subprocess.check_output([program, "--version"], text=True, timeout=5) if program else ""  # noqa: S603
+        version = subprocess.check_output([program, "--version"], text=True, timeout=5) if program else ""  # noqa: S603
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return
+    if version.startswith("2."):
+        yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.", next_step="Use opencode 1.")
 
 
 def _unloaded(name: str, file: Place, *, unguarded: bool) -> Iterator[Problem]:
@@ -139,6 +139,7 @@ CLIENTS = tuple(
         around="a project that it does not trust, and `--no-extensions`" if name == "pi" else _OFF,
         needed=_pi if name == "pi" else partial(_needed, name),
         problems=partial(_problems, name),
+        unfit=partial(_unfit, name),
     )
     for (name, shown), seen in zip(_SHOWN.items(), ("1.18.33", "7.7.9", "1.5.2"), strict=True)
 )

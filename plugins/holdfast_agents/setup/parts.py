@@ -79,7 +79,7 @@ class Values(Part):
             if isinstance(elements, list) and element in elements:
                 text = jsontext.remove(text, (*path, elements.index(element)), name)
             text = _pruned(text, path, name)
-        return _or_nothing(text, name)
+        return text if set(jsontext.read(text, name)) - {_SCHEMA} else ""
 
     def left_alone(self, text: str) -> tuple[str, ...]:
         """The members, as ``a.b``, that are not holdfast's. :meth:`put` and :meth:`take` leave them unchanged."""
@@ -175,11 +175,6 @@ def _pruned(text: str, path: tuple[str, ...], name: str) -> str:
     while path and at(jsontext.read(text, name), path) in ({}, []):
         text, path = jsontext.remove(text, path, name), path[:-1]
     return text
-
-
-def _or_nothing(text: str, name: str) -> str:
-    """``text``, or an empty string when its object has no settings."""
-    return text if set(jsontext.read(text, name)) - {_SCHEMA} else ""
 
 
 @frozen(kw_only=True)

@@ -20,6 +20,8 @@ from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
 _FOLDER: Final = "memory"
 _ROOT: Final = "root"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
+#: Making a set of the lines takes as long as so many searches. After years that is a tenth of a second.
+_FEW: Final = 100
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
 
@@ -28,7 +30,8 @@ class LineList:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.data = b"\n"
+        self.data = bytearray(b"\n")
+        self._sought = 0
         self._lines: set[bytes] = set()
         self._file = (0, 0, 0)  # inode, size and time of the file as read
 
@@ -42,22 +45,28 @@ class LineList:
                 with safeopen.reader(self.path) as opened:
                     opened.seek(self._file[1] if is_longer else 0)
                     new = opened.read()
-                self.data = self.data + new if is_longer else b"\n" + new
-                self._lines = self._lines | set(new.split(b"\n")) if is_longer and self._lines else set()
+                if not is_longer:
+                    self.data, self._lines = bytearray(b"\n"), set()
+                self.data += new
+                if self._lines:
+                    self._lines.update(new.split(b"\n"))
                 self._file = file
         except (FileNotFoundError, NotADirectoryError):
-            self.data, self._lines, self._file = b"\n", set(), (0, 0, 0)
+            self.data, self._lines, self._file = bytearray(b"\n"), set(), (0, 0, 0)
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         return self
 
     def __contains__(self, line: object) -> bool:
         sought = str(line).encode("utf-8", "surrogateescape")
-        self._lines = self._lines or set(self.data.split(b"\n"))
+        self._sought += 1
+        if not self._lines and self._sought < _FEW:
+            return self.data.rfind(b"\n%b\n" % sought) >= 0
+        self._lines = self._lines or set(bytes(self.data).split(b"\n"))
         return sought in self._lines
 
     def __bool__(self) -> bool:
-        return bool(self.data.strip())
+        return len(self.data) > 1
 
 
 class Lists:

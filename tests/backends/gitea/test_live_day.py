@@ -230,9 +230,10 @@ def work(day: Day) -> None:
         day(ana, method, f"/issues/{one}/dependencies", {"owner": owner, "repo": name, "index": two})
         day.expect(f"#{one} issue by {ana}: dependency with #{two} {word}: Keep the key")
         day.expect(f"#{two} issue by {ana}: dependency with #{one} {word}: Old tools")
-    day(me, "PUT", f"/issues/{one}/lock", {"lock_reason": "spam"})
-    day(me, "DELETE", f"/issues/{one}/lock")
-    day.expect(f"#{one} issue by {me}: locked: Keep the key", f"#{one} issue by {me}: unlocked: Keep the key")
+    lock = f"/repos/{day.repo}/issues/{one}/lock"
+    if call(URL, "PUT", lock, {"lock_reason": "spam"}, token=TOKEN, timeout_s=60).status != 404:  # Forgejo has none
+        day(me, "DELETE", f"/issues/{one}/lock")
+        day.expect(f"#{one} issue by {me}: locked: Keep the key", f"#{one} issue by {me}: unlocked: Keep the key")
     day(ana, "PATCH", f"/issues/{one}", {"title": "Keep the keys"})
     day.expected = [(section, line.replace("Keep the key", "Keep the keys")) for section, line in day.expected]
     day.expect(f"#{one} issue by {ana}: renamed from 'Keep the key' to 'Keep the keys'")

@@ -17,6 +17,8 @@ from holdfast.journal.journal import Journal
 from holdfast_agents import events
 
 DATA = Path(__file__).parents[2] / "data" / "clients"
+PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
+STATES = ("allowed", "store broken", "program missing", "program hangs", "repaired", "restored")
 SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
 
 
@@ -154,6 +156,17 @@ def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more
         "timestamp": "2026-11-21T21:02:07.989Z",
         **more,
     }
+
+
+def on_page(client: str, state: str, outcome: str) -> None:
+    """The runs make the page's table of states: this compares a cell with a run, or writes it if WRITE_PAGE is set."""
+    text = PAGE.read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith(f"| {client} |"))
+    cells = row.strip("| ").split(" | ")
+    if os.environ.get("WRITE_PAGE"):
+        cells[1 + STATES.index(state)] = outcome
+        PAGE.write_text(text.replace(row, f"| {' | '.join(cells)} |"), encoding="utf-8")
+    assert cells[1 + STATES.index(state)] == outcome
 
 
 def environment() -> dict[str, str]:

@@ -27,7 +27,6 @@ const client = {
   },
 }
 const module = await import(pathToFileURL(asked.plugin))
-const kinds = Object.values(module).map((value) => typeof value)
 const [plugin] = Object.values(module)
 const hooks = await plugin({ client, directory: asked.directory, worktree: asked.directory })
 const results = []
@@ -45,5 +44,5 @@ for (const [name, input, output] of asked.steps) {
   }
   results.push({ ...result, ms: Date.now() - began })
 }
-console.log(JSON.stringify({ kinds, hooks: Object.keys(hooks), results, toasts }))
+console.log(JSON.stringify({ results, toasts }))
 process.exit(0)

@@ -224,6 +224,7 @@ def test_checks__opencode_2_is_installed__is_reported_as_unguarded(guarded, tmp_
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
     assert outcome(lines(guarded, "opencode"), "so it is unguarded") == "fail"
+    assert "opencode was already set up (unguarded)" in guarded("install", "opencode").out
 
 
 def test_checks__an_opencode_in_the_project__is_not_run(guarded, project, monkeypatch):

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
-from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.journal.journal import Journal
-from holdfast.journal.safety import read
 from holdfast_app.sessions import rewriting
 
 CLIENTS = ("claude-code", "codex", "opencode")
@@ -30,20 +28,6 @@ def blocked(answer: Answered, client: Client) -> str:
         return str(answer.json["stopReason"])
     assert (answer.code, answer.stdout) == (2, "")
     return answer.stderr
-
-
-def unsafe(client: Client) -> bool:
-    return read(str(client.state), client.session) is not None
-
-
-@pytest.mark.req("R083")
-@pytest.mark.parametrize("name", CLIENTS)
-def test_compaction__asked_several_times__writes_one_block_and_allows_each_time(name: str, project: Path) -> None:
-    client = Client(project, name)
-    client.say("Choose a database", "SQLite.")
-
-    assert [client.compact() for _ in range(3)] == [NOTHING] * 3
-    assert client.notes().count("<!-- holdfast:block") == 1
 
 
 @pytest.mark.req("R166")
@@ -222,18 +206,6 @@ def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_perso
     assert "Do not assume that it is empty" in started.context
     assert client.hook("PostToolUse", tool_name="Bash", tool_use_id="t") == NOTHING
     assert "holdfast.toml" in client.hook("SessionEnd", reason="other").stderr
-
-
-@pytest.mark.req("R166")
-def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_through_hooks(project: Path) -> None:
-    client = Client(project)
-    client.write(row("user", "Fix the flaky login test", "u1"))
-    (project / "holdfast.toml").write_text("[plugins.gone]\n", encoding="utf-8")
-    trusted(project)
-
-    assert "gone" in blocked(client.compact(), client)
-    (project / "holdfast.toml").unlink()
-    assert client.compact() == NOTHING
 
 
 @pytest.mark.req("R083", "R127")

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.plugins.agents.hooking import Answered, Client
+from tests.plugins.agents.hooking import Client
 
 from holdfast import Holdfast
-
-
-def end(client: Client) -> Answered:
-    return client.hook("SessionEnd" if client.name != "opencode" else "dispose", reason="exit")
 
 
 @pytest.mark.parametrize("name", ["claude-code", "opencode"])
@@ -21,7 +17,7 @@ def test_session_end__workflow_is_open__is_named_and_stays_open(name, project):
     before = {p.name: p.read_bytes() for p in (project / ".holdfast" / "context").glob("*.md")}
     client.hook("UserPromptSubmit", prompt="Make the login work", prompt_id="p")
     client.hook("Stop", last_assistant_message="Done, all tests pass.", prompt_id="p")
-    told = end(client)
+    told = client.hook("SessionEnd" if name != "opencode" else "dispose", reason="exit")
     assert (
         "unfinished at the end of this session: build. Run `holdfast workflow end build`." in told.stdout + told.stderr
     )

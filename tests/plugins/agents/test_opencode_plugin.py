@@ -53,8 +53,6 @@ class Played(NamedTuple):
     results: list[dict[str, Any]]
     toasts: list[dict[str, Any]]
     started: list[tuple[list[str], dict[str, Any]]]
-    hooks: list[str]
-    kinds: list[str]
 
     @property
     def error(self) -> str:
@@ -104,7 +102,7 @@ def play(tmp_path: Path) -> Play:
         lines = log.read_text().splitlines() if log.exists() else []
         started = [(words.split(), json.loads(payload)) for words, payload in zip(lines[::2], lines[1::2], strict=True)]
         told = json.loads(done.stdout)
-        return Played(told["results"], told["toasts"], started, told["hooks"], told["kinds"])
+        return Played(told["results"], told["toasts"], started)
 
     return run
 

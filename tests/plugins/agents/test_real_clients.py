@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from tests.plugins.agents.hooking import on_page
+
+from holdfast_agents.setup.clients import CLIENTS
 
 PROMPT = "Fix the flaky login test. Remember: staging runs Postgres 15."
 ANSWER = "Decision: the clock is injected, not mocked. Next: run the suite ten times."
@@ -430,20 +433,6 @@ def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: 
     return client
 
 
-def holds_until_repaired(client: Real, project: Path, model: Model) -> None:
-    """After PROMPT, a compaction is refused before its summary while the store is broken, and then passes."""
-    mend = spoil(project)
-    client.compact()
-    assert model.summaries == 0
-    assert "UNSAFE" in client.holdfast("status")
-
-    mend()
-    client.compact()
-    assert model.summaries == 1
-    assert "UNSAFE" not in client.holdfast("status")
-    assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
-
-
 @pytest.fixture
 def model() -> Iterator[Model]:
     running = Model()
@@ -483,7 +472,16 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
     try:
         client.start()
         client.say(PROMPT)
-        holds_until_repaired(client, project, model)
+        row = f"{CLIENTS[kind.name].shown} {CLIENTS[kind.name].seen}"
+        mend = spoil(project)
+        client.compact()
+        on_page(row, "store broken", "compacts" if model.summaries else "blocked")
+        assert "UNSAFE" in client.holdfast("status")
+        mend()
+        client.compact()
+        on_page(row, "repaired", "compacts" if model.summaries == 1 else "blocked")
+        assert "UNSAFE" not in client.holdfast("status")
+        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
         client.say("Where were we?")
         assert "Where to resume" in model.asked[-1]
     finally:

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
+from tests.plugins.agents.hooking import on_page
 from tests.plugins.agents.test_real_clients import PROMPT, Real, model, real, spoil
 
-from holdfast_agents.setup.client import GUARDED
 from holdfast_agents.setup.clients import CLIENTS
 
 __all__ = ["model"]
@@ -74,7 +74,8 @@ def test_compaction__store_broken_then_repaired__is_refused_or_told_and_then_sav
     client.say(PROMPT)
     mend = spoil(project)
     client.compact()
-    assert (model.summaries == 0) is (CLIENTS[name].holds == GUARDED)
+    row = f"{CLIENTS[name].shown} {CLIENTS[name].seen}"
+    on_page(row, "store broken", "compacts, told" if model.summaries else "blocked")
     assert "UNSAFE" in client.holdfast("status")
     mend()
     client.say("Go on.")

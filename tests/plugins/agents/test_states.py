@@ -1,5 +1,5 @@
 """Each client's gate in its six states, from the files that ``holdfast install`` writes: allowed, broken, missing,
-hangs, repaired, restored. A client that cannot be stopped compacts in each of them.
+hangs, repaired, restored, as docs/clients.md has them. A client that cannot be stopped compacts in each of them.
 :mod:`tests.plugins.agents.test_real_clients` plays them with the real programs."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.plugins.agents.conftest import Said
-from tests.plugins.agents.hooking import Client, environment
+from tests.plugins.agents.hooking import Client, environment, on_page
 
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import GUARDED
@@ -48,6 +48,15 @@ class Gate(NamedTuple):
     @property
     def blocks(self) -> bool:
         return CLIENTS[self.client.name].holds == GUARDED
+
+    def is_on_page(self, state: str, blocked: bool, reason: str) -> None:
+        outcome = "blocked" if blocked else "compacts, told" if "compacts anyway" in reason else "compacts"
+        on_page(self.row, state, outcome)
+
+    @property
+    def row(self) -> str:
+        client = CLIENTS[self.client.name]
+        return f"{client.shown} {client.seen}{', module' if self.harness == 'module' else ''}"
 
     def ask(self, path: str = OWN) -> tuple[bool, str]:
         """Whether a compaction is blocked, and the reason that the client shows."""
@@ -85,6 +94,7 @@ def gate(request: pytest.FixtureRequest, command: Callable[..., Said], project: 
 def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(gate: Gate) -> None:
     gate.client.break_store()
     blocked, reason = gate.ask()
+    gate.is_on_page("store broken", blocked, reason)
     assert blocked is gate.blocks
     assert "A file is where the folder of '.holdfast/memory/" in reason
     assert (f"holdfast override --session {gate.client.session}" in reason) is gate.blocks
@@ -93,28 +103,30 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
     told = gate.client.hook("UserPromptSubmit", prompt="Go on", prompt_id="p2")
     assert ("compacts anyway" in told.stdout + told.stderr) is (gate.client.name in ("qwen", "gemini"))
     gate.client.repair_store()
-    assert gate.ask() == (False, "")
+    for _ in range(2):
+        gate.is_on_page("repaired", *gate.ask())
     assert gate.client.notes().count("**Objective:** Fix the login test") == 1
     late = gate.client.name in ("gemini", "copilot")
     event = "UserPromptSubmit" if late else "SessionStart"
-    assert "Where to resume" in gate.client.hook(event, source="compact", prompt="Where were we?").stdout
+    answer = gate.client.hook(event, source="compact", prompt="Where were we?").stdout
+    on_page(gate.row, "restored", f"at {event}" if "Where to resume" in answer else "no")
     assert "Where to resume" not in gate.client.hook("UserPromptSubmit", prompt="Next").stdout
 
 
 @pytest.mark.req("R184")
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "told", "state"),
     [
-        (None, f"Install it with {program.INSTALL}"),
-        ("sleep 3", "gave no answer in"),
-        ("exit 0", "ended without"),
-        ("kill -9 $$", "holdfast-memory doctor"),
-        ("exit 1", "einstall it"),
-        ("exit 10", ""),
+        (None, f"Install it with {program.INSTALL}", "program missing"),
+        ("sleep 3", "gave no answer in", "program hangs"),
+        ("exit 0", "ended without", ""),
+        ("kill -9 $$", "holdfast-memory doctor", ""),
+        ("exit 1", "einstall it", ""),
+        ("exit 10", "", "allowed"),
     ],
 )
 def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(
-    gate: Gate, tmp_path: Path, script: str | None, told: str
+    gate: Gate, tmp_path: Path, script: str | None, told: str, state: str
 ) -> None:
     path = "/usr/bin:/bin"
     if script is not None:
@@ -128,5 +140,7 @@ def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do
             text = file.read_text().replace("KILL 55", "KILL 1").replace("compacting: 60_000", "compacting: 1_500")
             file.write_text(text)
     blocked, reason = gate.ask(path)
+    if state:
+        gate.is_on_page(state, blocked, reason)
     assert blocked is (script != "exit 10" and gate.blocks)
     assert told in reason.replace("`", "") or not gate.blocks
