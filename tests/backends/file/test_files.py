@@ -20,6 +20,7 @@ import pytest
 from crash_kit import DAY, HEADER, CountingOs, NoFlushOs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.processes import finished
 
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.models import AddOutcome
@@ -553,8 +554,5 @@ def test_fork__while_another_thread_is_in_a_call__child_reads_and_adds(project):
         print(sorted(f.id for f in FileBackend(sys.argv[1]).facts())[:8])
         """
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, str(project)],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+    done = finished([sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, str(project)], check=True)
     assert done.stdout.strip() == str([make_fact(n).id for n in range(8)])

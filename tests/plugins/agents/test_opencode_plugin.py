@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast_agents.setup import opencode as opencode_files
 
@@ -89,14 +89,10 @@ def play(tmp_path) -> Play:
         plugin.write_text(source, encoding="utf-8")
         asked = {"plugin": str(plugin), "directory": str(folder), "steps": steps, "messages": MESSAGES, **more}
         assert NODE
-        done = subprocess.run(
+        done = finished(
             [NODE, str(Path(__file__).with_name("opencode_harness.mjs"))],
             input=json.dumps(asked),
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
         lines = log.read_text().splitlines() if log.exists() else []

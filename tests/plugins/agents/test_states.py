@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from tests.plugins.agents.hooking import Client, environment, on_page
+from tests.support.processes import finished
 
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import GUARDED
@@ -65,10 +65,7 @@ class Gate(NamedTuple):
         if not self.harness:
             line = json.loads(self.file.read_text())["hooks"][event][0]["hooks"][0]["command"]
             words = ["/bin/sh", "-c", line]
-        done = subprocess.run(
-            [*words, self.client.native], cwd=self.client.project, env=env, input=payload, capture_output=True,
-            text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = finished([*words, self.client.native], cwd=self.client.project, env=env, input=payload)
         if self.client.name in ("claude-code", "deepagents") and not self.harness:
             return done.returncode == 2, done.stderr
         told = json.loads(done.stdout or "{}")
