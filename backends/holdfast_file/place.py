@@ -84,8 +84,9 @@ def may_be_shared(found: os.stat_result) -> bool:
 
 def is_shared(path: str) -> bool:
     """Whether the file has another name or another owner. Then it is replaced by a new one."""
-    with durable.reporting(path, "check"):
-        return safeopen.is_shared(path)
+    folder, name = os.path.split(path)
+    with durable.reporting(path, "check"), safeopen.Folder(folder) as parent:
+        return parent.is_shared(parent.stat(name))
 
 
 def read_bytes(path: str | os.PathLike[str], name: str, *, most: int = -1, private: bool = False) -> bytes | None:

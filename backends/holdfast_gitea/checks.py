@@ -58,18 +58,6 @@ def access(log: Log) -> Iterator[Check]:
         yield _fail(error)
 
 
-def _own(log: Log) -> Iterator[Check]:
-    """Whether other machines read what this one writes, and whether a revocation is complete."""
-    try:
-        log.check_own()
-    except HoldfastError as error:
-        yield _fail(error)
-    for one in log.authors.members.values():
-        if one.state == "left":
-            step = f"Run `holdfast gitea invite {one.login} --revoke` again."
-            yield _warn(f"The revocation for {one.login}, who can still edit stored content, was interrupted.", step)
-
-
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and report edited, deleted and late records. Changes nothing."""
     log.index.refresh(whole=True)
@@ -78,7 +66,13 @@ def inspect(log: Log) -> Iterator[Check]:
     except HoldfastError as error:
         yield _fail(error)
         return
-    yield from _own(log)
+    try:
+        log.check_own()
+    except HoldfastError as error:
+        yield _fail(error)
+    for one in (one for one in log.authors.members.values() if one.state == "left"):
+        step = f"Run `holdfast gitea invite {one.login} --revoke` again."
+        yield _warn(f"The revocation for {one.login}, who can still edit stored content, was interrupted.", step)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
         yield _warn(message, _about(log, issue))

@@ -60,7 +60,10 @@ def take_over(log: Log, facts: Facts, user_id: int) -> int:
     for title, entries in log.index.titles().items():
         theirs = {entry.number for entry in entries if entry.author == user_id}
         if title == STORE and all(entry.author == user_id for entry in entries):
-            _renew_store(log, entries[0])
+            issue = log.repo.issue(entries[0].number)  # described again, in an issue of the token's user
+            framed = marker.framed(issue.body) if issue else None
+            text = framed.text or "" if framed else ""
+            log.make(STORE, index.store_body(text, **index.store_fields(entries[0])))
             count += 1
         elif title.startswith(DOCUMENT) or title == FACTS:
             view = log.load(title)
@@ -91,13 +94,6 @@ def _repeat(log: Log, facts: Facts, view: LogView) -> LogView:
                     return log.show(view, record_id, text, COPY)
         view = log.load(view.title)  # another writer came first
     raise Unavailable(f"Too many processes write {shown(view.title)} at once.", next_step="Try again.")
-
-
-def _renew_store(log: Log, entry: Entry) -> None:
-    """Describe the store in an issue of the token's user."""
-    issue = log.repo.issue(entry.number)
-    framed = marker.framed(issue.body) if issue else None
-    log.make(STORE, index.store_body(framed.text or "" if framed else "", **index.store_fields(entry)))
 
 
 def _has_past(view: LogView) -> bool:

@@ -141,7 +141,7 @@ class Facts:
         """Put all facts into the log's current issue, which is new. If another process writes to it first, the older
         issues remain in use."""
         table = replayed(view)[0]
-        parts = _packed([line_of_fact(fact) for fact in table], _PART) or [""]
+        parts = _packed([_json(serde.fact_out(fact)) for fact in table], _PART) or [""]
         note = f"All {len(table)} facts."
         view, first = self._log.post(view, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
@@ -171,14 +171,14 @@ def replayed(view: LogView) -> tuple[FactTable, dict[str, list[Outcome]]]:
     for place, record in enumerate(view.replay.accepted):
         if record.kind == OPERATIONS:
             text = view.check_text(record)
-            outcomes[record.id] = [_applied(table, one) for one in operations_in(text, record.url)]
+            outcomes[record.id] = [_applied(table, one) for one in _read(text, record.url, _operation)]
         elif place == 0 and record.kind == SNAPSHOT:
             if len(parts[record.id]) < number(record.fields.get("parts", "1")):
                 raise Corrupt(
                     f"A part of the facts that {record.url} begins is gone from the server.",
                     next_step="Restore the server's database from a copy.",
                 )
-            table = FactTable(fact for part in parts[record.id] for fact in facts_in(part, record.url))
+            table = FactTable(fact for part in parts[record.id] for fact in _read(part, record.url, _fact))
     return table, outcomes
 
 
@@ -232,25 +232,15 @@ def line_of(operation: Operation) -> str:
         table = {"op": "set", "id": operation.fact_id, **changes}
     else:
         table = {"op": "del", "id": operation.fact_id}
+    return _json(table)
+
+
+def _json(table: object) -> str:
     return json.dumps(table, ensure_ascii=False)
 
 
-def line_of_fact(fact: Fact) -> str:
-    """A fact of a snapshot as a line."""
-    return json.dumps(serde.fact_out(fact), ensure_ascii=False)
-
-
-def operations_in(text: str, url: str) -> list[Operation]:
-    """A record's operations. Raises: Corrupt, naming the comment."""
-    return _read(text, url, _operation)
-
-
-def facts_in(text: str, url: str) -> list[Fact]:
-    """A snapshot's facts. Raises: Corrupt, naming the comment."""
-    return _read(text, url, _fact)
-
-
 def _read(text: str, url: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    """A record's operations or facts. Raises: Corrupt, naming the comment."""
     try:
         return [parse(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError) as error:

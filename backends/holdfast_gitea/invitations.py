@@ -78,7 +78,9 @@ def revoke(log: Log, login: str) -> Member:
     """
     with log.writing():
         _prepare(log)
-        found = member_named(log, login)
+        named = (one for one in log.authors.members.values() if login.casefold() in (str(one.id), one.login.casefold()))
+        if (found := next(named, None)) is None:
+            raise NotFound(f"{login!r} was not invited.", next_step="`holdfast gitea invite` lists the users who were.")
 
         def left(before: Member | None) -> Member | None:
             if before is None or before.state != "joined":
@@ -110,14 +112,6 @@ def writers(log: Log) -> list[tuple[str, str]]:
         if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
             found.setdefault(own, (own, "the user of this machine's token"))
     return list(found.values())
-
-
-def member_named(log: Log, login: str) -> Member:
-    """Raises: NotFound when the list has no user of that name or id."""
-    for one in log.authors.members.values():
-        if login.casefold() == one.login.casefold() or login == str(one.id):
-            return one
-    raise NotFound(f"{login!r} was not invited.", next_step="`holdfast gitea invite` lists the users who were.")
 
 
 def _prepare(log: Log) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from holdfast.errors import Corrupt, HoldfastError, PluginLoadFailed, Unsupported
+from holdfast.errors import Corrupt, PluginLoadFailed, Unsupported
 from holdfast.storage import time_left
 from holdfast_memory import extra
 from holdfast_postgres import faults, schema
@@ -280,8 +280,7 @@ class Database:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
                 for statement in schema.BEGIN:
                     connection.execute(statement)
-                found = connection.execute(schema.VERSION).fetchone()  # another process may have been faster
-                version = int(found[0] or 0) if found else 0
+                version = _version(connection)  # another process may have been faster
                 for statement in schema.steps(version) or ():
                     connection.execute(statement)
                 if version < schema.LATEST:
@@ -308,22 +307,13 @@ def driver() -> ModuleType:
 
 
 class NoTables(Exception):
-    """The tables or the namespace's row are missing, or the server denies access to them."""
+    """The tables or the namespace's row are missing, or the server denies access to them. ``error`` is for the user."""
 
     def __init__(self, database: Database, error: psycopg.Error) -> None:
         super().__init__()
-        self.database = database
-        self.error = error
-
-    @property
-    def is_denied(self) -> bool:
-        return self.error.sqlstate == _DENIED
-
-    def user_error(self) -> HoldfastError:
-        """The error for a user."""
-        if self.error.sqlstate != _NO_ROW:
-            return faults.translated(self.error, self.database.server)
-        return faults.foreign(self.database.namespace, self.database.server)
+        self.is_denied, server = error.sqlstate == _DENIED, database.server
+        is_row = error.sqlstate == _NO_ROW
+        self.error = faults.foreign(database.namespace, server) if is_row else faults.translated(error, server)
 
 
 def writing(database: Database, call: Callable[[], T]) -> T:
@@ -335,7 +325,7 @@ def writing(database: Database, call: Callable[[], T]) -> T:
     try:
         return call()
     except NoTables as missing:
-        raise missing.user_error() from missing
+        raise missing.error from missing
 
 
 def reading(call: Callable[[], T]) -> T | None:
@@ -344,5 +334,5 @@ def reading(call: Callable[[], T]) -> T | None:
         return call()
     except NoTables as missing:
         if missing.is_denied:
-            raise missing.user_error() from missing
+            raise missing.error from missing
         return None

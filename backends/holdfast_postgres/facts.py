@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from holdfast.errors import Refused
@@ -121,7 +122,7 @@ class Facts(StorageBackend):
         patterns = [pattern(parts) for parts in wanted]
         kinds = ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1]))
         hits = [_hit(kind, name, text, patterns) for kind, rows in kinds for name, text in rows]
-        return [hit for _, hit in sorted(filter(None, hits), key=_rank)[:limit]]
+        return [hit for _, hit in sorted(filter(None, hits), key=itemgetter(0), reverse=True)[:limit]]
 
 
 def _hit(
@@ -139,11 +140,6 @@ def _hit(
     at = min(map(min, found))
     shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
     return (len(found), sum(map(len, found))), Hit(kind=kind, name=name, text=shown)
-
-
-def _rank(found: tuple[tuple[int, int], Hit]) -> tuple[int, int]:
-    (words, occurrences), _ = found
-    return -words, -occurrences
 
 
 def _checked(one: Add) -> Fact:

@@ -56,13 +56,9 @@ def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastErro
         what = "is not a SQLite database" if primary == _NOTADB else "is damaged"
         return Corrupt(f"{file!r} {what} ({error}).", next_step=RESTORE)
     if primary == _ERROR or (code == 0 and "decode" in str(error)):  # a missing table, or a string that is not UTF-8
-        return Corrupt(f"{file!r} has unexpected content ({_first_words(error)}).", next_step=RESTORE)
+        words = str(error).partition(" with text")[0]  # memory text would follow
+        return Corrupt(f"{file!r} has unexpected content ({words}).", next_step=RESTORE)
     if primary == _TOOBIG or isinstance(error, sqlite3.DataError):
         return Refused("The text is too large for one SQLite value.", next_step="Split it.")
     reason, step = _UNAVAILABLE.get(primary, (str(error), "Try again."))
     return Unavailable(f"{file!r} could not be used: {reason}.", next_step=step)
-
-
-def _first_words(error: sqlite3.Error) -> str:
-    """Without what follows "with text": that would be memory text in a message."""
-    return str(error).split(" with text", 1)[0]

@@ -1,4 +1,4 @@
-"""The hook protocols of Claude Code and Codex, with payloads and every answer's effect.
+"""The clients' hook protocols, with payloads and every answer's effect.
 
 Source: observed with Claude Code 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser, and truncated
 JSON counts as text. So a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and
@@ -6,25 +6,11 @@ one JSON object. Codex 0.169.0 sends nearly the same payloads. At PreCompact any
 ``continue``, ``stopReason``, ``suppressOutput`` and ``systemMessage``, lets its compaction continue. So a block is exit
 0 with exactly two keys.
 
-The protocol between a client's plugin and ``holdfast hook CLIENT``: one process per event, JSON on stdin.
-
-opencode, Kilo and pi have no command hooks. A plugin (JavaScript, in this package) runs the command with
-``{"event": EVENT, "sessionID": ID, "directory": FOLDER, ...}``:
-
-| EVENT | more keys |
-|---|---|
-| ``start`` | ``source``: startup, resume, compact |
-| ``message`` | ``messageID``, ``parts``: ``[{"id", "text"}]``; ``tokens`` and ``window`` of the context |
-| ``tool`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` |
-| ``idle`` | ``messages``, or ``parts`` of the last answer |
-| ``compacting``, ``compacted``, ``dispose`` | ``messages``; after a compaction also ``summary``, its text |
-
-``messages`` is the conversation as opencode's server or pi's session has it, an array or the path to a file with it. It
-is always optional. Unknown keys and events are ignored. The other clients' names and keys are understood too.
-
-Exit 0 allows a compaction, and everything else blocks it: another exit, a signal, no answer in time. The process
-answers within 50 s, the plugin waits for 60 s. Elsewhere a failure is ignored. stdout is text for the system prompt,
-stderr the reason or a notice for a toast.
+opencode, Kilo and pi have no command hooks. A plugin (JavaScript, in this package) runs the command with ``{"event":
+EVENT, "sessionID": ID, "directory": FOLDER, ...}``, see :func:`plugin_event`. ``messages`` is the conversation as
+opencode's server or pi's session has it, an array or the path to a file with it, and always optional. Unknown keys and
+events are ignored. Exit 0 allows a compaction, and everything else blocks it. The process answers within 50 s, the
+plugin waits for 60 s. Elsewhere stdout is text for the system prompt, stderr the reason or a notice for a toast.
 """
 
 from __future__ import annotations

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.core.conftest import WHOLE
@@ -33,6 +36,8 @@ def end(memory: Holdfast, *names: str) -> None:
 def few(monkeypatch) -> None:
     monkeypatch.setattr(tidy, "KEPT", 2)
     monkeypatch.setattr(tidy, "_MORE", 1)
+    late = itertools.count()  # on a busy machine a second passes between any two steps
+    monkeypatch.setattr(tidy, "time", SimpleNamespace(monotonic=lambda: next(late), thread_time=time.thread_time))
 
 
 @pytest.fixture

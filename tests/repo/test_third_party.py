@@ -118,6 +118,8 @@ def test_plugin__not_usable__one_clear_line_gates_closed_and_the_rest_works(
     shown = installed.run("holdfast", "show", cwd=project)
     assert shown.returncode == 0, shown.stderr
     assert "memory/" in shown.stdout
+    loaded = installed.run("holdfast", "load", cwd=project)
+    assert ("Fix the login" in loaded.stdout) is (loaded.returncode == 0) is (plugin != "broken")
 
 
 def made_whole(text: str) -> str:

@@ -63,7 +63,8 @@ class CompactingServer(LocalServer):
                 "content": [said],
             }
             made = {"id": f"resp_{number}", "created_at": 1, "object": "response", "model": "m", "status": "completed"}
-            made |= {"output": [*([_sealed(number)] if compacts else []), item], "usage": _USAGE}
+            usage = _USAGE if compacts else {**_USAGE, "input_tokens": tokens(body), "total_tokens": tokens(body) + 5}
+            made |= {"output": [*([_sealed(number)] if compacts else []), item], "usage": usage}
             made |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
             if not body.get("stream"):
                 return "application/json", json.dumps(made).encode()
@@ -72,7 +73,7 @@ class CompactingServer(LocalServer):
         block = {"type": "compaction", "content": f"The server's words {number}", "signature": "sig"}
         text = {"type": "text", "text": f"answer {number}"}
         blocks = [*([block] if compacts else []), text]
-        usage = {"input_tokens": 10, "output_tokens": 5}
+        usage = {"input_tokens": 10 if compacts else tokens(body), "output_tokens": 5}
         message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "m"}
         message |= {"content": blocks, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
         if not body.get("stream"):
@@ -92,6 +93,11 @@ _USAGE = {
     "input_tokens_details": {"cached_tokens": 0},
     "output_tokens_details": {"reasoning_tokens": 0},
 }
+
+
+def tokens(body: Any) -> int:
+    """The server's own count, unless it compacts."""
+    return len(json.dumps(body)) // 4
 
 
 def _sealed(number: int) -> dict[str, Any]:

@@ -59,11 +59,11 @@ class GiteaTrail(IssueForge):
         return login
 
     def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterator[Activity]:
-        from holdfast_gitea.trail import admins, events
+        from holdfast_gitea.trail import events
 
         repo = server.repo(name)
         yield from events.of(repo, since, until, self._operator or me, me)
-        yield from admins.of(repo, me, self._state, since, until)
+        yield from events.administrators(repo, me, self._state, since, until)
 
     def _open(self) -> Gitea:
         from holdfast_gitea.wire.client import Gitea

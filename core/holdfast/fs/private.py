@@ -246,10 +246,16 @@ def _is_blank(parent: Folder, name: str) -> bool:
             return False
         with Folder(os.path.join(parent.path, name)) as folder:
             ends = (durable.TEMP_PREFIX, durable.TEMP_SUFFIX)
+            inside = {one: folder.stat(one) for one in folder.names()}
             return all(
-                (one == _IGNORE or (one.startswith(ends[0]) and one.endswith(ends[1])))
-                and S_ISREG(folder.stat(one).st_mode)
-                for one in folder.names()
+                # An empty lock is of a flush without a key for the mark.
+                (
+                    one == _IGNORE
+                    or (one.startswith(ends[0]) and one.endswith(ends[1]))
+                    or (one.endswith(".lock") and not at.st_size)
+                )
+                and S_ISREG(at.st_mode)
+                for one, at in inside.items()
             )
     except FileNotFoundError:
         return True

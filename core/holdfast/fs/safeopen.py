@@ -229,13 +229,6 @@ def stat(path: PathArg) -> os.stat_result:
         return parent.stat(name)
 
 
-def is_shared(path: PathArg) -> bool:
-    """:meth:`Folder.is_shared` for a path. Raises: OSError."""
-    folder, name = os.path.split(os.path.abspath(path))
-    with Folder(folder) as parent:
-        return parent.is_shared(parent.stat(name))
-
-
 def _walked(path: str, flags: int) -> int:
     """A descriptor of the folder ``path`` (absolute, without ``.`` and ``..``)."""
     parts = [part for part in path.split(os.sep) if part]

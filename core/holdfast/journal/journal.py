@@ -174,9 +174,7 @@ class Journal:
             size = found.size if found else 0
             self.only_ours = found == self._known
             if found is None or not self.only_ours:
-                hint = self.hint()
-                size = self._cut_torn_tail(size, hint.acknowledged)
-                self._checkpoint = hint.checkpoint
+                size = self._settled(size)
             first = b"" if size else header(self.session_id)
             linked: Sequence[dict[str, Any]] = records
             if any(record["kind"] == "checkpoint" for record in records):  # no hook of every turn writes one
@@ -197,6 +195,21 @@ class Journal:
             self._known = self._identity()
             self._leave_hint(start)
         return entries
+
+    def settle(self) -> None:
+        """Make other processes' lines durable before they count as stored. Raises: as :meth:`append`."""
+        if self._identity() is not None:
+            with durable.lock(self.lock_path):
+                self._settled(self.size())
+
+    def _settled(self, size: int) -> int:
+        """The size without a torn tail. Lines without an answer go to a new file, as their flush may have failed."""
+        hint = self.hint()
+        size, self._checkpoint = self._cut_torn_tail(size, hint.acknowledged), hint.checkpoint
+        if size > hint.acknowledged:
+            durable.replace(self.path, self.data()[:size])
+            self._leave_hint(size)
+        return size
 
     def _begun(self) -> None:
         """The first line is durable. Reserve space for a note that this session is UNSAFE, for a full disk."""

@@ -47,6 +47,7 @@ class PluginManager:
         self._pluggy = pluggy.PluginManager(hooks.PROJECT)
         self._pluggy.add_hookspecs(hooks)
         self._plugins: dict[str, GuardedPlugin] = {}
+        self._constructed: set[str] = set()  # by a user's setting: only their hooks can be wrong
         self.statuses: list[Status] = []
 
     # loading
@@ -64,6 +65,8 @@ class PluginManager:
                 entry = choose(found, PLUGINS, plugin.name)
                 row = row._replace(distribution=entry.distribution, version=entry.version)
                 made, source = _made(entry, plugin, root, state), f"{entry.distribution} {entry.version}"
+                if plugin.name not in by_default:
+                    self._constructed.add(plugin.name)
                 hooks_of = self.register(made, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
                 row = row._replace(hooks=hooks_of)
             except PluginError as error:
@@ -108,11 +111,12 @@ class PluginManager:
         self._plugins[name] = guarded
         return tuple(sorted({*guarded.hooks, *guarded.wraps}))
 
-    def require_all(self, *, installed: bool = False) -> None:
+    def require_all(self, *, outgoing: bool = False) -> None:
         """Raise the error that kept an enabled plugin from loading. Gates call this, because a missing plugin cannot
-        refuse. With ``installed``, ignore missing plugins."""
+        refuse. With ``outgoing``, ignore plugins that are missing or, such as with a misspelt hook, not registered."""
         for status in self.statuses:
-            if status.status != "loaded" and not (installed and status.status == "missing"):
+            ignored = outgoing and (status.status == "missing" or status.name in self._constructed)
+            if status.status != "loaded" and not ignored:
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
                 raise kind(
                     f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
@@ -166,10 +170,10 @@ class PluginManager:
         """All findings of all validators. Raises: PluginError when a validator is broken or fails, which counts as a
         refusal.
 
-        ``outgoing``: stored data is about to be shown. A plugin that was never installed does not block this, so memory
-        can be read on another machine, but an installed and broken plugin does.
+        ``outgoing``: stored data is about to be shown. A plugin that is not installed or has an unusable hook does not
+        block this, so memory can be read, but a plugin that fails or that refuses its settings does.
         """
-        self.require_all(installed=outgoing)
+        self.require_all(outgoing=outgoing)
         with self._attributed():
             return self._findings(request)
 

@@ -89,19 +89,14 @@ def _problems(where: Where) -> Iterator[Problem]:
         return
     step = "Open `codex` in this folder and choose `Trust all and continue`."
     used = os.path.isdir(own_folder(NAME))  # a colleague may use Codex although this user does not
-    if where.in_project and not _trusts_folder(settings, where.root):
+    names = (name for folder in upwards(where.root) for name in (folder, os.path.realpath(folder)))
+    if where.in_project and not any(at(settings, ("projects", name, "trust_level")) == "trusted" for name in names):
         yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
     indexes = [index for index, _ in ours(table(place.path), NAME, "PreCompact")]
     keys = [f"{name}:pre_compact:{index}" for name in (place.path, os.path.realpath(place.path)) for index in indexes]
     states = [at(settings, ("hooks", "state", key)) for key in keys]
     if not any(isinstance(s, dict) and s.get("trusted_hash") and s.get("enabled") is not False for s in states):
         yield Problem("Its hooks are installed but not trusted, so Codex silently skips them.", used, step)
-
-
-def _trusts_folder(settings: dict[str, object], root: str) -> bool:
-    """Whether Codex trusts ``root`` or a folder above it."""
-    names = (name for folder in upwards(root) for name in (folder, os.path.realpath(folder)))
-    return any(at(settings, ("projects", name, "trust_level")) == "trusted" for name in names)
 
 
 CLIENT = Client(

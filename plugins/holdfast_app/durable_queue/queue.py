@@ -14,7 +14,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import private, records
+from holdfast.fs import durable, private, records
 from holdfast_app.durable_queue import tally
 
 
@@ -92,6 +92,11 @@ class DurableQueue(Generic[T]):
             return [] if item is None else [row if item is row.item else self.row(item)]
 
         self.change(lambda rows: [new for row in rows for new in changed(row)])
+
+    def sending(self, *, timeout_s: float) -> durable.Lock:
+        """The lock for sending items. Raises: Unavailable when another process still sends after ``timeout_s``."""
+        private.make(os.path.dirname(self.path))
+        return durable.lock(f"{os.path.splitext(self.path)[0]}-sending.lock", timeout_s=timeout_s)
 
     @staticmethod
     def row(item: T) -> Row[T]:

@@ -87,6 +87,7 @@ class _Wire:
         if not member or not isinstance(body, Mapping):
             return None
         session = self.hold.opened(body)
+        body = {key: value for key, value in body.items() if value}  # without what the SDK omits
         rows = body.get(member) or []
         said = parse([{"role": "user", "content": rows}] if isinstance(rows, str) else rows)
         whole = not (body.get("previous_response_id") or body.get("conversation"))
@@ -143,15 +144,26 @@ class _Wire:
         return answer
 
     def _read(self, sent: _Sent, stream: Any) -> Iterator[Any]:
+        words: dict[int, str] = {}
         for event in stream:
             self.after(sent, event)
+            _hear(words, event)
             yield event
+        self._said(sent, words)
 
     async def _aread(self, sent: _Sent, stream: Any) -> AsyncIterator[Any]:
+        words: dict[int, str] = {}
         async for event in stream:
             if _tells(event):  # most events are a few words, not worth a thread
                 await finished(self.after, sent, event)
+            _hear(words, event)
             yield event
+        await finished(self._said, sent, words)
+
+    def _said(self, sent: _Sent, words: dict[int, str]) -> None:
+        """Journal the words of a stream that has ended, because no request may follow."""
+        if words:
+            self._keep(sent, [{"role": "assistant", "content": [{"type": "text", "text": t} for t in words.values()]}])
 
     def after(self, sent: _Sent, answer: Any) -> None:
         """Journal an answer, tie its compaction to the flush, and measure the conversation."""
@@ -162,13 +174,22 @@ class _Wire:
         table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
         found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
-        if tokens := _tokens(table.get("usage") or {}):
+        found = [{**row, "id": row.get("id") or table.get("id")} for row in found]
+        tokens = _tokens(table.get("usage") or {})
+        last, _ = self.measured.get(sent.session.id, (None, 0))
+        if found:  # the server measured less than what the next request may hold
+            self.measured[sent.session.id] = (evolve(sent, whole=False), 0)
+        elif tokens and not (last and last.said is sent.said and not last.whole):
             self.measured[sent.session.id] = (sent, tokens)
+        self._keep(sent, rows, found)
+
+    def _keep(self, sent: _Sent, rows: list[Any], found: list[Row] | None = None) -> None:
+        """Journal an answer's ``rows``, and what was found of a compaction."""
         try:
             said = parse(rows)
             self._journal(sent, said, [*sent.said, *said])
-            for row in found:
-                name = row.get("id") or table.get("id") or "without an id"
+            for row in found or ():
+                name = row.get("id") or "without an id"
                 flush = f"after flush {sent.flush_id}" if sent.flush_id else "although no flush came before it"
                 sent.session.add("system", f"[server's summary {name}, {flush}]", tool=SUMMARY)
             if found and not sent.flush_id:
@@ -176,6 +197,16 @@ class _Wire:
         except HoldfastError as error:
             self.waiting.setdefault(sent.session.id, []).extend([] if sent.whole else rows)
             logger.warning("session %s has an answer to be journalled: %s", sent.session.id, error.message)
+
+
+def _hear(words: dict[int, str], event: Any) -> None:
+    """Add a stream event's words to those of their block. The Responses interface repeats them in its last event."""
+    choice = next(iter(getattr(event, "choices", None) or ()), None)
+    part = getattr(choice or event, "delta", None) or getattr(event, "content_block", None)
+    text = getattr(part, "content" if choice else "text", None)
+    if text and isinstance(text, str):
+        at = getattr(choice or event, "index", 0)
+        words[at] = words.get(at, "") + text
 
 
 def _tells(answer: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import evolve, frozen
 
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
-from holdfast.fs import durable, private
+from holdfast.fs import private
 from holdfast.text.lazy import log
 from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, damaged_id
 
@@ -82,7 +82,6 @@ class Outbox(DurableQueue[Item]):
 
     def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Item, what="An item of the outbox", damaged=_damaged)
-        self._state = state
 
     def get(self, item_id: str) -> Item:
         """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
@@ -134,11 +133,6 @@ class Outbox(DurableQueue[Item]):
         if thread.is_alive():
             logger.warning("the outbox items could not be sent in %g s", limit_s)
         return list(sent)
-
-    def sending(self, *, timeout_s: float) -> durable.Lock:
-        """The sending lock. Raises: Unavailable when another process still sends after ``timeout_s``."""
-        private.make(self._state)
-        return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
 
     def _send(
         self, senders: Mapping[str, Send], now: datetime, ends: float, sent: list[Sent], *, even_if_not_due: bool

@@ -79,12 +79,6 @@ class Spool(DurableQueue[Kept]):
         self.remove([row.item.id for row in damaged])
         return len(damaged)
 
-    def writing(self, *, timeout_s: float) -> durable.Lock:
-        """The lock for writing kept flushes to the server. Raises: Unavailable when another process
-        still writes after ``timeout_s`` seconds."""
-        private.make(self._state)
-        return durable.lock(os.path.join(self._state, "spool-writing.lock"), timeout_s=timeout_s)
-
 
 def _damaged(line: bytes) -> Kept:
     return Kept(

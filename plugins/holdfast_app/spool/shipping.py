@@ -80,7 +80,7 @@ def ship(services: Services, *, limit_s: float) -> Shipped:
         return Shipped()
     spool, ends = Spool(services.state), time.monotonic() + limit_s
     try:
-        with spool.writing(timeout_s=limit_s):
+        with spool.sending(timeout_s=limit_s):
             return _all(services, spool, ends)
     except HoldfastError as error:
         logger.warning("kept flushes could not be written: %s", error.message)

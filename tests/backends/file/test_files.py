@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from tests.support.processes import finished
 
 from holdfast.errors import Corrupt, Refused, Unavailable
-from holdfast.models import AddOutcome
 from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import intent
@@ -485,27 +484,6 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(store, home, monk
     store.add_fact(make_fact(2), 5)
     assert (home / "facts.jsonl").stat().st_ino != inode
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]
-
-
-@pytest.mark.parametrize("again", ["same store", "another store"])
-def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplicate_goes_to_a_new_file(
-    store, home, monkeypatch, again
-):
-    """Answering "already there" needs a flush. After a failed one the same file proves nothing."""
-    store.add_fact(make_fact(1), 5)
-    inode = (home / "facts.jsonl").stat().st_ino
-    reader = FileBackend(home.parent)
-
-    with monkeypatch.context() as patch:
-        for what in NoFlushOs().installed_in():
-            patch.setattr(*what)
-        with pytest.raises(Unavailable, match="Input/output error"):
-            reader.add_fact(make_fact(1), 5)
-    reader = reader if again == "same store" else FileBackend(home.parent)
-    assert reader.add_fact(make_fact(1), 5).outcome is AddOutcome.DUPLICATE
-    if again == "same store":
-        assert (home / "facts.jsonl").stat().st_ino != inode
-    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001"]
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

@@ -50,7 +50,7 @@ def flushed(memory: Holdfast, *changes: tuple[str, str, str], **more: Any) -> No
     one = memory.session("s")
     one.add("user", "hello")
     tables = [{"kind": kind, "target": target, "summary": summary} for kind, target, summary in changes]
-    one.flush(Payload(**done("Ship it", **more, state_mutations=tables)))
+    one.flush(Payload(**done(more.pop("objective", "Ship it"), **more, state_mutations=tables)))
 
 
 def lines(memory: Holdfast, section: str) -> list[str]:

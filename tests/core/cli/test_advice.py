@@ -83,9 +83,11 @@ def test_mistake__error__names_it_and_the_next_step(run, words, message, step):
 
 def test_users_folder__cannot_be_made__store_and_doctor_name_the_variable(run, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", "/sys")
-    for words in (("remember", "We use tabs"), ("doctor",)):
+    for words in (("remember", "We use tabs"), ("flush",), ("doctor",)):
         result = run(*words)
         assert "Make '/sys/holdfast' writable, or set XDG_CONFIG_HOME" in " ".join((result.out + result.err).split())
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    assert "put aside" not in run("doctor").out
 
 
 def test_folder__removed_under_the_shell__says_so(run, monkeypatch, project):

@@ -103,9 +103,6 @@ def play(tmp_path) -> Play:
     return run
 
 
-# the gate
-
-
 def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_that_goes_again(play, tmp_path):
     long = [{"info": {"role": "user"}, "parts": [{"type": "text", "id": "p", "text": "x" * 9_000_000}]}]
     copy = tmp_path / "copy"
@@ -116,9 +113,6 @@ def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_
     assert json.loads(copy.read_text()) == long
     assert Path(f"{copy}.mode").read_text().startswith("-rw-------")
     assert not Path(played.started[0][1]["messages"]).exists()
-
-
-# the switch
 
 
 OFF = {"agent": {"compaction": {"disable": True}}}
@@ -145,9 +139,6 @@ def test_config__other_settings_without_holdfast_switch_compaction_off__it_stays
     path.write_text(text)
     kept = play(["config", OFF, None]).results[0]["input"]["agent"]["compaction"]
     assert kept == ({} if lifted else {"disable": True})
-
-
-# the brief
 
 
 def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play):
@@ -177,9 +168,6 @@ def test_tool__context_is_rather_full__the_question_is_put_to_its_result(play):
         "ok\n\n<system-reminder>\nFlush now\n</system-reminder>",
     ]
     assert played.results[1]["output"]["system"] == ["Flush now"], "the first one was not waited for"
-
-
-# what is journalled
 
 
 def test_events__idle_tool_and_dispose__are_told_as_the_protocol_says(play):

@@ -31,7 +31,7 @@ def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_
     spool.put([kept(0)])
     shipped: list[shipping.Shipped] = []
     thread = threading.Thread(target=lambda: shipped.append(shipping.ship(services, limit_s=0.1)))
-    with spool.writing(timeout_s=1):
+    with spool.sending(timeout_s=1):
         thread.start()
         thread.join(10)
     [result] = shipped
