@@ -105,7 +105,7 @@ def _left_out(project: Project, names: Iterable[str]) -> tuple[str, ...]:
 def _reasons(project: Project, brief: Brief) -> dict[str, str]:
     """Each document that the brief may hold, with the reason."""
     layout = project.services.layout
-    today = project.now().date()
+    today = project.services.now().date()
     days = {layout.name(Surface.DAILY, today): "today's note"}
     days[layout.name(Surface.DAILY, today - timedelta(days=1))] = "yesterday's note"
     return {
@@ -147,7 +147,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
-    shown = project.shown_facts(project.facts())
+    shown = project.memory.facts.shown(project.facts())
     return {f"- {recall.defuse(factlines.one_line(fact.content))}": fact for fact in shown}
 
 

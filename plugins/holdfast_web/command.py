@@ -49,16 +49,16 @@ def web(call: Call) -> int:
     except ImportError as error:
         raise not_installed(error, "web") from error
     memory = call.memory
-    with Server("127.0.0.1", args.port, idle_s=args.idle * 60) as server:
+    with Server(args.port, idle_s=args.idle * 60) as server:
         server.site = Site(memory, port=server.server_port)
-        link = server.site.access.link(server.host)
+        link = server.site.access.link()
         out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
         out.say(f"  {link}\n")
         out.say(out.dim(f"Ctrl-C stops it, and so do {args.idle} minutes without a request."))
         out.stream.flush()
         if not args.no_open:
             os.environ["PATH"] = os.pathsep.join(gitrun.search_path(memory.services.root))  # no browser of the clone
-            _open(server.site.access.link_once(server.host))
+            _open(server.site.access.link_once())
         interrupted = _serve(server)
         out.say("\nStopped." if interrupted else "Stopped, because nothing was requested.")
     return 0

@@ -252,7 +252,7 @@ class Renderer:
         if at is None:
             return Markup("<span class=quiet>never</span>")
         local = self._local(at)
-        shown = ago(at, self._project.now())
+        shown = ago(at, self._project.services.now())
         return Markup('<time datetime="{}" title="{:%Y-%m-%d %H:%M}">{}</time>').format(
             local.isoformat(timespec="seconds"), local, shown
         )

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import os
-import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import BadValue, Unavailable
+from holdfast.errors import Unavailable
 
 if TYPE_CHECKING:
     from holdfast_web.site import Response, Site
 
 logger = logging.getLogger(__name__)
 
+_HOST: Final = "127.0.0.1"
 #: Seconds that a connection may take to send its request, or to take the answer.
 _PATIENCE_S: Final = 15.0
 #: Seconds between two checks whether the server is idle.
@@ -32,19 +31,15 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = os.name == "posix"  # elsewhere it would let another process take the port
     request_queue_size = 64
 
-    def __init__(self, host: str, port: int, *, idle_s: float) -> None:
-        """Bind; ``port`` 0 picks a free one. Raises: BadValue for an address that is not loopback; Unavailable."""
-        if not ipaddress.ip_address(host).is_loopback:
-            raise BadValue("host", f"{host} is not a loopback address", next_step="Use 127.0.0.1 or ::1.")
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    def __init__(self, port: int, *, idle_s: float) -> None:
+        """Bind to loopback; ``port`` 0 picks a free one. Raises: Unavailable."""
         self.site: Site | None = None
-        self.host = host
         self._idle_s = idle_s
         self._last = time.monotonic()
         #: Whether :meth:`interrupt` was called.
         self.interrupted = False
         try:
-            super().__init__((host, port), _Handler)
+            super().__init__((_HOST, port), _Handler)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise Unavailable(
@@ -55,7 +50,7 @@ class Server(ThreadingHTTPServer):
         """Bind without the base class's reverse name lookup, which can stall."""
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = self.host, int(self.server_address[1])
+        self.server_name, self.server_port = _HOST, int(self.server_address[1])
 
     def run(self) -> None:
         """Serve until stopped or idle."""

@@ -46,14 +46,14 @@ class Access:
         self._cookie = secrets.token_urlsafe(32)
         self.prefix = f"/{secrets.token_urlsafe(9)}/"
 
-    def link(self, host: str) -> str:
-        """The address to open, with the token. ``host`` is the bound address."""
-        return f"http://{_bracketed(host)}:{self._port}{self.prefix}?token={self._token}"
+    def link(self) -> str:
+        """The address to open, with the token."""
+        return f"http://{_HOSTS[0]}:{self._port}{self.prefix}?token={self._token}"
 
-    def link_once(self, host: str) -> str:
+    def link_once(self) -> str:
         """A link that works once, for a browser that this process starts: other users can see its arguments."""
         self._once = secrets.token_urlsafe(32)
-        return f"http://{_bracketed(host)}:{self._port}{self.prefix}?token={self._once}"
+        return self.link().replace(self._token, self._once)
 
     def is_host(self, header: str | None) -> bool:
         """Whether the Host header names this server on loopback."""
@@ -84,10 +84,6 @@ class Access:
 
 def _same(given: str, wanted: str) -> bool:
     return len(given) <= _LONGEST and hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("ascii"))
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 logger = logging.getLogger(__name__)

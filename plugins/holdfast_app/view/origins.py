@@ -213,7 +213,8 @@ def find(project: Project, wanted: str) -> list[Trace]:
 def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
     """The document, the line's number and its text. Raises: NotFound."""
     path = f"/{name}".replace("\\", "/")  # people may write a document's path below the project
-    shown = project.document(next((known for known in project.names() if path.endswith(f"/{known}")), name))
+    names = project.services.store.names()
+    shown = project.document(next((known for known in names if path.endswith(f"/{known}")), name))
     lines = shown.text.split("\n")
     if number <= len(lines) and not lines[number - 1] and number in shown.withheld_lines:
         raise NotFound(
@@ -308,7 +309,8 @@ def _known(project: Project, wanted: str) -> list[Trace]:
     entries = project.masked_trail(project.memory.facts.trail.entries())
     gone = (one for one in entries if one.id.startswith(wanted))
     found = {one.id: Trace(place=one.id, text=one.content or "", gone=True) for one in gone}
-    found |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in project.shown_facts(list(stored.values()))}
+    shown = project.memory.facts.shown(list(stored.values()))
+    found |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in shown}
     if len(found) != 1:
         return list(found.values())
     ((ident, trace),) = found.items()
@@ -362,7 +364,7 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
             if line.kind == "item" and fits(line.text):
                 found = True
                 yield f"{name}:{line.number}", line.text
-    for fact in project.shown_facts([fact for fact in project.facts() if fits(fact.content)]):
+    for fact in project.memory.facts.shown([fact for fact in project.facts() if fits(fact.content)]):
         found = True
         yield fact.id, fact.content
     if found:

@@ -63,9 +63,6 @@ class Project:
         """Whether each document costs a request to a server."""
         return self.services.is_remote
 
-    def now(self) -> datetime:
-        return self.services.now()
-
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
         now = status(self.services, packed=True)
@@ -87,12 +84,12 @@ class Project:
         folders = {state, os.path.join(state, "sessions"), os.path.join(state, "unsafe")}
         files: list[tuple[str, int, int]] = []
         with suppress(HoldfastError):  # the pages show the error
-            where = [] if self.is_remote else map(self.services.store.backend.where, self.names())
+            where = [] if self.is_remote else map(self.services.store.backend.where, self.services.store.names())
             folders |= {os.path.dirname(os.path.join(self.root, place)) for place in where}
         for folder in sorted(folders):
             with suppress(OSError), os.scandir(folder) as found:
                 files += sorted((one.path, one.stat().st_mtime_ns, one.stat().st_size) for one in found)
-        return f"{hash((tuple(files), int(self.now().timestamp() // 60))):x}"
+        return f"{hash((tuple(files), int(self.services.now().timestamp() // 60))):x}"
 
     def publishes(self) -> bool:
         """Whether a forge that takes comments is enabled, or comments wait for one."""
@@ -144,14 +141,10 @@ class Project:
 
     # documents
 
-    def names(self) -> list[str]:
-        """All documents, sorted. Raises: Corrupt; Unavailable."""
-        return self.services.store.names()
-
     def document(self, name: str) -> Shown:
         """A stored document, masked. Raises: NotFound; Refused for a bad name; Corrupt; Unavailable; PluginError."""
         store = self.services.store
-        found = store.read(name) if self.services.layout.surface_of(name) or name in self.names() else None
+        found = store.read(name) if self.services.layout.surface_of(name) or name in store.names() else None
         if found is None:
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
         sifted = store.sifted(found)
@@ -200,10 +193,6 @@ class Project:
     def facts(self) -> list[Fact]:
         """All facts that are not withheld, newest first; mask those shown. Raises: Corrupt; Unavailable."""
         return self.services.store.known_facts(self.memory.facts.list()[::-1])
-
-    def shown_facts(self, facts: Sequence[Fact]) -> list[Fact]:
-        """The facts, masked. Raises: PluginError."""
-        return self.memory.facts.shown(facts)
 
     # dreams
 

@@ -133,7 +133,7 @@ def why(call: Call) -> Answer:
         for number, one in enumerate(found):
             if number:
                 out.say()
-            _show(out, one, project.now(), project.zone)
+            _show(out, one, project.services.now(), project.zone)
 
     return Answer({"found": found}, show)
 

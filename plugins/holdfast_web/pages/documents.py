@@ -38,7 +38,7 @@ _RENDERED: Final = (".md", ".markdown")
 def notes(project: Project, renderer: Renderer, request: Request) -> str:
     shown = page(project.note_names(), request.text("page"), size=_NOTES)
     withheld = project.services.store.withheld_in
-    listed = set(project.names()) - {name for _, name in project.note_names()}
+    listed = set(project.services.store.names()) - {name for _, name in project.note_names()}
     return renderer.page(
         "notes.html",
         here="notes",
@@ -66,7 +66,7 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
         document=document,
         page=evolve(shown, items=[known.dated(line) for line in shown.items]),
         items=sum(line.kind == "item" for line in lines),
-        archive=archive if archive in project.names() else "",
+        archive=archive if archive in project.services.store.names() else "",
     )
 
 
@@ -137,7 +137,7 @@ def facts(project: Project, renderer: Renderer, request: Request) -> str:
         "facts.html",
         here="facts",
         title="Facts",
-        page=evolve(shown, items=project.shown_facts(shown.items)),
+        page=evolve(shown, items=project.memory.facts.shown(shown.items)),
         counts=counts,
         total=len(facts),
         categories=list(Category),
@@ -164,7 +164,7 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
         here="facts",
         title=f"Fact {wanted}",
         fact_id=wanted,
-        fact=project.shown_facts([fact])[0] if fact else None,
+        fact=project.memory.facts.shown([fact])[0] if fact else None,
         trace=trace,
         titles=project.titles({one.session for one in trace.sources if one.session} if trace else ()),
         rows=project.masked_trail(history)[::-1],
@@ -242,8 +242,6 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
             (one.text, one.kept, one.sources, [(place, renderer.document(place)) for place in one.sources[1:]])
             for one in run.lines
         ],
-        reason=run.reason,
-        warnings=run.warnings,
     )
 
 

@@ -134,10 +134,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     runs: list[DreamResult] = read(project.dreams, [])
     found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
     shown = since_first(list(found.values()), least=_FEWEST)
-    nothing: tuple[Work, ...] = ()
-    work = read(memory.work.list, nothing)
-    none: dict[str, int] = {}
-    withheld = read(project.services.store.withheld, none)
+    work: tuple[Work, ...] = read(memory.work.list, ())
+    withheld: dict[str, int] = read(project.services.store.withheld, {})
     facts_withheld = read(lambda: project.facts_withheld, 0)
     facts = read(memory.facts.count, 0) - facts_withheld
     names: list[tuple[date, str]] = read(project.note_names, [])

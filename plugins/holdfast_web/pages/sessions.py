@@ -147,15 +147,13 @@ _ITEMS: Final = 20
 def work(project: Project, renderer: Renderer, request: Request) -> str:
     chosen = request.choice("show", _SHOWN)
     work = project.memory.work.list(everything=chosen == "all")
-    name = project.services.layout.name(Surface.HANDOFF)
     return renderer.page(
         "work.html",
         here="work",
         title="Open work",
         page=page(work, request.text("page"), size=_ITEMS),
         chosen=chosen,
-        handoff=name,
-        withheld=project.services.store.withheld_in(name),
+        withheld=project.services.store.withheld_in(project.services.layout.name(Surface.HANDOFF)),
     )
 
 

@@ -77,12 +77,12 @@ def served(memory, *, idle_s=600.0):
     from holdfast_web.server import Server
     from holdfast_web.site import Site
 
-    with Server("127.0.0.1", 0, idle_s=idle_s) as server:
+    with Server(0, idle_s=idle_s) as server:
         server.site = Site(memory, port=server.server_port)
         thread = threading.Thread(target=server.run)
         thread.start()
         try:
-            yield Client(server.site.access.link("127.0.0.1"))
+            yield Client(server.site.access.link())
         finally:
             server.shutdown()
             thread.join(10)

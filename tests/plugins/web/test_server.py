@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from tests.plugins.web.conftest import Client, served
 
-from holdfast.errors import BadValue
-
 pytest.importorskip("jinja2")
 
 POLICY = (
@@ -20,14 +18,6 @@ POLICY = (
 VIEWS = (
     "", "timeline", "sessions", "notes", "memory", "facts", "departures", "dreams", "work", "outbox", "search", "start",
 )  # fmt: skip
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_server__address_that_is_not_loopback__is_refused(host):
-    from holdfast_web.server import Server
-
-    with pytest.raises(BadValue, match="not a loopback address"):
-        Server(host, 0, idle_s=1)
 
 
 def test_link__with_its_token__sets_a_strict_cookie_and_leaves_the_address(opened):
