@@ -258,21 +258,25 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """A note's blocks in order of appearance. Manually written text between them is left alone."""
+    """A note's blocks in order of appearance. Manually written text between them is left alone. A block without its own
+    heading begins at its marker and takes the title above."""
     text = text.replace("\r\n", "\n")  # an editor may have saved it so
     marks = list(_MARK.finditer(text))
+    title = ""
     for number, mark in enumerate(marks):
-        start = text.rfind("\n## ", 0, mark.start()) + 1
+        heading = text.rfind("\n## ", marks[number - 1].end() if number else 0, mark.start())
+        start = heading + 1 if heading >= 0 or not number else mark.start()
         end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
         following = text.find("\n## ", mark.end(), end)
         part = text[start : following if following >= 0 else end].strip("\n")
         stamped = _STAMP.search(part)
+        title = part.split("\n", 1)[0].removeprefix("## ") if start < mark.start() else title
         yield Block(
             id=mark[1],
             at=_moment(stamped[1]) if stamped else None,
             session=stamped[2] if stamped else "",
             reason=stamped[3] if stamped else "",
-            title=part.split("\n", 1)[0].removeprefix("## "),
+            title=title,
             text=part,
             objective=_after(part, "**Objective:** "),
             by=by[1] if (by := _BY.search(part)) else "",

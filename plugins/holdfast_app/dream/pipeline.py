@@ -186,6 +186,8 @@ class _Run:
                     "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
                 )
         self.note(plugin=self._dreamer())
+        if self.if_due and not self.dry_run:  # hooks start no second one beside it
+            when.set_mark(services.state, evolve(mark, tried=services.now()))
         dreamlog.record(services.state, self.result)
         for _ in range(2):
             try:

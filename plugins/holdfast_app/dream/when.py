@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from holdfast_app.base import Services
 
 MARK: Final = "dream.json"
-#: Delay before the next automatic run after a failure.
+#: Delay before the next automatic run after one that did not finish, and the longest that one may take.
 RETRY_AFTER: Final = timedelta(hours=1)
+LONGEST_S: Final = 1_800
 #: Maximum calendar days of notes that an automatic dream reads after a pause.
 LONGEST_PAUSE: Final = 31
 
 
 @frozen(kw_only=True)
 class Mark:
-    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last failed try."""
+    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last unfinished
+    try."""
 
     digest: str = ""
     at: datetime | None = None
@@ -52,7 +54,7 @@ def not_due(services: Services, last: Mark) -> str:
     now = services.now()
     for at, wait, what in (
         (last.at, timedelta(hours=services.config.dream.every_hours), "dream"),
-        (last.tried, RETRY_AFTER, "failed try"),
+        (last.tried, RETRY_AFTER, "unfinished try"),
     ):
         if at is not None and at <= now < at + wait:
             return f"It is not due yet. The last {what} was at {at:%Y-%m-%d %H:%M}."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import faulthandler
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
+from holdfast_app.dream import when
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, flag
@@ -142,16 +144,20 @@ def dream(call: Call) -> Answer:
     if args.undo:
         result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
     else:
-        if not args.dry_run:
-            memory.extract_turns()
-        result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
-        if args.if_due and not args.dry_run:
-            _report(memory)
-            from holdfast_app.search import index
+        with ExitStack() as bound:
+            if args.if_due:  # nobody waits for it, so a hostile note would keep a processor busy
+                faulthandler.dump_traceback_later(when.LONGEST_S, exit=True)
+                bound.callback(faulthandler.cancel_dump_traceback_later)
+            if not args.dry_run:
+                memory.extract_turns()
+            result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
+            if args.if_due and not args.dry_run:
+                _report(memory)
+                from holdfast_app.search import index
 
-            with suppress(HoldfastError):
-                index.search(memory, lambda _: None)  # so that no question waits for it
-                memory.store.withheld(remember=True)  # nor `status`
+                with suppress(HoldfastError):
+                    index.search(memory, lambda _: None)  # so that no question waits for it
+                    memory.store.withheld(remember=True)  # nor `status`
     lacks = upkeep.lacks_model(memory.services)
     return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
 

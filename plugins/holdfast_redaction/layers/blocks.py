@@ -36,6 +36,11 @@ _BODY = Lazy(
 #: Content of a real key, however its lines are broken. Code that names header and footer does not match.
 _MATERIAL = Lazy(r"[A-Za-z0-9+/]{16}")
 _LAST = Lazy(r"\s{0,8}[A-Za-z0-9+/]{2,}={0,2}(?=\s|\\|\"|'|$)", re.ASCII)
+#: How a private key of RSA, EC or Ed25519 begins. Source: RFC 5958.
+_FIRST = Lazy(
+    r"\bM(?:I[A-Za-z0-9+/]{2,6}IB(?:ADANBgkqhkiG9w0BAQEFAASC|AAK[BC])|HcCAQEEI|C4CAQAwBQYDK2VwBCIEI|IGHAgEAMBMGByqGSM49AgEG)",
+    re.ASCII,
+)
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 
 _SEPARATORS = ("|", "\t", ";", ",")
@@ -46,7 +51,7 @@ _MAX_LINE = 2_000
 
 def find(text: str, heads: list[int]) -> list[Hit]:
     """All private keys, and the columns under a name in ``heads``."""
-    return [*(_keys(text) if "-----" in text else ()), *_columns(text, heads)]
+    return [*_keys(text), *_columns(text, heads)]
 
 
 def _keys(text: str) -> Iterator[Hit]:
@@ -71,6 +76,12 @@ def _keys(text: str) -> Iterator[Hit]:
         if start < closing.start():
             yield Hit(start, closing.end(), "private-key", RANK)
         through = closing.end()
+    through = 0
+    for opening in _FIRST.finditer(text):
+        body = _BODY.match(text, opening.start()) if opening.start() >= through else None
+        if body:
+            through = body.end()
+            yield Hit(opening.start(), through, "private-key", RANK)
 
 
 def _block_end(text: str, start: int, footer: int, following: int) -> int:

@@ -12,15 +12,17 @@ HINTS = (
     "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "kennwort", "contrasen", "salt", "cookie",
     "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in", "logged in", "sign in", "schluessel",
     "jeton", "clave", "mot de passe", "mots de passe", "senha", "hesl", "haslo", "sifre", "parol", "mdp",
+    "wachtwoord", "adgangskode", "salasana", "kata sandi",
 )  # fmt: skip
 #: The same outside of ASCII.
 FOREIGN_HINTS = (
     "contraseñ", "schlüssel", "hasł", "şifre", "парол", "密码", "密碼", "口令", "パスワード", "비밀번호", "암호",
-    "패스워드", "كلمة المرور", "كلمة السر", "كلمة مرور",
+    "패스워드", "كلمة المرور", "كلمة السر", "كلمة مرور", "lösenord", "jelszó", "पासवर्ड", "mật khẩu", "סיסמה", "รหัสผ่าน",
 )  # fmt: skip
 #: Passwords in other languages than English, with their endings.
 _FOREIGN = Lazy(
-    r"mots? de passe|mdp|\w*(?:pass|kenn)wort\w{0,3}|contrase[ñn](?:a|as|ia)|palavras?-passe|senhas?|hesl(?:o|a|u|em)"
+    r"mots? de passe|mdp|(?:\w*(?:pass|kenn)wort|wachtwoord|passord|adgangskode|lösenord|salasana|jelszó)\w{0,3}"
+    r"|kata sandi|पासवर्ड|mật khẩu|סיסמה|รหัสผ่าน|contrase[ñn](?:a|as|ia)|palavras?-passe|senhas?|hesl(?:o|a|u|em)"
     r"|has(?:ło|ła|łem|łu|lo|la)|\w*[şs]ifre\w{0,5}|parol(?:a|ă|e|ei|a[smny]\w{0,5})|парол(?:ь|я|ю|ем|и|ей)"
     r"|密[码碼]|口令|パスワード|비밀번호|암호|패스워드|كلمة (?:المرور|السر|مرور)"
 )
@@ -91,7 +93,7 @@ _SECRET_KEYS = frozenset(
 _QUALIFIERS = frozenset(
     """
     value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
-    secondary literal test local backup main confirm confirmation again stdin
+    secondary literal test local backup main confirm confirmation again stdin for
     """.split()  # noqa: SIM905
 )
 LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")

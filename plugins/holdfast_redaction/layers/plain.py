@@ -17,7 +17,7 @@ from holdfast_redaction.patterns import Hit
 _DISGUISE = Lazy(
     r"""[\\%&:<\n\x1b\ufffd\u00ad\u200b-\u200d\u2060\ufeff\uff01-\uff5e](?:
       (?<=\\)(?:u00|x)(?P<hex>[2-7][0-9a-fA-F]) | (?<=\\)(?P<sign>[_\-.*~\#+!=&:@]) | (?<=\\)\\{0,3}(?P<blank>[nrt])
-    | (?<=%)(?P<url>3[ADad]|2[267Dd]|5[Ff]|7[BbDd])                                       # none that an address needs
+    | (?<=%)(?P<url>3[\dADad]|2[267Dd]|5[\dFfAa]|7[\dAaBbDd]|[46][1-9A-Fa-f])               # none that an address needs
     | (?<=&)(?:\#x0{0,2}(?P<html>[2-7][0-9a-fA-F])|\#0{0,2}(?P<number>\d{2,3})|(?P<name>amp|quot));
     | (?<=:)(?P<block>[ \t]+[|>][+-]?\d?[ \t]*(?:\r?\n[ \t]*)+(?=[^\s|]))
     | (?<=<)<[-~]?[ \t]?["']?\w{1,20}["']?(?P<here>[^\n<;]{0,60})\n[ \t]*(?=\S)

@@ -48,7 +48,7 @@ _AFTER, _AFTER_ALL = _after(r"[^:=\n\"`]{0,70}?"), _after(r"[^\n\"`]{0,70}")
 _FOREIGN = _after(
     r"[^:=\n\"`]{0,70}?",
     r"\w+",
-    r"(?:\b(?:is|ist|lautet|es|est|é|e|è|este|jest|to|je|является|это|هي|هو)\b|:|=|->|→|–|—|[是为為成はが는은가이])",
+    r"(?:\b(?:is|ist|lautet|es|est|é|e|è|este|jest|to|je|är|er|on|adalah|là|является|это|هي|هو)\b|:|=|->|→|–|—|[是为為成はが는은가이]|है)",
 )
 #: "the old password, x, ..."
 _APPOSED = Lazy(r"(?:[ \t]+[^,\n\"`]{1,60})?,[ \t]+([^\s,]{8,64}),")

@@ -27,7 +27,9 @@ _ID = Lazy(
 )
 #: ``session-`` or ``req_`` before an id.
 _PREFIXED_ID = Lazy(
-    r"[A-Za-z]{2,12}[_:-][0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,12}[_:-][0-9a-f]{7,12}", re.ASCII
+    r"[A-Za-z]{2,12}[_:-][0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,12}[_:-][0-9a-f]{7,12}"
+    r"|[a-z]{2,12}(?::[a-z]{2,12}|:\d{1,12})+",
+    re.ASCII,
 )
 _SHAPE = Lazy(
     r"""(?:sha-?\d{1,3}(?:_\d+)?|md5|blake[23][bs]?(?:-?\d+)?|h1|xxh\w{0,4}|crc\w{0,4}|etag|w/)[:=$-]\S+  # digest
@@ -138,6 +140,7 @@ _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|
 _NUMBERED = Lazy(r"[a-z]{1,12}\d{1,4}|[a-z]?\d+[a-z]?")
 _SEPARATORS = Lazy(r"[_.\-/:]")
 _LETTER = Lazy(r"[A-Za-z]")
+_CAMEL = Lazy(r"[a-z]*(?:[A-Z][a-z]+)+", re.ASCII)
 _DIGIT_OR_SYMBOL = Lazy(r"[0-9!@#$%^&*+=~|?]")
 _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
@@ -217,8 +220,9 @@ def is_random(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether upper and lower case change more often than in CamelCase."""
-    if not value.isalpha():
+    """Whether upper and lower case change more often than in CamelCase. Signs between letters do not count."""
+    value = value.replace("_", "").replace("-", "")
+    if not value.isalpha() or _CAMEL.fullmatch(value):
         return False
     changes = sum(a.islower() != b.islower() for a, b in zip(value, value[1:], strict=False))  # noqa: RUF007
     return changes >= len(value) / 3

@@ -232,10 +232,11 @@ def test_dream__two_at_once__only_one_dreams(opened, store, dreamer):
     dreamer.meanwhile = lambda: go_on.wait(20)
     first = opened(dreamer)
     results = []
-    thread = threading.Thread(target=lambda: results.append(first.deep_dream()))
+    thread = threading.Thread(target=lambda: results.append(first.deep_dream(if_due=True)))
     thread.start()
     while not dreamer.asked:
         pass
+    assert not opened(dreamer).dream_due()
     second = opened(dreamer).deep_dream()
     go_on.set()
     thread.join()

@@ -91,6 +91,7 @@ def test_relation__another_value_of_one_attribute__replaces(old, new):
         ("Billing backups go to Heroku", "Billing moved from Heroku to Fly"),
         ("The API is slow", "The API was moved to Fly"),
         ("Do we use Redis?", "We use Redis"),
+        ("The port is " + "[a](" * 100_000, "The port is 8080"),
     ],
 )
 def test_relation__another_subject_case_or_wording__is_different(old, new):

@@ -76,6 +76,14 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text):
         "Das Kennwort für den Server lautet {}",
         "parola pentru server este {}",
         "sunucu şifresi: {}",
+        "het wachtwoord is {}",
+        "lösenordet är {}",
+        "पासवर्ड: {}",
+        "PASSWORD_FOR_PROD is set to {}",
+        "pass%77ord%3D{}",
+        "WIFI:S:home;T:WPA;P:{};;",
+        "AKIA" + "Q3EGRM7WYT2HNB5X {}q7Zp2vXk9LmT4rWb8N",
+        "MHcCAQEEI" + "Kx7" * 18 + "\n{}\nnext",
     ],
 )
 def test_redact__a_secret_told_in_many_ways__is_masked(text):
@@ -133,6 +141,8 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends):
         "private_key: Ed25519PrivateKey",
         "def load(self, certfile, password=None):",
         "TEST_PASSWORD= make test",
+        "- **Session Key**: agent:main:main",
+        "NavigateToContinueLogin, NavigateToHomeLobby,",
     ],
 )
 def test_redact__code_and_names__stay(text):
