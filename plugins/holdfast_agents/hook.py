@@ -44,6 +44,7 @@ _STORES_SHARE = 0.8
 _REPEATED = frozenset({events.START, events.PROMPT, events.TOOL, events.STOP, events.COMPACTED, events.END})
 #: Clients without a start after a compaction. The brief comes with the next prompt.
 _LATE = frozenset({"gemini", "copilot"})
+_OF_AGENTS = (events.TOOL, events.COMPACTING, events.COMPACTED)
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
 
@@ -214,8 +215,14 @@ class _Call:
     # answering
 
     def _reply(self, event: Event) -> Reply:
-        if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
+        if event.kind == events.OTHER or (event.agent and event.kind not in _OF_AGENTS):
             return NO_REPLY  # a sub-agent's work returns to its parent as a tool result
+        if event.agent and event.kind == events.TOOL:  # but what strangers wrote is evidence
+            from holdfast_agents import turns
+
+            if not turns.is_from_outside(event):
+                return NO_REPLY
+            event = self.event = event._replace(session=events.session_of(event.client, event.native))
         root = _root(event, self.root)
         if event.client == "claude-code" and event.kind in _REPEATED and _is_repeated():
             return NO_REPLY
@@ -237,7 +244,7 @@ class _Call:
         from holdfast_agents import asking
 
         if event.kind == events.TOOL:
-            return Reply(context=asking.question(event, root, self.state) if broken is None else "")
+            return Reply(context=asking.question(event, root, self.state) if not (broken or event.agent) else "")
         if broken is not None:
             return self._failure(broken)
         if event.kind == events.STOP:

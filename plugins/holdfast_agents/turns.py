@@ -22,6 +22,7 @@ from holdfast_app.message_formats.leaves import (
     call_text,
     clean,
     clip,
+    is_outside,
     result_text,
     without_injected,
 )
@@ -62,7 +63,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
     gate, at = Gate(manager), datetime.now().astimezone()
     records = []
     for role, text, given_id in _said(event):
-        tool = event.tool if event.kind == events.TOOL else ""
+        tool = event.tool if event.kind == events.TOOL and role != "system" else ""
         failed = event.failed and role == "tool"
         try:
             record = message_record(gate, root, role, text, at=at, tool=clean(tool), failed=failed)
@@ -98,6 +99,14 @@ def digest(*parts: str | bytes) -> str:
     return whole.hexdigest()
 
 
+def is_from_outside(event: Event) -> bool:
+    """Whether strangers wrote the call's result."""
+    from holdfast_app.authorship import strangers
+
+    call = call_text(event.tool, event.arguments, event.cwd)
+    return is_outside(event.tool) or strangers.FETCHES.search(call) is not None
+
+
 def is_unsafe(state: str, session: str) -> bool:
     """Whether the session has an UNSAFE marker, a copy of its stated payloads or an entry in the reserve. Does not
     parse them."""
@@ -112,17 +121,21 @@ def is_unsafe(state: str, session: str) -> bool:
 
 def _said(event: Event) -> list[tuple[str, str, str]]:
     """Role, text and id of each message to journal. The id is empty where the client has none."""
+    injected: list[str] = []  # evidence of who said a sentence first
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
-        result = ("tool", result_text(event.output, without_injected, name), "")
-        called = [("assistant", call_text(name, event.arguments, event.cwd), "")]
-        return [result] if event.tool == BACKGROUND else [*called, result]
-    role = "user" if event.kind == events.PROMPT else "assistant"
-    parts = event.parts or (("", event.text),)
-    # a prompt's own words are journalled as such, and the whole of it as evidence
-    injected = [("system", clean(text), "") for _, text in parts if role == "user" and "<system-reminder>" in text]
-    strings = [(clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part_id)) for part_id, text in parts]
-    return [*injected, *((role, text, part_id) for text, part_id in strings if text)]
+        text = result_text(event.output, lambda one: without_injected(one, injected), name)
+        if event.agent:
+            return [("system", text, "")]
+        called = [] if event.tool == BACKGROUND else [("assistant", call_text(name, event.arguments, event.cwd), "")]
+        said = [*called, ("tool", text, "")]
+    else:
+        role = "user" if event.kind == events.PROMPT else "assistant"
+        given = event.parts or (("", event.text),)
+        parts = [(clean(part_id), without_injected(clean(text), injected)) for part_id, text in given]
+        said = [(role, clip(text.strip(), MAX_SAID_CHARS), part_id) for part_id, text in parts if text.strip()]
+    shown = "\n".join(injected).strip()
+    return [*said, ("system", shown, "")] if shown else said
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
@@ -18,6 +19,11 @@ class Services(services.Services):
 
     config: Config
     store: Store
+
+    @cached_property
+    def recordings(self) -> list[str]:
+        """The clients' recordings that this process read."""
+        return []
 
     def recalled(self, name: str) -> Document | None:
         """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not

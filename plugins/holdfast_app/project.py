@@ -386,4 +386,5 @@ class Holdfast(RemembersFacts):
         """
         from holdfast_app.transcripts import read
 
+        self.services.recordings.append(os.fspath(path))
         return read(path, offset=offset, agent=agent)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 from tests.trust.clones import GIT, Victim
 from tests.trust.test_known_attacks import fact
 
@@ -29,9 +30,7 @@ SIGNED = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATUR
 def git(folder: Path, *words: str, stdin: str = "") -> str:
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | GIT
     allowed = ("-c", "protocol.file.allow=always")
-    done = subprocess.run(
-        ["git", *allowed, *words], cwd=folder, env=env, input=stdin, text=True, check=True, capture_output=True
-    )
+    done = finished(["git", *allowed, *words], cwd=folder, env=env, input=stdin, check=True)
     return done.stdout
 
 
@@ -377,10 +376,11 @@ def test_a_tracked_name__that_the_file_system_takes_for_the_private_folder__is_p
         "mount --bind .holdfast .HoldFast && mkdir -p .holdfast/state/unsafe && "
         f"git checkout -q -f HEAD -- .HoldFast && {shutil.which('holdfast')} status; ls .holdfast"
     )
-    done = subprocess.run(
+    done = finished(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
-        cwd=victim.project, env=victim.environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=victim.project,
+        env=victim.environment(),
+    )
     if "unshare" in done.stderr or "mount:" in done.stderr:
         pytest.skip("this machine gives no name space for mounts")
     assert "FORGED" not in done.stdout + done.stderr

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
-from holdfast_app.authorship import hostile, outside
+from holdfast_app.authorship import hostile
+from holdfast_app.message_formats.leaves import is_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ _FEWEST: Final = 3
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
 #: The same, and the fewest, for stems of a direction's content words.
-_REWORDED: Final = 0.7
+_REWORDED: Final = 0.65
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
 #: The user chose an answer, or the client summarised the agent's own session.
@@ -48,14 +49,16 @@ _COMMON: Final = Lazy(
     r"|into|your?|we|our|not?|do|does|should|must|always|never|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
     r"|every|before|after|only|so|but|here|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
 )
-_SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
-#: Words that name a duty or a permission, a label, and an imperative verb at the beginning.
+_SENTENCE: Final = Lazy(r"(?<=[.!?;])\s+|[\n<>]+")
+#: Words that name a duty, a permission or another's will, and an imperative verb at the beginning.
 _ORDERS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
     r"|do not|don['’]?t|please|make sure|ensure|remember|from now on|going forward|henceforth|instead|whenever"
     r"|(?:every|each) time|before any|without (?:asking|review|confirm\w*|approval)|allow(?:s|ed)?|permit(?:s|ted)?"
     r"|forbid\w*|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+"
-    r"|overrid\w+|supersed\w+|bypass\w*|suppress\w*|ignor\w+|forget\w*|disregard\w*|exfiltrat\w+)\b"
+    r"|overrid\w+|supersed\w+|bypass\w*|suppress\w*|ignor\w+|forget\w*|disregard\w*|exfiltrat\w+|(?:is|are) to be"
+    r"|(?:users?|operators?|owners?|maintainers?|admin\w*|humans?)(?: \w+){0,2} (?:decide[sd]?|wants?|agree[sd]?|asks?"
+    r"|asked|prefers?|grant(?:s|ed)|confirm(?:s|ed)|order(?:s|ed))|(?:as|has|have|gets?) (?:root|admin|sudo))\b"
     r"|^\W*(?:(?:when|after|before|if|once|while|until|unless|in|for|on|at|with|as|to)\b[^,]{0,100}, +)?"
     r"(?:\w+ly,? |then )?(?:add|answer|append|apply"
     r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
@@ -69,7 +72,7 @@ _ORDERS: Final = Lazy(
 #: Further words of directions, labels, and what directions are about.
 _DIRECTS: Final = Lazy(
     r"\b(?:no longer|optional|you|your|agents?|assistants?|chatbots?|llms?|claude|copilot|codex|ai|disabl\w+|skip\w*"
-    r"|(?:turn|switch)(?:e?s|ed)? off|(?:is|are) to be|hid(?:e|es|den)|send(?:s|ing)?|sent|forward(?:s|ed|ing)?"
+    r"|(?:turn|switch)(?:e?s|ed)? off|hid(?:e|es|den)|send(?:s|ing)?|sent|forward(?:s|ed|ing)?"
     r"|upload\w*|e-?mail(?:s|ed)?|(?:post|copi)(?:s|ed|es) to|curl|wget|sudo|rm -rf|chmod|eval|base64|ssh|credentials?"
     r"|tokens?|passwords?|api keys?|secrets?|wallets?|invoices?|payments?)\b|https?://|[\w.-]+@[\w-]+\.\w|<[a-z!/]"
     r"|--[a-z]|\w\.(?:example|sh|io|dev|net|com|org|ru|xyz)\b|\[[^\]]*\]\(|\?\W*$|^\W*(?:decision|rule|next(?: step)?"
@@ -83,7 +86,7 @@ _STATES: Final = Lazy(
     r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
 )
 #: A shell command that prints strangers' text, in the line that records the call.
-_FETCHES: Final = Lazy(
+FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://"
     r"|(?<![\w./-])(?:curl|wget|lynx|w3m|xh|gh|glab|ssh|scp|sftp|rsync|telnet|aws|gsutil|kubectl|docker"
     r"|mysql|psql|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? download)(?![\w./-])"
@@ -104,13 +107,13 @@ class _Heard:
             text = html.unescape(text)
         self.plain = _without_tags(hostile.fold_quickly(text))
         self.is_outside = message.role == "system" or (
-            message.role == "tool" and (is_fetched or outside.is_outside(message.tool))
+            message.role == "tool" and (is_fetched or is_outside(message.tool))
         )
 
     @cached_property
     def fetches(self) -> bool:
         """Whether this is a call that prints strangers' text."""
-        return _FETCHES.search(self.message.text) is not None
+        return FETCHES.search(self.message.text) is not None
 
     @cached_property
     def _words(self) -> list[str]:
@@ -136,9 +139,8 @@ class _Heard:
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
-        they or the sentence must direct."""
-        enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
-        least = max(_FEWEST_STEMS, _REWORDED * len(said.stems)) if self.is_outside else enough
+        they or the sentence must direct; where both, they must order."""
+        enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
         if len(said.stems) < _FEWEST_STEMS or not self._may_have(said):
             return False
         words, size, most = self._words, _WINDOW * len(said.words), 0
@@ -146,10 +148,10 @@ class _Heard:
             window = " ".join(words[at : at + size])
             if sum(stem in window for stem in said.stems) >= least:
                 most = max(most, len(_stems(window) & said.stems))
-        if most < least or (self.is_outside and most >= enough) or said.directs:
+        if most < least or sum((self.is_outside, most >= enough, said.directs)) > 1:
             return most >= least
         parts = (one for one in sentences(self.plain) if 2 * len(_stems(one) & said.stems) >= len(said.stems))
-        return any(map(directs, parts))
+        return any(map(directs if self.is_outside or most >= enough else orders, parts))
 
 
 class _Sentence:
@@ -207,17 +209,19 @@ def source(
     ``text`` directs or is to be a rule; with ``is_outside`` only a stranger's. ``earlier`` are turns from before
     ``turns``."""
     said = _Sentence(text)
+    said.directs = said.directs or is_rule
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]
+    heard.sort(key=lambda one: one.message.at)
     for number, one in enumerate(heard):
         role = one.message.role
-        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
+        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
         if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
         if one.has(said) or (role != "user" and one.says_otherwise(said)):
-            before = (other for other in heard[:number] if other.message.at <= one.message.at)
+            before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
     return None
 
@@ -268,11 +272,6 @@ def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, 
     return not is_foreign or hostile.by_user(text, (*earlier, *turns))
 
 
-def is_from_outside(text: str, turns: Sequence[Turn]) -> bool:
-    """Whether ``text`` is a stranger's sentence and not in the user's own words."""
-    return source(text, (), turns, is_outside=True) is not None and not hostile.by_user(text, turns)
-
-
 def directs(text: str) -> bool:
     """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
     honest directions do too, so it counts only for a sentence that a tool returned."""
@@ -280,8 +279,8 @@ def directs(text: str) -> bool:
 
 
 def orders(text: str) -> bool:
-    """Whether ``text`` may state a duty, a permission or a command."""
-    return any(map(_ORDERS.search, _parts(text)))
+    """Whether ``text`` may state a duty, a permission, another's will or a command, also after a label."""
+    return any(map(_ORDERS.search, _parts(text.replace(": ", ":\n"))))
 
 
 def _parts(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
+from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +37,10 @@ _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
+#: Before the agent could say anything.
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
+_RESULT: Final = b'"tool_result"'
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
@@ -46,7 +52,7 @@ class Witness:
     def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
         self.said = said
-        self._journals = _Journals(services.state, said)
+        self._journals = _Journals(services.state, said, services.recordings)
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
@@ -95,7 +101,7 @@ class Witness:
     def _recalled(self) -> Turn:
         """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. For a
         store on a server, those of the brief that this machine read last, so nothing is requested."""
-        text, now = "", self._services.now()
+        text = ""
         with suppress(OSError, HoldfastError):
             if self._services.is_remote:
                 brief = lastbrief.read(self._services)
@@ -105,22 +111,22 @@ class Witness:
         results = (
             (source.removeprefix("a result of "), found) for source, found in dict.fromkeys(hostile.quoted(text))
         )
-        made = (Message(role="tool", text=found, at=now, id="", tool=tool) for tool, found in results)
+        made = (Message(role="tool", text=found, at=_FIRST, id="", tool=tool) for tool, found in results)
         return Turn(messages=tuple(made))
 
 
 class _Journals:
-    """The newest journals, read on demand, without the messages of ``said``."""
+    """The newest journals, read on demand, without the messages of ``said``, and the long results of the client's
+    ``recordings``, which a journal cuts."""
 
-    def __init__(self, state: str, said: Sequence[Turn] = ()) -> None:
-        self._state = state
-        self._said = said
+    def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Sequence[str] = ()) -> None:
+        self._state, self._said, self._recordings = state, said, recordings
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
-        return [(data.lower(), data) for data in _newest(self._state)]
+        return [(data.lower(), data) for data in (*_newest(self._state), *map(_results, self._recordings))]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
@@ -139,7 +145,9 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
         bodies = (hostile.body_of(line) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
         left -= len(forms)
-        if left < 0 or any(strangers.is_from_outside(form, journals.holding(form)) for form in forms):
+        read = ((form, journals.holding(form)) for form in forms)
+        strange = (one for one in read if strangers.source(one[0], (), one[1], is_outside=True))
+        if left < 0 or not all(hostile.by_user(*one) for one in strange):
             found.add(text)
     return found
 
@@ -165,21 +173,33 @@ def _newest(state: str) -> list[bytes]:
     return found
 
 
+def _results(path: str) -> bytes:
+    """The rows of a client's recording with a long result."""
+    with suppress(OSError), open(path, "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
+        return b"".join(row for row in file if len(row) > MAX_RESULT_CHARS and _RESULT in row)
+    return b""
+
+
 def _holding(
     lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
 ) -> list[Message]:
-    """A journal's messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
+    """The messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
     ``known`` are those read before, by journal and offset."""
     found = []
     for start, end in _lines(lower, keys):
         named = _ID.search(data, start, end)
-        if named and named[1] not in said:
+        if not named or named[1] not in said:
             place = (id(data), start)
             if place not in known:
-                record = records.decode(data[start:end])
-                if record is not None:
-                    with suppress(KeyError, TypeError, ValueError):
+                line = data[start:end]
+                record, at = records.decode(line), _AT.search(line)
+                with suppress(KeyError, TypeError, ValueError):
+                    if record is not None:
                         known[place] = message(record)
+                    elif at and _RESULT in line:
+                        text = line.decode("utf-8", "replace")
+                        known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="")
             if place in known:
                 found.append(known[place])
     return found

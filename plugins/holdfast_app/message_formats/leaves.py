@@ -37,6 +37,11 @@ BACKGROUND: Final = "background"
 _BETWEEN: Final = frozenset(" \t\r\n\"'`<>(){}[],;|")
 _MAX_WORD: Final = 1_000
 
+#: Parts of the names of tools whose results strangers write.
+_OUTSIDE: Final = (
+    "web", "fetch", "document", "resource", "attach", "search", "browse", "navigate", "http", "curl", "mcp", "issue",
+    "pull_request", "mail", "slack", "discord",
+)  # fmt: skip
 _TELLING_ARGUMENTS: Final = (
     "command",
     "cmd",
@@ -97,16 +102,19 @@ def digest_of(text: str) -> str:
     return f"sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def without_injected(text: str) -> str:
-    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results."""
+def without_injected(text: str, injected: list[str] | None = None) -> str:
+    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results. They are added to
+    ``injected``."""
     kept: list[str] = []
     rest = text
     while "<system-reminder>" in rest:
         before, _, after = rest.partition("<system-reminder>")
-        _, closed, tail = after.partition("</system-reminder>")
+        block, closed, tail = after.partition("</system-reminder>")
         if not closed:  # an unclosed tag is ordinary text
             break
         kept.append(before)
+        if injected is not None:
+            injected.append(block)
         rest = tail
     return "".join(kept) + rest
 
@@ -278,8 +286,6 @@ def result_text(output: object, change: Change = str, tool: str = "") -> str:
     The result is a string, content blocks or a structured response, whose output comes last, where readers expect a
     verdict.
     """
-    from holdfast_app.authorship.outside import is_outside  # here, because prompts and answers do without
-
     limit = MAX_OUTSIDE_CHARS if is_outside(tool) or tool in ("Task", "Agent") else MAX_RESULT_CHARS
     clipped = _clipping(change, limit)
 
@@ -293,6 +299,11 @@ def result_text(output: object, change: Change = str, tool: str = "") -> str:
     else:
         text = told(output)
     return text.strip("\r\n").rstrip() or NO_OUTPUT
+
+
+def is_outside(tool: str) -> bool:
+    """Whether strangers write the results of a tool of this name: pages, searches, servers."""
+    return any(part in tool.lower() for part in _OUTSIDE)
 
 
 def has_words(value: object) -> bool:

@@ -78,7 +78,7 @@ def _take_block(
     else:
         text, rest = block_text(dict(block), change)
         reading.say(role, text, key=key, at=at, aside=not has_words(block))
-    reading.say(role, rest, key=f"{key}#rest", at=at)
+    reading.say("system" if role == "assistant" else role, rest, key=f"{key}#rest", at=at)  # citations, for example
 
 
 #: Items that only the provider can read, or that repeat other rows.

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -136,18 +136,13 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))
     missing = suppress(FileNotFoundError)
-    with durable.reporting(path, "read"), missing, safeopen.reader(path, private=False) as file:
-        return _in_stream(file, needles, overlap)
-    return False
-
-
-def _in_stream(file: IO[bytes], needles: tuple[Needle, ...], overlap: int) -> bool:
     tail = b""
-    while chunk := file.read(_CHUNK):
-        data = tail + chunk
-        if any_in_bytes(needles, data):
-            return True
-        tail = data[-overlap:]
+    with durable.reporting(path, "read"), missing, safeopen.reader(path, private=False) as file:
+        while chunk := file.read(_CHUNK):
+            data = tail + chunk
+            if any_in_bytes(needles, data):
+                return True
+            tail = data[-overlap:]
     return False
 
 

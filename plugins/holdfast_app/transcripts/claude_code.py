@@ -8,10 +8,12 @@ waits until the turn ends and follows as its own row. Rows that a plugin's modul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from holdfast.text.lazy import Lazy
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result, clean, readable, says, without_injected
 from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
@@ -26,14 +28,19 @@ _BOOKKEEPING: Final = frozenset(
 )  # fmt: skip
 #: Attachments with the client's own state, and with hook output (including holdfast's brief).
 _OWN_ATTACHMENTS: Final = (
-    "hook_", "async_hook_", "todo", "task_", "plan_mode", "plugin_note", "skill_", "deferred_", "agent_listing",
-    "model",
+    "hook_", "async_hook_", "task_", "plugin_note", "skill_", "agent_listing", "todo", "plan_mode", "deferred_", "model"
 )  # fmt: skip
+#: The first ones show the model what others wrote, in all members but these. Evidence of who said a sentence first.
+_SHOWING: Final = _OWN_ATTACHMENTS[:6]
+_HOOK: Final = frozenset({"type", "command", "hookName", "hookEvent", "toolUseID", "stdout"})
+_BRIEF: Final = Lazy(r"<recalled-memory\b.*?</recalled-memory>", re.DOTALL)
 # Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
 _NOT_SAID: Final = ("<command-", "<local-command-", "Caveat: The messages below were generated", "Stop hook feedback:")
 _INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
 #: Commands to the client and to holdfast itself, regardless of their arguments.
 _CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})
+#: Those without words of others.
+_SILENT: Final = ("<command-", "<local-command-caveat>", "<local-command-stdout>Compacted", _NOT_SAID[2])
 _PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
@@ -74,8 +81,8 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         key = row_key(row.get("uuid"), position, left_out, text)
         if left_out == "summary":
             reading.summary(text, key=key, at=at)
-        elif left_out == "context" and not text.startswith(_NOT_SAID):  # a skill's or a hook's text
-            reading.say("system", text, key=key, at=at, aside=True)
+        elif left_out != "interruption" and not text.startswith(_SILENT):  # a skill's, a hook's or a command's text
+            _show(text, key, at, reading)
     else:
         return _take_speech(kind, row, position, reading)
     return True
@@ -127,11 +134,20 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
         reading.queued.remove(said)
     if role == "user" and isinstance(content, str | list) and _take_told(text, key, at, reading):
         return True
-    take_content(reading, role, content, key=key, at=at, change=without_injected)
+    injected: list[str] = []
+    take_content(reading, role, content, key=key, at=at, change=lambda one: without_injected(one, injected))
+    _show("\n".join(injected), f"{key}#shown", at, reading)
     rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
     if rest:
         reading.say("system", readable(rest), key=f"{key}#more", at=at, aside=True)
     return True
+
+
+def _show(text: str, key: str, at: datetime, reading: Reading) -> None:
+    """Keep text that the client shows the model, without holdfast's own brief, where it has words."""
+    text = _BRIEF.sub("", text).strip()
+    if says(text):
+        reading.say("system", text, key=key, at=at, aside=True)
 
 
 def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
@@ -187,19 +203,23 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
         own = not kind or kind.startswith(_OWN_ATTACHMENTS)
         if own:
             reading.leave_out(f"attachment {kind}".rstrip())
+        if kind.startswith(_SHOWING):
+            text = readable(attachment, but=_HOOK, flags=False)
+            _show(text, row_key(row.get("uuid"), position, text), reading.at(row.get("timestamp")), reading)
         return own
-    if attachment.get("rowSource") == "hook":
-        reading.leave_out("hook")
-        return True
     prompt = attachment.get("prompt")
     text = text_of(prompt)
     given = row.get("uuid")
-    if background_result(text) is not None or text.lstrip().startswith(_PRINTED):
+    is_hook = attachment.get("rowSource") == "hook"
+    is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
+    is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
+    if is_hook or (is_command and not is_told):
+        reading.leave_out("hook" if is_hook else "command")
+        _show(text, row_key(given, position, text), reading.at(row.get("timestamp")), reading)
+        return True
+    if is_told:
         key = clean(given).strip() or row_key("", position, "tool", text)
         return _take_told(text, key, reading.at(row.get("timestamp")), reading)
-    if attachment.get("commandMode", "prompt") != "prompt" or _own_words(text):
-        reading.leave_out("command")
-        return True
     key = row_key(given, position, "user", text)
     if isinstance(prompt, str):
         _say_queued(text.strip(), key, row, reading)

@@ -21,6 +21,7 @@ _HEAD: Final = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?$")
 #: Reflog actions that put content of the user into a commit. Those of pull, merge, rebase, cherry-pick and am do not.
 _COMMITS: Final = ("commit:", "commit (initial):", "commit (amend):")
 _AMENDED: Final = b"commit (amend):"
+#: While git changes the work tree, lines without a commit may be a remote's.
 _BUSY: Final = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _MOST_SEEN: Final = 4_000_000  # bytes
 _MOST_REFLOG: Final = 5_000
@@ -66,7 +67,8 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
 def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
     if found := _of_its_commits(top, path, lines, authors):
         return found
-    is_busy = _is_busy(top)
+    own, _ = gitrun.git_folders(top)
+    is_busy = any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
     blamed = gitrun.run(top, "blame", "--porcelain", "--", path, timeout_s=_TIMEOUT_S)
     if blamed is None:
         if is_busy or not _is_new(top, path):
@@ -154,12 +156,6 @@ def _history(top: str, folder: str) -> _History:
                 known.written[commit] = author
         _histories[top, folder] = now, known
     return known
-
-
-def _is_busy(top: str) -> bool:
-    """Whether git is changing the work tree, so that lines without a commit may be a remote's."""
-    own, _ = gitrun.git_folders(top)
-    return any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
 
 
 def _parsed(blamed: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:

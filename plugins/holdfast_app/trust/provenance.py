@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ConfigError, HoldfastError
@@ -77,14 +78,10 @@ class Provenance(provenance.Provenance):
         self._folder = folder
         self._facts = facts
         self._stored = LineList(os.path.join(state, STORED))
-        self._made: Seen | None = None
-        self._authors: tuple[str, ...] | None = None
 
-    @property
+    @cached_property
     def _seen(self) -> Seen:
-        if self._made is None:
-            self._made = Seen(self._root)
-        return self._made
+        return Seen(self._root)
 
     # recording
 
@@ -225,11 +222,17 @@ class Provenance(provenance.Provenance):
             return []
         return [line.rstrip() for line in data.decode("utf-8", "replace").split("\n")]
 
-    @property
+    @cached_property
     def _trusted_authors(self) -> tuple[str, ...]:
-        if self._authors is None:
-            self._authors = _trusted_authors()
-        return self._authors
+        """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
+        from holdfast.config import settings
+
+        try:
+            table = settings.user_raw()[0].get("trust")
+        except ConfigError:
+            return ()  # reported by the code that needs the settings
+        authors = table.get("authors") if isinstance(table, dict) else None
+        return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
 
     @property
     def _trusts_all(self) -> bool:
@@ -341,23 +344,6 @@ def trusts_all(root: str) -> bool:
         return bool(named) and named == trust.digest(resolved.portable(root))
     except HoldfastError:
         return False
-
-
-def _trusted_authors() -> tuple[str, ...]:
-    """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
-    from holdfast.config import settings
-
-    try:
-        table = settings.user_raw()[0].get("trust")
-    except ConfigError:
-        return ()  # reported by the code that needs the settings
-    authors = table.get("authors") if isinstance(table, dict) else None
-    return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
-
-
-def forget_trust(root: str) -> bool:
-    """Withhold again the passages that the user accepted here. False when nothing was accepted. Raises: Unavailable."""
-    return Seen(root).forget_trust()
 
 
 def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:

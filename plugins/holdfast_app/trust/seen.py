@@ -148,8 +148,7 @@ class Seen:
         return " ".join(str(len(self._lists[kind].read().data)) for kind in (TRUSTED, FOREIGN, BEFORE))
 
     def forget_trust(self) -> bool:
-        """Remove passages accepted with ``holdfast trust``. False when there are none. Raises: Unavailable."""
-        is_any = bool(self._lists[TRUSTED].read())
-        if is_any:
+        """Withhold again what ``holdfast trust`` accepted. False when nothing was accepted. Raises: Unavailable."""
+        if is_any := bool(self._lists[TRUSTED].read()):
             durable.replace(self._lists[TRUSTED].path, b"")
         return is_any

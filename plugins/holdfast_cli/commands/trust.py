@@ -291,10 +291,10 @@ def _list() -> Answer:
 
 def _revoke(root: str) -> Answer:
     from holdfast.config import trust
-    from holdfast_app.trust.provenance import forget_trust
+    from holdfast_app.trust.seen import Seen
 
     was = trust.revoke(root)
-    was = forget_trust(root) or was
+    was = Seen(root).forget_trust() or was
     mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
     return Answer(
         {"root": root, "revoked": was}, lambda out: out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")

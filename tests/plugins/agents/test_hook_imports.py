@@ -43,7 +43,7 @@ EVENTS = {
     ),
     "PostToolUse": (
         {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
-        [*BEAT, "holdfast_app.authorship", "holdfast_app.authorship.outside"],
+        BEAT,
     ),
     "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast_app.background"]),
 }
