@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
@@ -141,13 +142,8 @@ def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(op
 
 def test_add__many_threads_on_one_session__every_message_once(opened):
     session = opened().session("s")
-    threads = [
-        threading.Thread(target=lambda n=n: [session.add("user", f"{n}.{i}") for i in range(5)]) for n in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda n: [session.add("user", f"{n}.{i}") for i in range(5)], range(6)))
     wanted = sorted(f"{n}.{i}" for n in range(6) for i in range(5))
     assert sorted(m.text for m in session.messages) == wanted
     assert sorted(m.text for m in opened().session("s").messages) == wanted
@@ -332,9 +328,7 @@ def test_process_exit__session_open__is_ended_with_its_plugins(project, opened, 
         'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
     )
     trusted(project)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(project)], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = finished([sys.executable, "-c", SCRIPT, str(project)], check=True)
     assert done.stderr == ""
     memory = opened()
     assert memory.session("s").ended

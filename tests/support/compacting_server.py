@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.support.local_server import LocalServer
 
 
-class CompactingServer:
+class CompactingServer(LocalServer):
     """``compacts(number)`` decides about each request; ``probe(body)`` runs before the answer. A context manager."""
 
     def __init__(
@@ -18,7 +20,7 @@ class CompactingServer:
         self.compacts, self.probe, self.bodies = compacts, probe, list[Any]()
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
+    def handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -38,15 +40,7 @@ class CompactingServer:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._httpd.daemon_threads = True
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
+        return Handler
 
     def answer(self, path: str, body: Any, number: int) -> tuple[str, bytes]:
         compacts = self.compacts(number)
