@@ -127,3 +127,9 @@ def project(tmp_path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def state(project) -> Path:
+    """The project's private folder."""
+    return project / ".holdfast" / "state"

@@ -49,7 +49,8 @@ class Documents:
             if body is None:
                 return None
             pending = intents.pending(self._place.intent)
-            if not _is_size(path, len(body)):
+            found = self._place.regular(path)
+            if found is None or found.st_size != len(body):
                 continue  # an append ended meanwhile, so the intent may be gone and the bytes incomplete
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
@@ -196,9 +197,3 @@ def _text(body: bytes, name: str) -> str:
 def _inode(path: str) -> int:
     with durable.reporting(path, "check"):
         return os.stat(path, follow_symlinks=False).st_ino
-
-
-def _is_size(path: str, size: int) -> bool:
-    with durable.reporting(path, "read"), contextlib.suppress(FileNotFoundError):
-        return os.stat(path, follow_symlinks=False).st_size == size
-    return False

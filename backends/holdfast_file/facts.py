@@ -200,14 +200,15 @@ class FactFile:
                 return
             durable.truncate(self._path, self._size, private=False)
             self._look()
-        if self._unflushed:
-            try:
-                durable.sync(self._path, private=False)
+        if self._unflushed and marks.read(self._mark).size != self._size:
+            try:  # the flush of the other lines may have failed, and then another proves nothing
+                durable.replace(self._path, read_bytes(self._path, self._place.facts) or b"")
             except Unavailable:
                 self._suspect = True
                 raise
-            self._unflushed = False
+            self._look()
             self._note()
+        self._unflushed = False
 
     def _rewrite(self) -> None:
         """Rewrite the file with only the live facts and the tombstones. Without any, remove it."""

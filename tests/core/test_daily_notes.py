@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -65,21 +66,14 @@ def test_project__message_added__folder_is_made_by_the_first_flush_only(opened, 
 @pytest.mark.req("R015")
 def test_flush__20_threads_race_on_the_first_write__one_header_and_every_block(opened, payload, note):
     memories = [opened() for _ in range(4)]
-    barrier, problems = threading.Barrier(20), []
+    barrier = threading.Barrier(20)
 
     def work(n: int) -> None:
         barrier.wait()
-        try:
-            memories[n % 4].session(f"s{n}").flush(payload(objective=f"objective {n:02}"))
-        except Exception as error:
-            problems.append(error)
+        memories[n % 4].session(f"s{n}").flush(payload(objective=f"objective {n:02}"))
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(work, range(20)))
     assert note().startswith("# Daily Memory: 2026-11-21\n")
     assert note().count("# Daily Memory: ") == 1
     assert sorted(b.objective for b in notes.blocks(note())) == [f"objective {n:02}" for n in range(20)]

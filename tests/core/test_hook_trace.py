@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.processes import finished
+
 PROGRAM = """
 from holdfast import Holdfast, hookimpl
 
@@ -32,15 +34,7 @@ LINE = re.compile(r"^holdfast: hook (\w+) of (\w+) \((.+)\): (.+), (\d+\.\d) ms$
 
 def traced(project: Path, value: str) -> subprocess.CompletedProcess[str]:
     (project / "holdfast.toml").touch()
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=project,
-        env={**os.environ, "HOLDFAST_TRACE": value},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = finished([sys.executable, "-c", PROGRAM], cwd=project, env={**os.environ, "HOLDFAST_TRACE": value})
     assert done.returncode == 0, done.stderr
     return done
 

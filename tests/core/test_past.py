@@ -48,11 +48,6 @@ def memory(project) -> Iterator[Holdfast]:
         yield opened
 
 
-@pytest.fixture
-def state(project) -> Path:
-    return project / ".holdfast" / "state"
-
-
 def packed(state: Path) -> set[str]:
     return {one.stem for one in past.every(str(state))}
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.core.test_resumed import Broken
 from tests.support import processes
 from tests.support.stated import done
 
@@ -499,11 +500,6 @@ def test_flush__newest_payload_lacks_a_field_while_an_older_one_is_pending__the_
 
 
 def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flushed_without_it(opened, payload, note):
-    class Broken:
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            raise RuntimeError("broken")
-
     session = opened().session("s")
     session.add("user", "Please paint the shed green")
     with pytest.raises(FlushRefused):

@@ -21,11 +21,6 @@ HERE = Path(__file__).parents[2]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
 
 
-@pytest.fixture
-def state(project) -> Path:
-    return project / ".holdfast" / "state"
-
-
 def would_be_added(project: Path) -> set[str]:
     """What ``git add -A`` would take in."""
     done = subprocess.run(["git", "add", "-A", "-n", "."], cwd=project, check=True, capture_output=True, text=True)

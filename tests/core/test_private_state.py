@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import processes
+from tests.support.processes import finished
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
@@ -27,11 +28,6 @@ from holdfast_app.data_loss import apart
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
-
-
-@pytest.fixture
-def state(project) -> Path:
-    return project / ".holdfast" / "state"
 
 
 def asides(state: Path) -> list[Path]:
@@ -163,11 +159,8 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
         home.mkdir(exist_ok=True)
         os.chown(home, int(uid), int(uid))
         said[uid].append(f"turn {len(said[uid])} of {uid}")
-        ran = subprocess.run(
+        ran = finished(
             [sys.executable, "-c", code, str(project), str(home), uid, said[uid][-1], str(warm)],
-            capture_output=True,
-            text=True,
-            check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )
         assert ran.returncode == 0, ran.stderr

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from tests.support.processes import finished
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,17 +67,7 @@ class Environment:
         environ: Mapping[str, str] = {
             k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST_", "HOLDFAST_"))
         }
-        return subprocess.run(
-            [self.bin / program, *arguments],
-            cwd=cwd,
-            input=text,
-            env=environ,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-        )
+        return finished([self.bin / program, *arguments], cwd=cwd, input=text, env=environ)
 
     def install(self, *wheels: Path) -> None:
         """Install wheels, without their dependencies."""

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.processes import finished
+
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
 _RUN = ("bash", "console", "python")
@@ -65,16 +67,7 @@ def execute(found: list[Block], folder: Path, path: str, *, prefix: Mapping[str,
             for old, new in (prefix or {}).items():
                 text = text.replace(old, new)
             command = ["python", "-c", text] if block.language == "python" else ["bash", "-euc", text]
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
+            done = finished(command, cwd=folder, env=env, stdin=subprocess.DEVNULL)
             printed = done.stdout
             assert done.returncode == 0, f"line {block.line}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
         elif block.language == "text" and printed:

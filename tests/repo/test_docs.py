@@ -15,6 +15,7 @@ from pathlib import Path
 import attrs
 import pytest
 from tests.repo.documents import Block, blocks, execute
+from tests.support.processes import finished
 
 from holdfast import hooks
 from holdfast_app.curated.limits import Limits
@@ -42,12 +43,8 @@ def test_ci_run__set_up__is_read_from_the_readme(root):
     assert os.access(root / ".ci" / "run", os.X_OK)
     assert "pip install -e" not in script, "the set-up stands in the README only"
     reading = next(line for line in script.splitlines() if line.startswith("mapfile"))
-    done = subprocess.run(
-        ["bash", "-c", f'root=$1; {reading}; printf "%s\\n" "${{setup[@]}}"', "bash", str(root)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
+    done = finished(
+        ["bash", "-c", f'root=$1; {reading}; printf "%s\\n" "${{setup[@]}}"', "bash", str(root)], check=True
     )
     assert done.stdout == blocks((root / "README.md").read_text(encoding="utf-8"))[0].text
 
@@ -115,10 +112,7 @@ def test_flush_help__its_examples__run(project, root):
     env = {**os.environ, "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
 
     def run(command: str) -> str:
-        done = subprocess.run(
-            ["bash", "-euc", command], cwd=project, env=env, capture_output=True, text=True, check=False, timeout=60,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = finished(["bash", "-euc", command], cwd=project, env=env, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast_memory import extra, install
 
@@ -35,9 +35,7 @@ def test_install__from_an_index__the_demo_runs(way, index, tmp_path):
     environment["UV_PYTHON"] = sys.executable
 
     def run(*words: str) -> str:
-        done = subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=170, check=False
-        )
+        done = finished(words, cwd=tmp_path, env=environment, timeout=170)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.hooking import Client
 from tests.repo.conftest import Environment, build
+from tests.support.processes import finished
 
 from holdfast_agents.setup import program
 from holdfast_memory import DISTRIBUTION, REPAIR
@@ -77,15 +78,11 @@ class Guarded:
         speaker.say(self.message)  # with the tests' own holdfast, which is intact
         name = ".claude/settings.json" if client == "claude-code" else ".codex/hooks.json"
         command = json.loads((base / name).read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
-        done = subprocess.run(
+        done = finished(
             ["/bin/sh", "-c", command],
             cwd=self.project,
             env=self.env,
             input=json.dumps(speaker.payload("PreCompact", trigger="auto")),
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
         )
         if client == "claude-code":
             assert done.returncode in (0, 2), done
@@ -104,9 +101,7 @@ class Guarded:
         asked = {"plugin": str(plugin), "directory": str(self.project), "steps": steps, "messages": said}
         assert NODE
         command = [NODE, str(HARNESS)]
-        done = subprocess.run(
-            command, input=json.dumps(asked), env=self.env, capture_output=True, text=True, timeout=90, check=False
-        )
+        done = finished(command, input=json.dumps(asked), env=self.env)
         assert done.returncode == 0, done.stderr
         self.told = json.loads(done.stdout)["results"][-1].get("error", "")
         return not self.told

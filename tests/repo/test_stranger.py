@@ -9,6 +9,7 @@ import time
 import pytest
 from tests.plugins.agents.test_real_clients import Model
 from tests.repo.documents import blocks
+from tests.support.processes import finished
 
 
 @pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")
@@ -34,10 +35,7 @@ def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(root, i
     began, printed = time.monotonic(), ""
     try:
         for command in commands:
-            done = subprocess.run(
-                command, shell=True, cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, timeout=120, check=False,
-            )  # fmt: skip
+            done = finished(command, shell=True, cwd=project, env=environment, stdin=subprocess.DEVNULL)
             printed = done.stdout
             assert done.returncode == 0, f"{command}\n{printed}{done.stderr}"
     finally:
@@ -46,7 +44,5 @@ def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(root, i
     lines = printed.splitlines()
     at = [lines.index(line) for line in brief.text.splitlines()]
     assert at == sorted(at)
-    doctor = subprocess.run(
-        ["holdfast", "doctor"], cwd=project, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    doctor = finished(["holdfast", "doctor"], cwd=project, env=environment)
     assert (doctor.returncode, "its hooks run" in doctor.stdout) == (0, True), doctor.stdout

@@ -384,10 +384,6 @@ class Disk:
         for fd in [fd for fd, handle in self.fds.items() if handle.owner is owner]:
             self.close(fd)
 
-    @property
-    def is_used(self) -> bool:
-        return bool(self.find(self.root).names)
-
     def restore(self, top: Node) -> None:
         """Begin with a copy of another disk."""
         self.top, self._ino = _copy(top, {}), self._ino + 1000

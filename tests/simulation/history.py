@@ -104,7 +104,9 @@ class History:
         if lived_in:
             self.world.disk.restore(lived_in_disk())
         cost = {"add": 12, "fact": 12, "forget": 12, "override": 8, "reopen": 1}
-        changes = (5 if self.world.disk.is_used else 45) + sum(cost.get(op.kind, 60) for ops in self.ops for op in ops)
+        changes = (5 if self.world.disk.find(ROOT).names else 45) + sum(
+            cost.get(op.kind, 60) for ops in self.ops for op in ops
+        )
         way = way or self.chance.choice(("cut", "cut", "cut", "kill", "kill", "fault", "fault", "lie"))
         at = at or self.chance.randrange(1, changes)
         at_sync = not work and self.chance.random() < 0.5
@@ -169,7 +171,7 @@ class History:
                 op for op in ops[: max(purges, default=0)] if op.was == DONE and (op.kind == "add" or op.payload)
             ]
         self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
-        self.was_cut = not world.kills or chance.random() < 0.5
+        self.was_cut = not (world.kills or world.fault_at > 0) or chance.random() < 0.5
         world.mend()
         if self.was_cut:
             world.cut_power()

@@ -55,7 +55,7 @@ class World:
         self.chance = chance
         self.seconds = 0.0
         self.changes = 0
-        self.crash_at = self.fault_at = self.skipped = -1
+        self.crash_at = self.fault_at = -1
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault = errno.EIO
         self.syncs, self._at_sync = 0, False

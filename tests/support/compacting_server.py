@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.support.local_server import LocalServer
 
 
-class CompactingServer:
+class CompactingServer(LocalServer):
     """``compacts(number)`` decides about each request; ``probe(body)`` runs before the answer. A context manager."""
 
     def __init__(
@@ -18,7 +20,7 @@ class CompactingServer:
         self.compacts, self.probe, self.bodies = compacts, probe, list[Any]()
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
+    def handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -38,15 +40,7 @@ class CompactingServer:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._httpd.daemon_threads = True
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
+        return Handler
 
     def answer(self, path: str, body: Any, number: int) -> tuple[str, bytes]:
         compacts = self.compacts(number)
@@ -69,7 +63,8 @@ class CompactingServer:
                 "content": [said],
             }
             made = {"id": f"resp_{number}", "created_at": 1, "object": "response", "model": "m", "status": "completed"}
-            made |= {"output": [*([_sealed(number)] if compacts else []), item], "usage": _USAGE}
+            usage = _USAGE if compacts else {**_USAGE, "input_tokens": tokens(body), "total_tokens": tokens(body) + 5}
+            made |= {"output": [*([_sealed(number)] if compacts else []), item], "usage": usage}
             made |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
             if not body.get("stream"):
                 return "application/json", json.dumps(made).encode()
@@ -78,7 +73,7 @@ class CompactingServer:
         block = {"type": "compaction", "content": f"The server's words {number}", "signature": "sig"}
         text = {"type": "text", "text": f"answer {number}"}
         blocks = [*([block] if compacts else []), text]
-        usage = {"input_tokens": 10, "output_tokens": 5}
+        usage = {"input_tokens": 10 if compacts else tokens(body), "output_tokens": 5}
         message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "m"}
         message |= {"content": blocks, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
         if not body.get("stream"):
@@ -98,6 +93,11 @@ _USAGE = {
     "input_tokens_details": {"cached_tokens": 0},
     "output_tokens_details": {"reasoning_tokens": 0},
 }
+
+
+def tokens(body: Any) -> int:
+    """The server's own count, unless it compacts."""
+    return len(json.dumps(body)) // 4
 
 
 def _sealed(number: int) -> dict[str, Any]:

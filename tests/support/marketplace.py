@@ -10,6 +10,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from tests.support.processes import finished
+
 ROOT = Path(__file__).parents[2]
 PLUGIN = "marketplace/claude-code"
 CODEX = "marketplace/codex"
@@ -26,9 +28,7 @@ def make(folder: Path) -> None:
     """The plugin, in a new ``folder``, as `holdfast install claude-code --plugin-dir` makes it."""
     folder.parent.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "holdfast", "--root", str(folder.parent), "install", "claude-code"]
-    done = subprocess.run(
-        [*command, "--plugin-dir", str(folder)], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = finished([*command, "--plugin-dir", str(folder)])
     assert done.returncode == 0, done.stderr
     (folder / ".claude-plugin" / "marketplace.json").unlink()  # the repository has its own
 

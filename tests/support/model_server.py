@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
+from tests.support.local_server import LocalServer
 
 
 @frozen(kw_only=True)
@@ -41,17 +41,11 @@ class Request:
 
 
 @define
-class ModelServer:
+class ModelServer(LocalServer):
     """Answers the script's replies in turn, and then the last one for ever. A context manager."""
 
     script: list[Reply] = field(factory=lambda: [Reply(text='{"facts": []}')])
     requests: list[Request] = field(factory=list)
-    _httpd: ThreadingHTTPServer | None = None
-
-    @property
-    def url(self) -> str:
-        assert self._httpd
-        return f"http://127.0.0.1:{self._httpd.server_address[1]}"
 
     def answers(self, *replies: Reply | str) -> Self:
         """Set the script; a text is a plain answer."""
@@ -61,26 +55,8 @@ class ModelServer:
     def take(self) -> Reply:
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
-    def __enter__(self) -> Self:
-        owner = self
-
-        class Bound(_Handler):
-            server_owner = owner
-
-        self._httpd = _Quiet(("127.0.0.1", 0), Bound)
-        self._httpd.daemon_threads = True
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._httpd
-        self._httpd.shutdown()
-        self._httpd.server_close()
-
-
-class _Quiet(ThreadingHTTPServer):
-    def handle_error(self, *_: object) -> None:
-        """A client that hangs up, as one with a deadline does, is no error here."""
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        return type("Bound", (_Handler,), {"server_owner": self})
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -23,6 +23,7 @@ import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 #: What the server imports, so that its children need not.
 _PACKAGES = ("holdfast", "holdfast_cli", "holdfast_app", "holdfast_agents", "holdfast_file", "holdfast_redaction")
@@ -160,3 +161,12 @@ if __name__ == "__main__":
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # taking all modules down again is half the time
+
+
+def finished(
+    command: Any, *, timeout: float = 120, check: bool = False, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """A command run to its end, with what it printed."""
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, check=check, **more
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple, Self
+from http.server import BaseHTTPRequestHandler
+from typing import NamedTuple
+
+from tests.support.local_server import LocalServer
 
 
 class Request(NamedTuple):
@@ -16,12 +17,14 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
 
 
-class Recorder:
+class Recorder(LocalServer):
     """Answers with ``status``, ``headers`` and ``body``. A context manager."""
 
     def __init__(self, status: int = 200, headers: Mapping[str, str] | None = None, body: bytes = b"{}") -> None:
         self.status, self.headers, self.body = status, dict(headers or {}), body
         self.requests: list[Request] = []
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -45,22 +48,4 @@ class Recorder:
             def log_message(self, *_: object) -> None:
                 pass
 
-        class Quiet(ThreadingHTTPServer):
-            def handle_error(self, *_: object) -> None:
-                """A client that hangs up."""
-
-        self._httpd = Quiet(("127.0.0.1", 0), Handler)
-        self._httpd.daemon_threads = True
-
-    @property
-    def url(self) -> str:
-        """The address, without a slash at its end."""
-        return f"http://127.0.0.1:{self._httpd.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
+        return Handler

@@ -6,11 +6,9 @@ import hashlib
 import json
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from attrs import define, field
 from tests.support import processes
@@ -44,45 +42,6 @@ class Ran(NamedTuple):
     @property
     def text(self) -> str:
         return self.out + self.err
-
-
-@define
-class Recorder:
-    """A server on loopback that answers everything and keeps each request. A context manager."""
-
-    requests: list[str] = field(factory=list)
-    _httpd: ThreadingHTTPServer | None = None
-
-    @property
-    def url(self) -> str:
-        assert self._httpd
-        return f"http://127.0.0.1:{self._httpd.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        seen = self.requests
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                seen.append(f"{self.command} {self.path}\n{self.headers}\n{body.decode(errors='replace')}")
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.end_headers()
-                self.wfile.write(b"{}")
-
-            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = answer
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._httpd.daemon_threads = True
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._httpd
-        self._httpd.shutdown()
-        self._httpd.server_close()
 
 
 @define

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.trust.clones import Recorder, Victim
+from tests.support.recorder import Recorder
+from tests.trust.clones import Victim
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.processes import finished
 from tests.trust.clones import ELSEWHERE, SESSION
 from tests.trust.test_known_attacks import another_projects_transcript, settings, state
 
@@ -294,11 +295,11 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim,
     (site / "evil_module.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w').close()\ndef x(*_): ...\n")
     offered = ("completion words aa", "completion words aaa --x")
     for words in ("--help", "help", *offered, "doctor", "plugins", "status", "lod", "config", "load"):
-        done = subprocess.run(
+        done = finished(
             [sys.executable, "-P", "-m", "holdfast_memory", *words.split()],
-            cwd=victim.project, env=victim.environment() | {"PYTHONPATH": str(site)}, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+            cwd=victim.project,
+            env=victim.environment() | {"PYTHONPATH": str(site)},
+        )
         assert not (tmp_path / "pwned").exists(), words
         if words in ("--help", offered[0]):
             assert "aaa" in done.stdout

@@ -131,7 +131,7 @@ def repeat(attempt: Attempt, receipt: Receipt) -> Receipt:
             lambda entries: (evolve(w, agent=attempt.agent) if w.session == mine else w for w in entries)
         )
         attempt.documents.finish()
-    attempt.session.settle()
+    attempt.session.journal.settle()
     safety.clear(services.state, mine, attempt.settled)
     pending = verify.pending(services, receipt.evidence)
     over = () if pending else verify.warnings_of(services, receipt.evidence)  # published since

@@ -174,9 +174,7 @@ class Journal:
             size = found.size if found else 0
             self.only_ours = found == self._known
             if found is None or not self.only_ours:
-                hint = self.hint()
-                size = self._cut_torn_tail(size, hint.acknowledged)
-                self._checkpoint = hint.checkpoint
+                size = self._settled(size)
             first = b"" if size else header(self.session_id)
             linked: Sequence[dict[str, Any]] = records
             if any(record["kind"] == "checkpoint" for record in records):  # no hook of every turn writes one
@@ -197,6 +195,32 @@ class Journal:
             self._known = self._identity()
             self._leave_hint(start)
         return entries
+
+    def settle(self) -> None:
+        """Make other processes' lines durable before they count as stored. Raises: as :meth:`append`."""
+        if self._identity() is not None:
+            with durable.lock(self.lock_path):
+                self._settled(self.size())
+
+    def _settled(self, size: int) -> int:
+        """The size without a torn tail. Lines without an answer go to a new file, as their flush may have failed."""
+        cut, hint = 0, self.hint()
+        if size:
+            with durable.reporting(self.path, "read"), safeopen.reader(self.path) as file:
+                cut = _whole_length(file, size)
+                file.seek(cut)
+                tail = file.read(size - cut)
+            if tail and not may_be_torn(tail, _BEGINNING):
+                raise self._corrupt(cut)
+        if cut < hint.acknowledged:
+            raise self._cut_short(cut, hint.acknowledged)
+        if cut < size:
+            durable.truncate(self.path, cut)
+        self._checkpoint = hint.checkpoint
+        if cut > hint.acknowledged:
+            durable.replace(self.path, self.data()[:cut])
+            self._leave_hint(cut)
+        return cut
 
     def _begun(self) -> None:
         """The first line is durable. Reserve space for a note that this session is UNSAFE, for a full disk."""
@@ -300,21 +324,6 @@ class Journal:
             next_step="Run `holdfast doctor --repair`: it keeps the damaged file and every intact line.",
         )
 
-    def _cut_torn_tail(self, size: int, acknowledged: int) -> int:
-        cut = 0
-        if size:
-            with durable.reporting(self.path, "read"), safeopen.reader(self.path) as file:
-                cut = _whole_length(file, size)
-                file.seek(cut)
-                tail = file.read(size - cut)
-            if tail and not may_be_torn(tail, _BEGINNING):
-                raise self._corrupt(cut)
-        if cut < acknowledged:
-            raise self._cut_short(cut, acknowledged)
-        if cut < size:
-            durable.truncate(self.path, cut)
-        return cut
-
     def _leave_hint(self, acknowledged: int) -> None:
         with suppress(OSError):  # without it, reading is slower and truncation goes unnoticed
             fd = safeopen.open_fd(self.hint_path, os.O_WRONLY | os.O_CREAT)
@@ -326,22 +335,18 @@ class Journal:
     def _hinted(self) -> int:
         """Offset of a checkpoint, not necessarily the last, or 0."""
         offset = self.hint().checkpoint
-        try:
-            with opened(self.path) as file:
-                file.seek(offset)
-                record = decode(file.readline().rstrip(b"\n"))
-        except (OSError, ValueError, OverflowError):
-            return 0
-        return offset if record and record.get("kind") == "checkpoint" else 0
+        with suppress(OSError, ValueError, OverflowError), opened(self.path) as file:
+            file.seek(offset)
+            record = decode(file.readline().rstrip(b"\n"))
+            return offset if record and record.get("kind") == "checkpoint" else 0
+        return 0
 
 
 def _hint(path: str) -> Hint:
-    try:
-        with safeopen.reader(path) as file:
-            checkpoint, acknowledged = map(int, file.read(40).split())
-    except (OSError, ValueError, OverflowError):
-        return Hint()
-    return Hint(max(checkpoint, 0), acknowledged)
+    with suppress(OSError, ValueError, OverflowError), safeopen.reader(path) as file:
+        checkpoint, acknowledged = map(int, file.read(40).split())
+        return Hint(max(checkpoint, 0), acknowledged)
+    return Hint()
 
 
 def _whole_length(file: BinaryIO, size: int) -> int:

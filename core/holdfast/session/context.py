@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ from attrs import evolve
 
 from holdfast.config.serde import moment, receipt_from, unstructure
 from holdfast.errors import Conflict, HoldfastError, Unavailable
-from holdfast.fs import durable
 from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
@@ -110,11 +108,6 @@ class Context:
             self._first_line = first
             for entry in self.journal.entries(self._read_to):
                 self._apply(entry)
-
-    def settle(self) -> None:
-        """Make other processes' lines durable before they count as stored. Raises: Unavailable."""
-        if os.path.lexists(self.journal.path):
-            durable.sync(self.journal.path)
 
     def span(self) -> tuple[list[Message], int, int]:
         """The messages that a flush must cover now, as said, the offset of their end, and the newest message's."""

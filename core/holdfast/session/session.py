@@ -69,7 +69,7 @@ class Session(Context):
                 self._append(record)
                 self._services.said(role, tool)
             else:
-                self.settle()
+                self.journal.settle()
             stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
             return stored or self._message(record)
 
@@ -87,7 +87,7 @@ class Session(Context):
                 self._append(*records)
                 services.said(records[-1]["role"], records[-1].get("tool", ""))
             else:
-                self.settle()
+                self.journal.settle()
             return len(records)
 
     # the flush gate

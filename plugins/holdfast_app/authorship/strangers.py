@@ -49,7 +49,7 @@ _COMMON: Final = Lazy(
     r"|into|your?|we|our|not?|do|does|should|must|always|never|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
     r"|every|before|after|only|so|but|here|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
 )
-_SENTENCE: Final = Lazy(r"(?<=[.!?])\s+|[\n<>]+")
+_SENTENCE: Final = Lazy(r"(?<=[.!?;])\s+|[\n<>]+")
 #: Words that name a duty, a permission or another's will, and an imperative verb at the beginning.
 _ORDERS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"
@@ -155,13 +155,13 @@ class _Heard:
 
 
 class _Sentence:
-    """A sentence to search for."""
+    """A sentence to search for. A rule counts as a direction."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, is_rule: bool) -> None:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.letters = "".join(words)
         self.words = set(words)
-        self.directs = directs(text)
+        self.directs = is_rule or directs(text)
         self.stems = _stems(" ".join(words))
         self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
 
@@ -208,14 +208,14 @@ def source(
     """A stranger's or a client's message with ``text``. A tool's counts where strangers write its results, or
     ``text`` directs or is to be a rule; with ``is_outside`` only a stranger's. ``earlier`` are turns from before
     ``turns``."""
-    said = _Sentence(text)
+    said = _Sentence(text, is_rule)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]
     heard.sort(key=lambda one: one.message.at)
     for number, one in enumerate(heard):
         role = one.message.role
-        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs or is_rule)):
+        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
         if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue

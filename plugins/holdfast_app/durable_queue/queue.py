@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, records
 from holdfast_app.durable_queue import tally
 
-T = TypeVar("T")
+
+class HasId(Protocol):
+    """An item, which is known by its id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=HasId)
 #: An unreadable line's id starts so.
 DAMAGED: Final = "damaged-"
 
@@ -59,6 +67,22 @@ class DurableQueue(Generic[T]):
             lines = [row.line for row in change(list(before))]
             if lines != [row.line for row in before]:
                 tally.replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
+
+    def put(self, items: Iterable[T], *, replace: bool = False) -> None:
+        """Append items, durable on return. One whose id waits already is not added again, or takes its place
+        (``replace``)."""
+        new = {item.id: self.row(item) for item in items}
+
+        def change(rows: list[Row[T]]) -> list[Row[T]]:
+            known = {row.item.id for row in rows}
+            added = (row for row in new.values() if row.item.id not in known)
+            return [*(new.get(row.item.id, row) if replace else row for row in rows), *added]
+
+        self.change(change)
+
+    def remove(self, ids: Collection[str]) -> None:
+        """Remove items durably. A missing item is not an error."""
+        self.update(lambda item: None if item.id in ids else item)
 
     def update(self, change: Callable[[T], T | None]) -> None:
         """Replace each item by ``change(item)``, like :meth:`change`. None removes an item."""

@@ -243,7 +243,7 @@ def read(text: str) -> Statement:
         frozenset(said.values()),
         frozenset(verbs),
         frozenset(names),
-        tuple(_slots(tokens, at, said, changes)),
+        tuple(_slots(tokens, at, said)),
         tuple(states),
         tuple(stems[n] for n, word in enumerate(words) if word not in v.FILLING),
         tuple(said.values()),
@@ -271,71 +271,62 @@ def _verb(words: list[str]) -> int:
     return next((n for n, word in enumerate(words) if n and word.endswith("s")), min(2, len(words) - 1))
 
 
-def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -> Iterator[Slot]:
+def _slots(tokens: list[_Token], at: int, said: dict[int, str]) -> Iterator[Slot]:
     """The values after the verb, and the person before a role's verb."""
     words = [token.word for token in tokens]
     many = not v.MANY.isdisjoint(words[1:])
 
     def slot(kind: str, begin: int, end: int) -> Slot:
-        counts = kind.startswith("#")  # "8 to 10": of several numbers each may change
-        places = [n for n in said if not (begin <= n < end or (counts and n > at and _is_number(words, n)))]
+        # "8 to 10": of several numbers each may change
+        others = (n for n in said if kind.startswith("#") and v.NUMBER.fullmatch(words[n]))
+        places = said.keys() - {*range(begin, end), *others}
         return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in places))
 
     for n in range(at, len(words)):
-        if date := v.CALENDAR.fullmatch(words[n]):
-            yield slot("#day" if date["day"] else "#date", n, n + 1)
-        elif number := _number(tokens, n):
+        if v.CALENDAR.fullmatch(words[n]):
+            yield slot("#date", n, n + 1)
+        elif number := _number(words, n):
             kind, value, size = number
-            if not (many and (kind == "#" or tokens[n - 1].is_name)) and words[n - 1] not in v.LABELS:
+            if not (many and tokens[n - 1].is_name):
                 yield slot(kind, n, n + size)._replace(value=(value,))
-        elif kind := _kind(words, n, at, changes):
+        elif kind := _kind(words, n, at):
             end = next((m for m in range(n + 1, len(words)) if _ends_name(words[m])), len(words))
             name = tokens[n + 1 : end]
             if not 0 < len(name) <= _SHORT or many:
                 continue
-            plain = name[0].word not in ("a", "an") and kind != "in"
+            plain = kind != "in"
             if kind == "is":
-                plain &= words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[n + 1 : end]))
+                plain = words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[n + 1 : end]))
             if plain or any(token.is_name for token in name):
-                yield slot(words[n] if kind == "in" else kind, n + 1, end)
+                yield slot(kind, n + 1, end)
     if not v.ROLES.isdisjoint(words[at : at + 3]):
         yield slot("with", 0, at)
 
 
-def _kind(words: list[str], n: int, at: int, changes: bool) -> str:
+def _kind(words: list[str], n: int, at: int) -> str:
     """Which kind of value the word introduces. Empty for other words."""
     word = words[n]
     if word in ("use", "uses"):  # without a purpose it may use several
-        return "with" if changes or not {"for", "as"}.isdisjoint(words) else ""
+        return "with" if not {"for", "as"}.isdisjoint(words) else ""
     kind = v.PLACES.get(word, "is" if n == at and word in v.BE else "")
     return "" if kind == "for" else kind
 
 
 def _ends_name(word: str) -> bool:
-    return word in v.PLACES or word in v.EMPTY - v.ARTICLES - v.JOINING or v.NUMBER.fullmatch(word) is not None
+    return word in v.PLACES or v.NUMBER.fullmatch(word) is not None
 
 
-def _is_number(words: list[str], n: int) -> bool:
-    number = v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n])
-    return number is not None and words[n - 1] not in v.LABELS
-
-
-def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
+def _number(words: list[str], n: int) -> tuple[str, str, int] | None:
     """A number's kind, its digits, and how many words it takes. None for another word."""
-    word, after = tokens[n].word, _stem(tokens[n + 1].word) if n + 1 < len(tokens) else ""
-    if word in ("a", "an") and after in v.SECONDS:
-        word = "1"
-    number = v.NUMBER.fullmatch(word)
+    word, after = words[n], _stem(words[n + 1]) if n + 1 < len(words) else ""
+    number = v.NUMBER.fullmatch("1" if word in ("a", "an") and after in v.SECONDS else word)
     if not number:
         return None
-    digits, unit = number["digits"], number["unit"] or ""
-    size = 1
-    if not unit and after.isalpha() and not (after in v.EMPTY or after in v.PLACES):
+    digits, unit, size = number["digits"], number["unit"] or "", 1
+    if not unit and after:
         unit, size = after, 2
     if unit in v.SECONDS and digits.replace(".", "").isdigit():
         return "#time", f"{float(digits) * v.SECONDS[unit]:g}", size
-    if not unit and tokens[n - 1].is_name:
-        unit = tokens[n - 1].word
     return f"#{unit}", digits, 1
 
 

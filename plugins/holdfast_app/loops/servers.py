@@ -87,6 +87,7 @@ class _Wire:
         if not member or not isinstance(body, Mapping):
             return None
         session = self.hold.opened(body)
+        body = {key: value for key, value in body.items() if value}  # without what the SDK omits
         rows = body.get(member) or []
         said = parse([{"role": "user", "content": rows}] if isinstance(rows, str) else rows)
         whole = not (body.get("previous_response_id") or body.get("conversation"))
@@ -200,11 +201,11 @@ class _Wire:
 
 def _hear(words: dict[int, str], event: Any) -> None:
     """Add a stream event's words to those of their block. The Responses interface repeats them in its last event."""
-    told = next(iter(getattr(event, "choices", None) or ()), event)
-    part = getattr(told, "delta", None) or getattr(told, "content_block", None)
-    text = getattr(part, "text", None) or getattr(part, "content", None)
-    if isinstance(text, str) and "compaction" not in str(getattr(part, "type", "")):
-        at = getattr(told, "index", 0)
+    choice = next(iter(getattr(event, "choices", None) or ()), None)
+    part = getattr(choice or event, "delta", None) or getattr(event, "content_block", None)
+    text = getattr(part, "content" if choice else "text", None)
+    if text and isinstance(text, str):
+        at = getattr(choice or event, "index", 0)
         words[at] = words.get(at, "") + text
 
 

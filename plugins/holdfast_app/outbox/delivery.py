@@ -127,7 +127,7 @@ class Deliveries:
         )
         block = services.gate.admit(block, surface=Surface.DAILY, name=name)
         services.store.append(Surface.DAILY, name, block, header(at.date()), f"drop_{item.id}")
-        self._outbox.remove(item.id)
+        self._outbox.remove([item.id])
         return item
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> int:

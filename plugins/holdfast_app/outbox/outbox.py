@@ -20,7 +20,7 @@ from attrs import evolve, frozen
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import private
 from holdfast.text.lazy import log
-from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
+from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, damaged_id
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence
@@ -83,16 +83,6 @@ class Outbox(DurableQueue[Item]):
     def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Item, what="An item of the outbox", damaged=_damaged)
 
-    def put(self, items: Iterable[Item]) -> None:
-        """Append ``items``, durable on return. An item whose id exists already is not added again."""
-        new = [self.row(item) for item in items]
-
-        def change(rows: list[Row[Item]]) -> list[Row[Item]]:
-            known = {row.item.id for row in rows}
-            return [*rows, *(row for row in new if row.item.id not in known)]
-
-        self.change(change)
-
     def get(self, item_id: str) -> Item:
         """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
         items = [item for item in self.items() if item.id.startswith(item_id)]
@@ -100,10 +90,6 @@ class Outbox(DurableQueue[Item]):
             return items[0]
         which = "Several items have ids that begin with" if len(items) > 1 else "No waiting item has the id"
         raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists the waiting items.")
-
-    def remove(self, item_id: str) -> None:
-        """Remove an item durably. A missing item is not an error."""
-        self.update(lambda item: None if item.id == item_id else item)
 
     def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
         """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
@@ -169,7 +155,7 @@ class Outbox(DurableQueue[Item]):
                 continue
             result = _published(item, senders[item.plugin])
             if not isinstance(result, HoldfastError):
-                self.remove(item.id)
+                self.remove([item.id])
                 sent.append(Sent(item, result))
                 continue
             self._failed(item, result, now)

@@ -8,7 +8,7 @@ shown everything it proves. A damaged line stays where it is until it is repaire
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.fs import durable, private
 from holdfast.models import Receipt
-from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
+from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, damaged_id
 
 FILE: Final = private.SPOOL
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,22 +65,6 @@ class Spool(DurableQueue[Kept]):
         super().__init__(os.path.join(state, FILE), Kept, what="A kept flush", damaged=_damaged)
         self._state = state
 
-    def put(self, kept: Kept) -> None:
-        """Append a flush, durable on return. An earlier line of the same id is replaced in its place."""
-        row = self.row(kept)
-
-        def change(rows: list[Row[Kept]]) -> list[Row[Kept]]:
-            if any(one.item.id == kept.id for one in rows):
-                return [row if one.item.id == kept.id else one for one in rows]
-            return [*rows, row]
-
-        self.change(change)
-
-    def remove(self, ids: Iterable[str]) -> None:
-        """Remove lines durably. A missing line is not an error."""
-        gone = set(ids)
-        self.update(lambda item: None if item.id in gone else item)
-
     def failed(self, kept: Kept, error: str, next_step: str) -> None:
         """Record why a flush could not be written, unless a reason is recorded already."""
         if (kept.error, kept.next_step) != (error, next_step):
@@ -92,7 +76,7 @@ class Spool(DurableQueue[Kept]):
         damaged = [row for row in self.rows() if row.item.is_damaged]
         for row in damaged:
             durable.replace(os.path.join(self._state, f"spool.{row.item.id}"), row.line)
-        self.remove(row.item.id for row in damaged)
+        self.remove([row.item.id for row in damaged])
         return len(damaged)
 
 

@@ -55,7 +55,7 @@ def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: Hol
         next_step=why.next_step if why else "",
     )
     try:
-        Spool(services.state).put(kept)
+        Spool(services.state).put([kept], replace=True)
     except Unavailable as error:
         message = f"{kept.error} The flush could not be kept on this machine either: {error.message} Context is kept."
         raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error

@@ -269,9 +269,7 @@ def repository(day: Day) -> None:
     day.expect(f" repository: {mal} is an administrator now")
 
 
-def test_morning__everything_that_three_users_do__is_told_line_by_line(
-    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_morning__everything_that_three_users_do__is_told_line_by_line(day, tmp_path, monkeypatch):
     morning(day, tmp_path, monkeypatch)  # the report of a quiet day, which knows the administrators
     for part in (questions, reviews, work, repository):
         part(day)
@@ -293,5 +291,5 @@ def test_morning__everything_that_three_users_do__is_told_line_by_line(
     assert (missing, false) == ([], [])
 
 
-def test_morning__without_an_operator__says_it_first(day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_morning__without_an_operator__says_it_first(day, tmp_path, monkeypatch):
     assert "No `operator` is set" in str(morning(day, tmp_path, monkeypatch, operator="")).partition("\n## ")[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.backends.postgres.cluster import DATABASE, OWNER, Cluster, program
 from tests.support import processes
+from tests.support.processes import finished
 
 from holdfast.errors import Refused
 from holdfast.testing.base import make_block, make_fact
@@ -136,9 +137,7 @@ def test_copy__on_another_server_with_other_roles_of_these_ids__is_closed_until_
     dump = [program("pg_dump"), "--no-owner", "-n", "holdfast", *kind, *version, "-d"]
     text = subprocess.run([*dump, cluster.url(OWNER)], capture_output=True, text=True, check=True).stdout
     user = OWNER if kind else "hf"
-    restored = subprocess.run(
-        ["psql", "-q", "-d", other.url(user, DATABASE)], input=text, capture_output=True, text=True, check=False
-    )
+    restored = finished(["psql", "-q", "-d", other.url(user, DATABASE)], input=text)
     assert other.sql("SELECT count(*) FROM holdfast.namespaces WHERE namespace = 'alice/one'") == [(1,)], restored
     for namespace in ("alice/one", "bob/one"):
         for name in ("alice", "bob", "hf", *(f"r{n}" for n in range(40))):

@@ -24,6 +24,13 @@ class Result(NamedTuple):
         return json.loads(self.out)
 
 
+def called(capsys, *words):
+    """The command in this process."""
+    capsys.readouterr()
+    code = main(words)
+    return Result(code, *capsys.readouterr())
+
+
 @pytest.fixture
 def run(project, monkeypatch, capsys):
     """``run("flush", "--json", stdin="...")`` in the project's folder, without a terminal."""
@@ -34,10 +41,7 @@ def run(project, monkeypatch, capsys):
     def run(*words, stdin=b""):
         data = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
-        capsys.readouterr()
-        code = main(words)
-        captured = capsys.readouterr()
-        return Result(code, captured.out, captured.err)
+        return called(capsys, *words)
 
     return run
 

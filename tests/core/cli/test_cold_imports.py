@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.support.processes import finished
 
 SCRIPT = """
 import contextlib, io, json, sys
@@ -53,14 +54,7 @@ def used(project):
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_command__in_a_project_with_the_usual_settings__imports_nothing_that_it_does_not_use(used, words):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(words)],
-        cwd=used,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = finished([sys.executable, "-c", SCRIPT, json.dumps(words)], cwd=used, check=True)
     modules = set(json.loads(done.stdout))
     found = modules | {name.partition(".")[0] for name in modules}
     imported = {"glob"} if sys.version_info >= (3, 13) else set()  # by pathlib of these versions

@@ -5,12 +5,12 @@ import pty
 import re
 import select
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 
 BIN = os.path.dirname(sys.executable)
 #: The script's lines and their end: the words typed so far, and some that must be offered.
@@ -46,9 +46,7 @@ def environment():
 
 
 def script(shell, folder):
-    done = subprocess.run(
-        [os.path.join(BIN, "holdfast"), "completion", shell], cwd=folder, capture_output=True, text=True, check=True
-    )
+    done = finished([os.path.join(BIN, "holdfast"), "completion", shell], cwd=folder, check=True)
     (folder / f"completion.{shell}").write_text(done.stdout)
     return folder / f"completion.{shell}"
 
@@ -57,14 +55,12 @@ def in_bash(line, file, project):
     words = line.split()
     text = f"source {file}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _holdfast; "
     text += "printf '%s\\n' \"${COMPREPLY[@]}\""
-    return subprocess.run(["bash", "-uc", text], cwd=project, env=environment(), capture_output=True, text=True,
-                          timeout=60, check=True).stdout  # fmt: skip
+    return finished(["bash", "-uc", text], cwd=project, env=environment(), check=True).stdout
 
 
 def in_fish(line, file, project):
     text = f"source {file}; complete -C '{line}'"
-    return subprocess.run(["fish", "--no-config", "-c", text], cwd=project, env=environment(), capture_output=True,
-                          text=True, timeout=60, check=True).stdout  # fmt: skip
+    return finished(["fish", "--no-config", "-c", text], cwd=project, env=environment(), check=True).stdout
 
 
 def in_zsh(line, file, project):

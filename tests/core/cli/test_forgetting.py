@@ -5,9 +5,8 @@ import json
 import sys
 
 import pytest
+from tests.core.cli.conftest import called
 from tests.support.git import git
-
-from holdfast_cli import main
 
 NAME = "Jane Doe"
 
@@ -32,10 +31,7 @@ def answer(monkeypatch, capsys):
 
     def run(text, *words):
         monkeypatch.setattr(sys, "stdin", Terminal(text + "\n"))
-        capsys.readouterr()
-        code = main(words)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        return called(capsys, *words)
 
     return run
 

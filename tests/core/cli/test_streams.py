@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.support.processes import finished
 
 COMMAND = [sys.executable, "-m", "holdfast"]
 
@@ -28,17 +29,7 @@ def start(*words, cwd, env=None):
 
 def shell(line, cwd):
     """``$H`` is holdfast. Streams are redirected by the line itself."""
-    return subprocess.run(
-        ["sh", "-c", line],
-        cwd=cwd,
-        env={**os.environ, "H": " ".join(COMMAND)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    return finished(["sh", "-c", line], cwd=cwd, env={**os.environ, "H": " ".join(COMMAND)}, stdin=subprocess.DEVNULL)
 
 
 # --- arguments

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast_app.workflow.three import ANCHORS, FILES
 
@@ -291,14 +292,11 @@ def test_opencode__every_operation__writes_nothing_outside_of_its_folder(project
         ["init", "--layout", "opencode"],
     ]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-c", AUDITED.replace("WORDS", repr(words))],
         cwd=project,
         env=env,
-        capture_output=True,
-        text=True,
         stdin=subprocess.DEVNULL,
-        timeout=120,
         check=True,
     )
     assert "TOUCHED [] CODE 0" in done.stdout, done.stdout[-2000:] + done.stderr

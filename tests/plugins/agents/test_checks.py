@@ -57,12 +57,6 @@ def guarded(command, project, home) -> Command:
     return command
 
 
-def edit(path: Path, change: Callable[[Any], None]) -> None:
-    settings = json.loads(path.read_text())
-    change(settings)
-    path.write_text(json.dumps(settings))
-
-
 @pytest.mark.req("R184")
 @pytest.mark.parametrize("client", CLIENTS)
 def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guarded, client):
@@ -211,7 +205,9 @@ def _hook(event: str) -> Callable[[Any], Any]:
     ],
 )
 def test_checks__settings_were_changed__told(guarded, project, name, change, told, result):
-    edit(project / name, change)
+    settings = json.loads((project / name).read_text())
+    change(settings)
+    (project / name).write_text(json.dumps(settings))
     client = {CLAUDE: "claude-code", CODEX: "codex"}.get(name, "opencode")
     assert outcome(lines(guarded, client), told) == result
 

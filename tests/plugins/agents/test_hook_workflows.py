@@ -1,7 +1,5 @@
 """Open workflows at the end of a client's session."""
 
-from __future__ import annotations
-
 import pytest
 from tests.plugins.agents.hooking import Client
 

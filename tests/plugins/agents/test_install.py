@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import program
@@ -75,15 +76,7 @@ def sh(
     text: str, path: str = "/usr/bin:/bin", stdin: str = "{}", project: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a hook's command as a client does."""
-    return subprocess.run(
-        ["/bin/sh", "-c", text],
-        input=stdin,
-        env={"PATH": path, "CLAUDE_PROJECT_DIR": str(project)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return finished(["/bin/sh", "-c", text], input=stdin, env={"PATH": path, "CLAUDE_PROJECT_DIR": str(project)})
 
 
 # a new project

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, holds_until_repaired
 from tests.support import marketplace
+from tests.support.processes import finished
 
 
 def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path):
@@ -46,15 +47,7 @@ def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compact
 def test_marketplace__added_to_the_real_client__installs_the_plugin(tmp_path):
     def claude(*words: str) -> str:
         env = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
-        done = subprocess.run(
-            ["claude", "plugin", *words],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = finished(["claude", "plugin", *words], cwd=tmp_path, env=env)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast_agents.setup import opencode as opencode_files
 
@@ -69,7 +69,7 @@ Play = Callable[..., Played]
 
 
 @pytest.fixture
-def play(tmp_path: Path) -> Play:
+def play(tmp_path) -> Play:
     """``play(*steps, script=DONE)``: the plugin with a shell script in the place of holdfast; None for no program.
 
     In the script ``$3`` is the event. Where it sleeps, time-outs are far shorter than they are.
@@ -89,14 +89,10 @@ def play(tmp_path: Path) -> Play:
         plugin.write_text(source, encoding="utf-8")
         asked = {"plugin": str(plugin), "directory": str(folder), "steps": steps, "messages": MESSAGES, **more}
         assert NODE
-        done = subprocess.run(
+        done = finished(
             [NODE, str(Path(__file__).with_name("opencode_harness.mjs"))],
             input=json.dumps(asked),
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
         lines = log.read_text().splitlines() if log.exists() else []
@@ -107,9 +103,7 @@ def play(tmp_path: Path) -> Play:
     return run
 
 
-def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_that_goes_again(
-    play: Play, tmp_path: Path
-) -> None:
+def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_that_goes_again(play, tmp_path):
     long = [{"info": {"role": "user"}, "parts": [{"type": "text", "id": "p", "text": "x" * 9_000_000}]}]
     copy = tmp_path / "copy"
     find = """file=$(printf %s "$payload" | sed 's/.*"messages":"\\([^"]*\\)".*/\\1/')"""
@@ -138,8 +132,8 @@ USER, PROJECT = ".config/opencode/opencode.json", "my project/opencode.jsonc"
     ],
 )
 def test_config__other_settings_without_holdfast_switch_compaction_off__it_stays_off(
-    play: Play, tmp_path: Path, name: str, text: str, lifted: bool
-) -> None:
+    play, tmp_path, name, text, lifted
+):
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -147,7 +141,7 @@ def test_config__other_settings_without_holdfast_switch_compaction_off__it_stays
     assert kept == ({} if lifted else {"disable": True})
 
 
-def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: Play) -> None:
+def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play):
     script = 'case "$3" in start) echo "Where to resume";; message) echo "You lost the next step";; esac'
     played = play(SYSTEM, TURN, SYSTEM, SYSTEM, script=script)
     assert [r["output"]["system"] for r in (played.results[0], *played.results[2:])] == [
@@ -158,7 +152,7 @@ def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: 
     assert played.started[0][1]["source"] == "resume"
 
 
-def test_tool__context_is_rather_full__the_question_is_put_to_its_result(play: Play) -> None:
+def test_tool__context_is_rather_full__the_question_is_put_to_its_result(play):
     def tool() -> list[Any]:
         told = {"tool": "bash", "sessionID": ID, "callID": "c", "args": {"command": "ls"}}
         return ["tool.execute.after", told, {"output": "ok", "metadata": {"exit": 0}}]
@@ -176,7 +170,7 @@ def test_tool__context_is_rather_full__the_question_is_put_to_its_result(play: P
     assert played.results[1]["output"]["system"] == ["Flush now"], "the first one was not waited for"
 
 
-def test_events__idle_tool_and_dispose__are_told_as_the_protocol_says(play: Play) -> None:
+def test_events__idle_tool_and_dispose__are_told_as_the_protocol_says(play):
     played = play(
         TURN,
         ["tool.execute.after", {"tool": "bash", "sessionID": ID, "callID": "c1", "args": {"command": "ls"}},
@@ -196,7 +190,7 @@ def test_events__idle_tool_and_dispose__are_told_as_the_protocol_says(play: Play
 
 
 @pytest.mark.req("R184")
-def test_events__of_a_sub_agent__only_its_compactions_are_told_and_they_are_gated(play: Play) -> None:
+def test_events__of_a_sub_agent__only_its_compactions_are_told_and_they_are_gated(play):
     compacted = ["event", {"event": {"type": "session.compacted", "properties": {"sessionID": ID}}}, None]
     steps = (TURN, SYSTEM, COMPACT, compacted, ["dispose", None, None], COMPACT)
     played = play(*steps, parents={ID: "ses_0"}, script='[ "$3" = compacting ] && exit 2; exit 0')

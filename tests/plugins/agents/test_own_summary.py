@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
+from tests.support.processes import finished
 
 HEAD = "holdfast has compacted this conversation without a model."
 RULE = "Never push to main without a review."
@@ -99,10 +99,7 @@ def test_module__the_summary_is_holdfasts__keeps_the_rows_of_the_last_request_th
     rows = [{"role": "user", "text": HEAD, "toolUses": []}, call, prompt, call, result]
     harness = Path(__file__).with_name("gate_harness.mjs")
     module = client.project / ".claude/skills/holdfast-gate/hooks/compact.js"
-    done = subprocess.run(
-        [node, harness, "module", module, client.native, json.dumps(rows)],
-        cwd=client.project, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+    done = finished([node, harness, "module", module, client.native, json.dumps(rows)], cwd=client.project, check=True)
     first, *kept = json.loads(done.stdout)["messages"]
     assert first["text"].startswith(HEAD)
     assert kept == [call, result] if large else [{"role": "user", "text": "x", "toolUses": []}, call, result]

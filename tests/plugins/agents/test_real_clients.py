@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.plugins.agents.hooking import on_page
+from tests.support.processes import finished
 
 from holdfast_agents.setup.clients import CLIENTS
 
@@ -206,10 +207,7 @@ class Real(ABC):
         self.environment = {**kept, "PATH": path, "HOME": str(home)}
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            words, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
+        return finished(words, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
 
     def holdfast(self, *words: str) -> str:
         return self.run(str(Path(sys.executable).with_name("holdfast")), *words).stdout

@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.plugins.agents.conftest import Said
 from tests.plugins.agents.hooking import Client, environment, on_page
+from tests.support.processes import finished
 
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import GUARDED
@@ -67,10 +65,7 @@ class Gate(NamedTuple):
         if not self.harness:
             line = json.loads(self.file.read_text())["hooks"][event][0]["hooks"][0]["command"]
             words = ["/bin/sh", "-c", line]
-        done = subprocess.run(
-            [*words, self.client.native], cwd=self.client.project, env=env, input=payload, capture_output=True,
-            text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = finished([*words, self.client.native], cwd=self.client.project, env=env, input=payload)
         if self.client.name in ("claude-code", "deepagents") and not self.harness:
             return done.returncode == 2, done.stderr
         told = json.loads(done.stdout or "{}")
@@ -80,7 +75,7 @@ class Gate(NamedTuple):
 
 
 @pytest.fixture(params=KINDS)
-def gate(request: pytest.FixtureRequest, command: Callable[..., Said], project: Path) -> Gate:
+def gate(request, command, project) -> Gate:
     name, harness, file = KINDS[request.param]
     if harness and NODE is None:
         pytest.skip("needs node, to run the plugin as the client does")
@@ -91,7 +86,7 @@ def gate(request: pytest.FixtureRequest, command: Callable[..., Said], project: 
 
 
 @pytest.mark.req("R083", "R087", "R166", "R167", "R184")
-def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(gate: Gate) -> None:
+def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(gate):
     gate.client.break_store()
     blocked, reason = gate.ask()
     gate.is_on_page("store broken", blocked, reason)
@@ -125,9 +120,7 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
         ("exit 10", "", "allowed"),
     ],
 )
-def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(
-    gate: Gate, tmp_path: Path, script: str | None, told: str, state: str
-) -> None:
+def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(gate, tmp_path, script, told, state):
     path = "/usr/bin:/bin"
     if script is not None:
         tool = tmp_path / "bin/holdfast-memory"

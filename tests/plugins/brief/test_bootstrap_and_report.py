@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.processes import finished
 from tests.support.trusting import seen
 
 from holdfast import Holdfast
@@ -64,14 +65,7 @@ def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same
         "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
         "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(project)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = finished([sys.executable, "-c", code, str(project)], stdin=subprocess.DEVNULL, check=True)
     assert done.stdout == before
     assert "a secret of the transcript" not in before
 

@@ -94,7 +94,7 @@ def test_lines__sent_dropped_cut_purged_and_past_retention__are_no_loss(filled, 
         dreamt(filled, number)
     assert told(opened) == ""
     for item in box.items():
-        box.remove(item.id)
+        box.remove([item.id])
     assert told(opened) == ""
     put(filled, "new")
     assert told(opened) == ""
@@ -107,7 +107,7 @@ def test_missing__while_others_change_the_list__is_never_reported(filled):
     if not (child := os.fork()):
         for number in range(150):
             put(filled, f"x{number}")
-            Outbox(str(filled)).remove(f"x{number}")
+            Outbox(str(filled)).remove([f"x{number}"])
         os._exit(0)
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         assert tally.missing(path) == 0

@@ -11,6 +11,7 @@ import textwrap
 import pytest
 from tests.plugins.doctor.test_merge_driver import _clones, _exchange
 from tests.support.git import git
+from tests.support.processes import finished
 
 from holdfast import Holdfast
 from holdfast.models import Outcome
@@ -37,9 +38,7 @@ def _pull(clone, other, **env):
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     words = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "pull", "-q", "--no-rebase", "--no-edit"]
     words += [str(other), "main"]
-    return subprocess.run(
-        words, cwd=clone, env=os.environ | {"PATH": path} | env, capture_output=True, text=True, check=False
-    )
+    return finished(words, cwd=clone, env=os.environ | {"PATH": path} | env)
 
 
 def _note(clone):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.plugins.facts.test_facts import Masker
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
 from holdfast.hooks import hookimpl
-from holdfast.models import Finding, Profile
+from holdfast.models import Profile
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text import recall
@@ -167,20 +167,14 @@ def test_prompt__fenced__tags_and_escapes_within_the_budget(memory):
     assert recall.strip(f"before {text} after") == "before  after"
 
 
-class LateRule:
-    """A rule that came after the facts: masks ``hunter2``, refuses ``forbidden``."""
+class LateRule(Masker):
+    """A rule that came after the facts."""
 
     on = False
 
     @hookimpl
-    def on_validate(self, request: Any) -> list[Finding]:
-        if not self.on:
-            return []
-        found = [
-            Finding(rule="secret", message="a secret", span=m.span(), replacement="[SECRET]")
-            for m in re.finditer("hunter2", request.text)
-        ]
-        return [*found, Finding(rule="no", message="no")] if "forbidden" in request.text else found
+    def on_validate(self, request):
+        return super().on_validate(request) if self.on else []
 
 
 def test_prompt__rule_newer_than_the_facts__masked_or_left_out(project):

@@ -28,7 +28,7 @@ def queue(tmp_path) -> Queue:
 
 
 def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) -> bool:
-    return queue.put(turns(name), ["openai"], error=error, source="s", now=now) is not None
+    return queue.add(turns(name), ["openai"], error=error, source="s", now=now) is not None
 
 
 def test_put__then_read_by_another__whole(queue, tmp_path):

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from tests.plugins.agents.test_real_clients import spoil
 from tests.plugins.loops.test_frameworks import journal_of
-from tests.support.compacting_server import CompactingServer
+from tests.support.compacting_server import CompactingServer, tokens
 
 from holdfast import FlushRefused, Holdfast
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-THRESHOLD = 6_000
+THRESHOLD = 2_500
 REPEATED = "Go on."
 
 
 def words(number: int) -> str:
     """Every third question is the same."""
-    return REPEATED if number % 3 == 0 else f"question {number} " + "and more " * 40
+    return REPEATED if number % 3 == 0 else f"question {number} " + "and more " * 300
 
 
 def flushed(memory: Holdfast) -> Any:
@@ -31,7 +31,7 @@ def flushed(memory: Holdfast) -> Any:
 
     def probe(body: Any) -> None:
         session = memory.session("s")
-        seen.append((not session.unflushed, len(str(body))))
+        seen.append((not session.unflushed, tokens(body)))
 
     return seen, probe
 
@@ -39,8 +39,7 @@ def flushed(memory: Holdfast) -> Any:
 @pytest.mark.req("R184", "R083")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summary_is_speech(stream, project):
-    pytest.importorskip("anthropic")
-    import anthropic
+    anthropic = pytest.importorskip("anthropic")
 
     moments = random.Random(3)
     with Holdfast.open(project) as memory:
@@ -68,6 +67,7 @@ def test_anthropic__server_that_compacts_at_random__no_row_is_lost_and_no_summar
     told = Counter(text for role, tool, text in said if role == "user" and "title" not in text)
     assert told == Counter(words(number).strip() for number in range(12))
     assert all(safe for safe, size in seen if size > THRESHOLD)
+    assert not all(safe for safe, _ in seen), "a request that is surely below the threshold needs no flush"
     assert not any("The server's words" in text for role, tool, text in said if tool != "summary")
     assert any("The server's words" in text for role, tool, text in said)
     ties = [text for role, tool, text in said if text.startswith("[server's summary")]
@@ -95,8 +95,7 @@ def test_openai__loop_does_not_send_the_servers_item_back__its_next_request_is_f
 
 @pytest.mark.req("R184", "R083")
 def test_openai__items_kept_by_the_server__every_row_is_journalled_and_sealed_ones_are_named(project):
-    pytest.importorskip("openai")
-    import openai
+    openai = pytest.importorskip("openai")
 
     moments = random.Random(5)
     per_request = 12
@@ -136,8 +135,7 @@ def test_openai__compacted_on_demand__the_prompts_in_the_answer_are_journalled_o
 
 @pytest.mark.req("R184", "R166")
 def test_client__broken_store__a_request_that_may_compact_is_not_sent(project):
-    pytest.importorskip("openai")
-    import openai
+    openai = pytest.importorskip("openai")
 
     spoil(project)
     with Holdfast.open(project) as memory, CompactingServer() as server:

@@ -1,6 +1,6 @@
 """Anthropic's memory tool over a store: each command, each documented text, and nothing outside of /memories."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.support.forget import BACKENDS, storage
@@ -85,11 +85,8 @@ def test_str_replace__by_many_at_once__loses_none(tool):
     def edit(n):
         tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": f"<{n}>", "new_str": f"done {n}"})
 
-    threads = [threading.Thread(target=edit, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(edit, range(8)))
     shown = tool.run({"command": "view", "path": "/memories/a.md"})
     assert shown.count("done") == 8
 

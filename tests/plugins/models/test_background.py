@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import Client
 from tests.support.model_server import ModelServer, Reply
+from tests.support.processes import finished
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
@@ -175,9 +176,7 @@ def test_session_end__killed_while_the_model_is_asked__status_says_so_and_the_ne
         settings(project, server, when="flush")
         session(project, 1, "How do we deploy?")()
         until(lambda: server.requests)
-        for pid in subprocess.run(
-            ["pgrep", "-f", f"{project} extract --turns"], capture_output=True, text=True
-        ).stdout.split():
+        for pid in finished(["pgrep", "-f", f"{project} extract --turns"]).stdout.split():
             os.kill(int(pid), signal.SIGKILL)
         assert "still works, or was killed" in status(project)
         with Holdfast.open(project) as memory:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.test_real_clients import Model, _messages
+from tests.support.processes import finished
 from tests.support.stated import done
 
 from holdfast import Holdfast
@@ -94,10 +95,13 @@ def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(p
     }
     words = ["-p", QUESTION, "--mcp-config", str(servers), "--strict-mcp-config", "--allowedTools", TOOL]
 
-    ran = subprocess.run(
+    ran = finished(
         [str(CLAUDE), *words, "--output-format", "json"],
-        cwd=project, env={**kept, **own}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-    )  # fmt: skip
+        cwd=project,
+        env={**kept, **own},
+        stdin=subprocess.DEVNULL,
+        timeout=180,
+    )
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert json.loads(ran.stdout)["result"] == "Port 40417."

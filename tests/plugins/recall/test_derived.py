@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.support.forget import holding
+from tests.support.processes import finished
 
 from holdfast import Holdfast
 from holdfast_app.search import index
@@ -119,8 +119,6 @@ def test_hooks__every_event__do_not_touch_the_index(opened, project):
     made.close()
     path = project / FILE
     before = path.read_bytes(), path.stat().st_mtime_ns
-    ran = subprocess.run(
-        [sys.executable, "-c", HOOKS, str(project)], capture_output=True, text=True, cwd=project, timeout=120
-    )
+    ran = finished([sys.executable, "-c", HOOKS, str(project)], cwd=project)
     assert ran.returncode == 0, ran.stderr
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before

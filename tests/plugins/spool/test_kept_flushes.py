@@ -28,7 +28,7 @@ def kept(number: int) -> Kept:
 def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_given(opened):
     services = opened().services
     spool = Spool(services.state)
-    spool.put(kept(0))
+    spool.put([kept(0)])
     shipped: list[shipping.Shipped] = []
     thread = threading.Thread(target=lambda: shipped.append(shipping.ship(services, limit_s=0.1)))
     with spool.sending(timeout_s=1):

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import pytest
-from tests.core.cli.conftest import Result, run
+from tests.core.cli.conftest import called, run
 from tests.plugins.agents.hooking import Client
 from tests.support import lived_in
 from tests.support.stated import goes_on
@@ -46,13 +46,7 @@ def look(week, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(week)
 
-    def look(*words):
-        capsys.readouterr()
-        code = main(words)
-        captured = capsys.readouterr()
-        return Result(code, captured.out, captured.err)
-
-    return look
+    return lambda *words: called(capsys, *words)
 
 
 def shown(words, encoding, monkeypatch):

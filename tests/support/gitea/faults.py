@@ -16,11 +16,12 @@ import struct
 import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
+from tests.support.local_server import LocalServer
 
 #: What a sign-in page or a hosting company's error page looks like.
 PAGE = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>"
@@ -112,7 +113,7 @@ class Answered:
 
 
 @define
-class FaultProxy:
+class FaultProxy(LocalServer):
     """Stands before ``target`` (an address without a path). A context manager."""
 
     target: str
@@ -122,12 +123,6 @@ class FaultProxy:
     _rules: list[_Rule] = field(factory=list)
     _held: list[tuple[int, _Asked]] = field(factory=list)
     _lock: threading.RLock = field(factory=threading.RLock)
-    _httpd: _Server | None = None
-
-    @property
-    def url(self) -> str:
-        assert self._httpd
-        return f"http://127.0.0.1:{self._httpd.server_address[1]}"
 
     def spoil(self, method: str, path: str, fault: Fault, *, nth: int = 1, times: int = 1) -> None:
         """Spoil the ``nth`` request from now on whose path (without query) matches, and ``times`` - 1 after it."""
@@ -142,16 +137,11 @@ class FaultProxy:
                 self._forward(asked)
             self._held.clear()
 
-    def __enter__(self) -> Self:
-        self._httpd = _Server(("127.0.0.1", 0), _Handler)
-        self._httpd.proxy = self
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        return type("Bound", (_Handler,), {"proxy": self})
 
-    def __exit__(self, *_: object) -> None:
-        assert self._httpd
-        self._httpd.shutdown()
-        self._httpd.server_close()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self.heal()
 
     def fault_for(self, asked: _Asked) -> Fault | None:
@@ -200,19 +190,11 @@ class FaultProxy:
         return answered
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    proxy: FaultProxy
-
-    def handle_error(self, *_: object) -> None:
-        """A client that hangs up is no error here."""
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = 1 << 16
-    server: _Server
+    proxy: FaultProxy
 
     def _serve(self) -> None:
         asked = _Asked(
@@ -221,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             headers={name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")},
             body=self.rfile.read(int(self.headers.get("Content-Length") or 0)),
         )
-        fault, answered = self.server.proxy.serve(asked)
+        fault, answered = self.proxy.serve(asked)
         if fault is None:
             assert answered
             self._send(answered.status, answered.headers, answered.body)

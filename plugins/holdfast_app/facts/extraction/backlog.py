@@ -80,7 +80,7 @@ def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -
     queue, names, ids = extract.queue_of(services), list(services.plugins.extractors()), list[str]()
     for piece in extract.pieces(extract.redacted(services, said)) if names else ():
         turns = recall.without_recalled(piece)
-        item = queue.put(turns, names, error="", source=source, now=services.clock()) if turns else None
+        item = queue.add(turns, names, error="", source=source, now=services.clock()) if turns else None
         ids += [item.id] if item is not None else []
     return work_off(services, first=ids)
 
@@ -110,7 +110,7 @@ def enqueue(
         for missing, names in _missing(said, plugins, waiting, account):
             for piece in extract.pieces(recall.without_recalled(turns_of(missing))):
                 covers = [m.id for turn in piece for m in turn.messages]
-                item = queue.put(
+                item = queue.add(
                     piece, names, error=error, source=source, now=services.clock(), flush=flush, covers=covers
                 )
                 put += [item.id] if item is not None else []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -26,7 +26,7 @@ from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app.config import ExtractConfig
-from holdfast_app.durable_queue.queue import DurableQueue, Row
+from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
 
 logger = log("holdfast.facts")
 
@@ -76,27 +76,20 @@ class GivenUp:
     plugins: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
 
 
-#: A line of the queue, without an item if unreadable.
-_Row = Row["Waiting | None"]
-
-
-class Queue:
+class Queue(DurableQueue[Waiting]):
     """One project's queue. All methods may raise Unavailable."""
 
     def __init__(self, state: str, rules: ExtractConfig) -> None:
+        super().__init__(os.path.join(state, FILE), Waiting, what="A waiting turn", damaged=_unreadable)
         self._state = state
         self._rules = rules
-        self._path = os.path.join(state, FILE)
         self._log = os.path.join(state, _LOG)
-        self._list: DurableQueue[Waiting | None] = DurableQueue(
-            self._path, Waiting, what="A waiting turn", damaged=_unreadable
-        )
         #: Items given up by this object, oldest first; :meth:`log` has those of all processes.
         self.given_up: list[GivenUp] = []
         #: The queue items described by :attr:`given_up`.
         self.dropped: list[Waiting] = []
 
-    def put(
+    def add(
         self,
         turns: Sequence[Turn],
         plugins: Collection[str],
@@ -129,22 +122,22 @@ class Queue:
             return None
         if error:
             item = self._later(item, now)
-        row = self._list.row(item)
+        row = self.row(item)
 
-        def change(rows: list[_Row]) -> list[_Row]:
-            waiting = _items(rows)
+        def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
+            waiting = _readable(rows)
             if any(one.id == item.id for one in waiting):
                 return rows
             surplus = [*waiting, item][:-MAX_ITEMS]
             self._give_up(surplus, f"more than {MAX_ITEMS} pieces waited", now)
             return [one for one in [*rows, row] if one.item not in surplus]
 
-        self._list.change(change)
+        self.change(change)
         return item
 
     def items(self) -> list[Waiting]:
         """The waiting items, oldest first. Unreadable lines are skipped."""
-        return _items(self._list.rows())
+        return _readable(self.rows())
 
     def claim(
         self,
@@ -160,15 +153,15 @@ class Queue:
         once more. None that waits for a plugin in ``but``, or only for others than the ``known`` ones (if given):
         another process may have them. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
-        if not os.path.exists(self._path) or (limit < 1 and not first):
+        if not os.path.exists(self.path) or (limit < 1 and not first):
             return []
         taken: dict[str, Waiting] = {}
 
-        def change(rows: list[_Row]) -> list[_Row]:
-            late = [item for item in _items(rows) if self._waited(item, now)]
+        def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
+            late = [item for item in _readable(rows) if self._waited(item, now)]
             self._give_up(late, self._too_long, now)
             left = limit
-            for item in _items(rows):
+            for item in _readable(rows):
                 if item in late or not (even_if_not_due or item.due <= now):
                     continue
                 if known and item.plugins and not {*item.plugins} & {*known}:
@@ -176,26 +169,25 @@ class Queue:
                 if item.id in first or (left > 0 and not {*but} & {*item.plugins}):
                     left -= item.id not in first
                     taken[item.id] = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
-            return [
-                self._list.row(taken[row.item.id]) if row.item is not None and row.item.id in taken else row
-                for row in rows
-                if row.item not in late
-            ]
+            left_over = (row for row in rows if row.item not in late)
+            return [self.row(taken[row.item.id]) if row.item.id in taken else row for row in left_over]
 
-        self._list.change(change)
+        self.change(change)
         return list(taken.values())
 
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
         """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
-        if os.path.exists(self._path):
-            self._change(
-                lambda one: one.covers and not one.flush and one.source == source and {*one.covers} <= {*covers},
-                lambda one: evolve(one, flush=flush),
-            )
+
+        def change(one: Waiting) -> Waiting:
+            mine = one.covers and not one.flush and one.source == source and {*one.covers} <= {*covers}
+            return evolve(one, flush=flush) if mine else one
+
+        if os.path.exists(self.path):
+            self.update(change)
 
     def done(self, item: Waiting) -> None:
         """``item`` was extracted."""
-        self._change(lambda one: one.id == item.id, lambda _: None)
+        self.remove([item.id])
 
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
@@ -207,7 +199,7 @@ class Queue:
             self.done(item)
             return False
         later = self._later(tried, now)
-        self._change(lambda one: one.id == item.id, lambda one: evolve(later, flush=one.flush))
+        self.update(lambda one: evolve(later, flush=one.flush) if one.id == item.id else one)
         return True
 
     def log(self) -> list[GivenUp]:
@@ -219,16 +211,6 @@ class Queue:
             except (ValueError, Corrupt):
                 logger.warning("skipped an unreadable line of state/%s", _LOG)
         return found
-
-    def _change(self, which: Callable[[Waiting], object], change: Callable[[Waiting], Waiting | None]) -> None:
-        """Replace the items that ``which`` selects; None removes one. Unreadable lines stay."""
-        self._list.change(
-            lambda rows: [
-                self._list.row(new) if new is not row.item else row
-                for row in rows
-                if (new := change(row.item) if row.item is not None and which(row.item) else row.item) or not row.item
-            ]
-        )
 
     # giving up
 
@@ -271,9 +253,11 @@ class Queue:
         return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))
 
 
-def _items(rows: Iterable[_Row]) -> list[Waiting]:
-    return [row.item for row in rows if row.item is not None]
+def _readable(rows: Iterable[Row[Waiting]]) -> list[Waiting]:
+    return [row.item for row in rows if not row.item.id.startswith(DAMAGED)]
 
 
-def _unreadable(_line: bytes) -> None:
+def _unreadable(line: bytes) -> Waiting:
     logger.warning("skipped an unreadable line of state/%s, which stays in the file", FILE)
+    then = datetime.fromtimestamp(0, UTC)
+    return Waiting(id=damaged_id(line), since=then, due=then, attempts=0, error="", source="", plugins=(), turns=())
