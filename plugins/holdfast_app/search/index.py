@@ -189,7 +189,7 @@ def _update(db: sqlite3.Connection, memory: Holdfast, *, edited: bool) -> tuple[
     other = [
         one
         for one, kind, name, origin in rows
-        if not (found := new.get((kind, name), origin)) or found != origin or (edited and (kind, name) in new)
+        if (found := new.get((kind, name))) is not None and (edited or not found or found != origin)
     ]
     if gone or other:
         with _transaction(db):

@@ -2,10 +2,8 @@
 
 import pytest
 
-import holdfast_gitea
-from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
-from holdfast_gitea.backend import GiteaBackend, from_options
+from holdfast_gitea.backend import from_options
 
 REPO = "agent/memory"
 
@@ -25,11 +23,3 @@ REPO = "agent/memory"
 def test_from_options__not_usable__config_error_names_the_key(tmp_path, options, named):
     with pytest.raises(ConfigError, match=named):
         from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
-
-
-def test_hook__gitea__the_backend(gitea, tmp_path, monkeypatch):
-    monkeypatch.setenv("GITEA_TOKEN", gitea.token)
-    config = StorageConfig(backend="gitea", options={"server": gitea.url, "repository": REPO})
-    store = holdfast_gitea.storage_backend(config, tmp_path)
-    assert isinstance(store, GiteaBackend)
-    store.close()

@@ -94,7 +94,7 @@ def test_lines__sent_dropped_cut_purged_and_past_retention__are_no_loss(filled, 
         dreamt(filled, number)
     assert told(opened) == ""
     for item in box.items():
-        box.remove(item.id)
+        box.remove([item.id])
     assert told(opened) == ""
     put(filled, "new")
     assert told(opened) == ""

@@ -308,7 +308,7 @@ def test_outbox__any_history__nothing_lost_nothing_twice_nothing_overtakes(steps
             elif step == "drop":
                 waiting = {i.id for i in outbox.items()}
                 dropped |= waiting & {f"{what:06d}"}
-                outbox.remove(f"{what:06d}")
+                outbox.remove([f"{what:06d}"])
             else:
                 bad = {f"{n:06d}" for n in what}
 

@@ -179,10 +179,12 @@ def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project
 def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file(memory, project):
     path = project / ".holdfast" / "MEMORY.md"
     path.write_text("# Memory\n\n- The server is called quetzalcoatl\n")
+    path.with_name("USER.md").write_text("# User\n\n- Prefers tlaloc\n")
     made = memory.facts.create("The proxy is called huitzilopochtli", "knowledge", 0.9)
     assert memory.search("quetzalcoatl")
     assert b"huitzilopochtli" in (project / FILE).read_bytes()
     path.write_text("# Memory\n\n- The server is called kestrel\n")
+    assert memory.search("tlaloc")  # in a document that did not change
     memory.facts.delete(made.fact.id)
     assert memory.search("kestrel")
     left = (project / FILE).read_bytes()
