@@ -155,13 +155,13 @@ class _Heard:
 
 
 class _Sentence:
-    """A sentence to search for."""
+    """A sentence to search for. A rule counts as a direction."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, is_rule: bool) -> None:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.letters = "".join(words)
         self.words = set(words)
-        self.directs = directs(text)
+        self.directs = is_rule or directs(text)
         self.stems = _stems(" ".join(words))
         self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
 
@@ -208,8 +208,7 @@ def source(
     """A stranger's or a client's message with ``text``. A tool's counts where strangers write its results, or
     ``text`` directs or is to be a rule; with ``is_outside`` only a stranger's. ``earlier`` are turns from before
     ``turns``."""
-    said = _Sentence(text)
-    said.directs = said.directs or is_rule
+    said = _Sentence(text, is_rule)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]

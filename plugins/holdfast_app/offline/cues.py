@@ -1,5 +1,5 @@
-"""Forms by which a user's sentence is worth keeping: its label, or the words for a rule, a
-decision, a fact or a failure. English only, and only at a sentence's beginning.
+"""Forms by which a user's sentence is worth keeping: its label, or the words for a rule, a decision, a fact or a
+failure. Of languages other than English, there are only words that make a sentence a rule, a decision or a correction.
 
 Of the agent, only the labels "Decision:" and "Rejected:" count.
 """
@@ -76,119 +76,180 @@ _LABEL: Final = Lazy(
     r"[*_]*\s*(?:[:—–]|\s-(?=\s))[*_]*\s*",
     re.IGNORECASE,
 )
+
+
+def _any(forms: str) -> str:
+    """One expression for all ``forms``, one a line. A line goes on after a backslash at its end."""
+    lines = re.sub(r"\\\n\s*", "", forms).split("\n")
+    return "|".join(line.strip() for line in lines if line.strip())
+
+
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|actually|btw|by the way|(?:quick )?update"
-    r"|(?:in|for) this (?:project|repo\w*|codebase))\b[,:]?\s+)"
-    r"{0,2}[*_]{0,3}"
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|nope|actually|btw|by the way|well|hm+|because|since|fine"
+    r"|then|although|(?:quick )?update|just remember that|(?:in|for) this (?:project|repo\w*|codebase))\b"
+    r"[,:.]*\s+){0,3}[*_]{0,3}"
 )
-#: A sentence that does not point to what only the moment explains, of at least three words.
-_LASTING: Final = r"(?=(?:\W*[\w'’]+){3})(?!.*\b(?:it|this|that|these|those|here|now(?! on)|yet|today|them|again)\b)"
+#: Where a clause begins.
+_CLAUSE: Final = rf"(?:^|[,:;!(–—] |\b(?:and|but|so) | - ){_LEAD}"
 _MORE: Final = r"(?=\W*\w+\W+\w+)"
-#: Words that make an order a rule.
-_GENERAL: Final = (
-    r"(?=.*\b(?:instead of|rather than|\w+where|by default|never|always|only|not|all|any\w*|every\w*|each|ever|no"
-    r"|without|unless|until|except|before (?:you|any|every|each|\w+ing)|at most|at least)\b)"
+#: Before a clause that does not point to what only the moment explains.
+_LASTING: Final = r"(?![^,;]*\b(?:it|this|that|these|those|here|there|them|again|(?:option|plan|step|version) \w+)\b)"
+_WORDS: Final = rf"(?=(?:\W*[\w'’]++){{3}}){_LASTING}"
+#: Beginnings of subjects that name their topic.
+_THE: Final = (
+    r"(?:(?:the|our|my|your|every|each|all|any|no|nothing|nobody|anything|everything|everyone|only)\b"
+    r"|(?!(?:this|is|was|has|does|lets|always)\b)(?:\w+ )?\w+s\b)"
 )
-_ANY_IN: Final = rf"(?!(?:the|an?|our|my|tests?)\b)(?:\w+ ){{0,3}}(?:in|for|as) {_LASTING}"
-#: Subjects that name the sentence's topic.
-_ABOUT: Final = (
-    r"(?!(?:this|that|it|they|there|these|those|which|he|she|so|if|like|why|how|what|when|where|who|does?|did|is|are|can"
-    r"|could|would|should|because|i|we|ok|okay|yes|no|now|and|but|then|please|also|let)\b)"
-)
-_SUBJECT: Final = _ABOUT + r"(?:[\w'’$/.,-]+ ){1,8}?"
-_MUST: Final = r"(?:must|ha(?:s|ve) to|shall|(?:should|may|can) (?:always|never|not|only))"
+_GOES_ON: Final = r"(?: [\w'’$/.,()`\"-]++)"
 #: Code, a path, a number, an address or a name.
 _VALUE: Final = r"(?=.*(?:`|\w[./_@-]\w|\d|(?-i:\w[A-Z]|[a-z,] [A-Z])))"
 #: Without a name, "remember that ..." is more often a hint for the request.
 _NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|(?-i:\b[A-Z]\w)))"
 _WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now| just| all| already)? "
-#: Neither a report of trouble, which the next answer changes, nor a request.
-_CALM: Final = (
-    r"(?!.*\b(?:fail\w*|errors?|broken?|crash\w*|wrong|bugs?|flaky|missing|empty|doesn['’]t|isn['’]t|should|can['’]t"
-    r"|please|need to|i['’]d|i['’]ll|make)\b)"
-)
-_TOPIC: Final = r"(?=(?:the|our|my|all)\b|(?-i:[A-Z]))"
+_WILL: Final = r"(?:let['’]?s|we['’]ll|we will|we['’]re|we are|we|i['’]ll|i will|i['’]m) "
 _BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
-_WE_DO: Final = (
-    r"(?:use|run|deploy|host|ship|support|store|call|are calling|moved|switched|rebased|target|promised|write|build"
-    r"|test|review|are on)"
-)
-_STATES: Final = (
-    r"(?:is|are|runs?|lives?|uses?|owns?|maintains?|belongs?|hosts?|points?|listens?|handles?|expires?|sits?|deploys?|goes"
-    r"|ships?|starts?|ends?|call(?:ed|ing)|needs?|wants?|requires?|targets?|supports?|stores?|switched|rebased"
-    r"|(?:has |have )?(?:moved|changed))"
-)
-
-#: Forms without a label. The first that matches counts.
-_FORMS: Final = (
-    (
-        Cue(Kind.REJECTED, whole=True),
-        rf"{_WE}(?:tried(?! to\b(?!.*\bbut\b))|(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}",
-        rf"{_SUBJECT}(?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too)\b{_BECAUSE}",
-        rf"{_SUBJECT}(?:was|were) (?:dropped|removed|abandoned)\b{_BECAUSE}",
-        r".*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)",
-        r".{2,60} (?:is|was|turned out to be) a dead[ -]end\b",
-    ),
-    (
-        RULE,
-        rf"(?:from now on|going forward|in (?:the )?future|as a rule|under no circumstances)\b,?(?! i am\b){_MORE}",
-        # Not a report: "never worked", "always fails".
-        r"(?:(?:we|i(?= always)) )?(?:always|never) (?!(?:mind|ha[ds]|was|is|the|an?|\w+(?:(?<!e)ed|(?<!s)s))\b)\w+ \w",
-        rf"(?:do not|don['’]?t) (?!worry|forget|know|think|see|need|want|care|get|have|remember|mind|you\b){_LASTING}",
-        rf"no (?!one\b|idea|problem|need|longer|way\b|doubt){_LASTING}(?!.*\b(?:was|were|is|are|\w+(?<!allow)ed\W*$))",
-        rf"only (?!the\b|one\b|when|if\b|an?\b|thing|problem|because|then){_LASTING}",
-        rf"(?:whenever|every time|each time|(?:before|after) (?:each|every|any|you|\w+ing)\b)(?=.*, ){_LASTING}",
-        r"if .{4,120}, (?:then )?(?:stop|ask|do not|don['’]t|never|always|use|run|tell|escalate|say|skip)\b",
-        rf"(?:keep|stick|stay|avoid|refrain|prefer|treat|leave|limit|assume) (?!going|work|try|in mind){_LASTING}",
-        rf"(?:(?:ask|tell|call|warn|address) (?:me|us)|(?:ask|wait|stop|confirm)(?: first)? before) {_LASTING}",
-        rf"{_ABOUT}{_LASTING}{_CALM}[^?]*\b(?:everything|everywhere|anything|anywhere|nothing)\b",
-        rf"{_ABOUT}{_LASTING}[^,?]+, (?:not|never) |[^?]*, so (?:please )?(?:avoid|always|never|don['’]t|use|keep) \w",
-        rf"(?:use|write|answer|reply|report|format|name|run|put|sign|show|make sure|ensure) {_GENERAL}{_LASTING}",
-        rf"(?:write|answer|reply|report) {_ANY_IN}",
-        rf"(?:we|i) (?:\w+ly |much |always )?(?:prefer|hate|(?:do not |don['’]t )like|like (?:my|our|all))\b{_MORE}",
-        rf"(?:i|we) (?:do not|don['’]t) want (?!to\b){_LASTING}",
-        rf"i want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere))\b{_LASTING}",
-        rf"(?:(?:we|i)(?:['’]d| would) (?:rather|prefer)|(?:the )?users? (?:wants?|prefers?))\b{_MORE}",
-        rf"{_SUBJECT}{_MUST} (?!have\b|be (?:an?|the|some\w*|wrong)\b){_MORE}",
-        rf"(?:every|each|all|any|everything|nothing|nobody)\b.* (?:needs?|goes|gets|may|can|is|are) {_LASTING}",
-        rf"{_SUBJECT}(?:on|in|by|to|from|with) [\w ]+ only\b",
-        r"you (?:can|may) (?:skip|ignore|.*\b(?:except|but not|only))\b",
-        r"(?:max(?:imum)?|min(?:imum)?|at most|at least|no more than|we can(?:not|['’]t)? (?:spend|exceed))\b.*\w",
-        rf"(?:\w+ ){{0,2}}\w+s (?:in [\w ]+ )?should {_LASTING}",
-        r"(?:do|replace|show|log|check) .*(?:\w+ever|every|always)\b",
-        r"it(?:['’]s| is) (?:important|crucial|essential|critical|mandatory|forbidden)\b.* (?:that|to|for)\b",
-        rf"{_SUBJECT}(?:is|are) (?:not allowed|forbidden|banned|prohibited|off[- ]limits|capped at|limited to)\b",
-        rf"{_SUBJECT}(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review|to be (?:reviewed|approved))\b",
-        r"(?:the |our |my )?(?:[\w-]+ )?(?:budget|cap|limit|ceiling|maximum|quota|spend\w*)\b[^?]*\d",
-    ),
-    (
-        Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
-        rf"{_WE}(?:decided|agreed|settled|chose)\b(?! (?:that )?(?:last|yesterday|already|in|at|before|when)\b){_MORE}",
-        r"(?:let['’]s|we['’]ll|we will|we['’]re|we are|i['’]m|i am) (?:going|go) with (?!(?:it|this|that)\b)\w+",
-        rf"(?:let['’]s|we['’]ll|we will) (?:not|keep|stay|stick|use|leave|support|drop) {_LASTING}",
-        rf"(?:the team|everyone|management) (?:agreed|decided)\b|use {_ANY_IN}",
-        r"(?:we|i)(?:['’]re| are|['’]m| am) (?:switching|moving|migrating|standardi[sz]ing) (?:to|on|from)\b",
-    ),
-    (
-        Cue(Kind.FACT, Category.CORRECTION, STATED, whole=True),
-        rf"(?:that['’]s|that is|this is) (?:wrong|not right|incorrect)\b(?=.*\b(?:use|is|it['’]s|are)\b){_MORE}",
-        rf"(?:it['’]s|it is) (?=.*(?:, not\b|\bnot\b.*, ))|use (?=.*\binstead\b){_VALUE}",
-        r"(?:sorry, |scratch that|i meant)\b.*\w",
-    ),
-    (
-        STATED_FACT,
-        rf"{_TOPIC}{_CALM}{_VALUE}{_SUBJECT}{_STATES} \S",
-        rf"{_TOPIC}{_CALM}{_SUBJECT}(?:owns|is called|is named) \S",
-        rf"we (?:now |only |do not |don['’]t )?{_WE_DO}\b{_LASTING}",
-        rf"(?:the goal is|we want) to {_LASTING}|{_CALM}this (?:repo\w*|project|service|app|codebase) {_STATES} \S",
-    ),
-)
-#: A plain declarative sentence, which is worth keeping when the message has no other.
-_TOLD: Final = Lazy(
-    rf"{_LEAD}{_TOPIC}{_CALM}{_LASTING}(?!.*\b(?:not|still|too|slow\w*|would|could|weird|looks?|seems?"
-    rf"|shows?|when i|if i)\b)(?:i (?:work|live)|(?:the|our|my|all) {_SUBJECT}(?:are|is|has|have|\w{{3,}}(?<!s)s)"
-    r"|\w+ (?:\w+ )?(?:are|is|has|have|go|comes?)) \w",
+#: A sentence that holds for the moment, weighs, or was pasted.
+_PASSING: Final = Lazy(
+    r"\b(?:for now|right now|at the moment|today|tonight|tomorrow|yet|this (?:time|once|file|commit|one|function|test)"
+    r"|maybe|perhaps|probably|i guess|wonder|not sure|leaning|let me|for example|suppose|imagine|anything else"
+    r"|for a (?:sec|moment|bit)|i['’]?ll \w+ .* now)\b"
+    r"|^\W*(?:error|warn\w*|note|fatal|npm|why|how|what|who|where|which|(?:is|are) there|can (?:i|we))\b"
+    r"|\w/\d\b|\w+\.\w+[/(]|[{}=]|->|::|\.\.\.",
     re.IGNORECASE,
+)
+#: A report of trouble, which the next answer changes, or a request.
+_TROUBLE: Final = Lazy(
+    r"\b(?:fail\w*|errors?|crash\w*|broken?|bugs?|buggy|flaky|missing|empty|still|keeps|seems?|looks?|should|please"
+    r"|nothing (?:is|was|happen\w*)|(?:show|load|display|hang)ing"
+    r"|(?:is|are) (?:just |only |now )\w+ing|when i|another thing|latest|make sure"
+    r"|takes \d+ (?:s|ms|seconds|minutes)"
+    r"|(?:not|n['’]?t) (?:work\w*|show\w*|see\w*|happen\w*|appear|find|load\w*|open|correct|enough|clear|sure|there)"
+    r"|the (?:reason|idea|problem|issue|error|thing|next)|(?:want|can|could|would) you|says?|said|thinks?|told"
+    r"|i (?:think|need|see|get|got|can(?:not|['’]t| not)?|tried|noticed|checked|wonder))\b",
+    re.IGNORECASE,
+)
+#: Another one's words.
+_REPORTED: Final = Lazy(
+    r"(?<!\bi )\b(?:says?|said|thinks?|told|claims?|according to|suggests?|recommends?)\b", re.IGNORECASE
+)
+_OPEN: Final = Lazy(r"(?:^|[\s:(])['‘“«„](?=\w)[^'’”»]*\Z")
+_QUOTED: Final = Lazy(r"([`\"])[^`\"]*\1\W*")
+
+
+class _Forms(NamedTuple):
+    """Forms of a statement without a label: where a clause begins, and anywhere in the sentence."""
+
+    cue: Cue
+    begins: str
+    within: str
+
+
+#: The first that matches counts.
+_FORMS: Final = (
+    _Forms(
+        Cue(Kind.REJECTED, whole=True),
+        rf"""
+        {_WE}tried(?! to\b)(?!.*\b(?:errors?|your|got|says|testing|\w*load\w*|think)\b){_MORE}
+        {_WE}(?:(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}
+        {_THE}{_GOES_ON}{{0,9}}? (?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too){_BECAUSE}
+        {_THE}{_GOES_ON}{{0,9}}? (?:was|were) (?:dropped|removed|abandoned){_BECAUSE}""",
+        r"""
+        ^.*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)
+        ^.{2,60} (?:is|was|turned out to be) a dead[ -]end\b""",
+    ),
+    _Forms(
+        RULE,
+        rf"""
+        (?:do not|don['’]?t) (?!worry|forget|know|think|see|need|want|care|get|have|remember|mind|you\b|like)\
+            {_LASTING}{_MORE}
+        (?:stop \w+ing|avoid|refrain) {_LASTING}{_MORE}
+        no (?!one\b|idea|problem|need|longer|way\b|doubt|rush|such|other|more\b|errors?|access)[\w'’ -]+? \
+            (?:in|on|to|for|without|unless|until|before|under|of|straight)\b(?!.*\b(?:was|were|is|are|\w+(?<!allow)ed\W*$))
+        (?:whenever|(?:every|each) time|(?:before|after) (?:each|every|any|you|\w+ing)\b\
+            |when (?:you|someone)(?:['’]re)? (?!(?:\w+ed|open|click|see|get|look)\b))\
+            (?=.*(?:, (?!(?:i|it|the|that|this|there|my|we)\b)|always|never|please|ask)){_WORDS}
+        if .{{4,120}}(?:, (?:then )?(?:stop|ask|do not|don['’]t|never|always|use|run|tell|escalate|say|skip|fake)\
+            | (?:give|show|tell|ask) me)\b
+        {_THE}{_GOES_ON}{{0,9}}? (?:must(?:n['’]t)?|ha(?:s|ve) to|shall|(?:should|may|can) (?:always|never|not|only)\
+            |(?:is|are) (?:not |never )?(?:allowed|forbidden|banned|prohibited|off[- ]limits|limited|required))\b\
+            (?! (?:have|be (?:an?|some\w*|wrong))\b)(?=\W*\w)
+        (?:(?:every|each|any)(?: new)?|everything|anything|nothing|nobody) (?!to\b)[\w'’ ,-]{{0,60}}?\
+            (?:gets?|goes|needs?|may|lands?|ships|passes|stays?|works?)\b(?! (?:now|fine|well|good)\b)
+        (?:use|write|answer|reply|report|format|name|run|ask|commit|(?:give|show) me) {_WORDS}\
+            (?=.*\b(?:instead of|never|rather than|always|by default|unless|only|first|in everything)\b)
+        (?:answer|reply|respond|write) (?:in|as) (?!the\b|an?\b|it\b|our\b)\w
+        (?:ask|wait|confirm|check with me)(?: \w+){{0,3}}? (?:before|first)\b.*\w
+        keep (?:your|all|answers|responses|commits|costs|functions|messages)\b.*\w
+        (?:the |our |my )?(?:[\w-]+ )?(?:budget|cap|ceiling|quota|spend\w*)\b[^?]*\d""",
+        # The first is no report: "it never worked", "always fails".
+        rf"""
+        (?<!\b(?:to|it|is|he|us|me) )(?<!\b(?:was|has|had|you|she) )(?<!\b(?:have|they|will|help) )\b(?:always|never) \
+            (?!(?:mind|ha[sd]|was|is|the|an?|got|knew|\w+(?:(?<!e)ed|(?<![su])s))\b)\w+\b(?=.*\w)
+        \b(?:from (?:now|here) on|going forward|as a rule|at all times|no exceptions|under no circumstances)\b
+        \b(?:i|we)(?:['’]?d| would)?(?: much| really| \w+ly| always)* (?:prefer|rather|hate|dislike|can['’]t stand\
+            |(?:do not|don['’]t) (?:like|want(?! to\b))|(?<!d )(?<!ld )like (?:my|our|all|(?=.* better))\b){_WORDS}
+        \bi want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere|rather|instead))\b
+        \b(?:better|best|easier|nicer|happier|annoying|hard to read|confusing)\b.*\b(?:for|to) me\b
+        \bi['’]?m happier\b|\bi (?:find|get) .*\b(?:annoying|confusing|lost)\b|\bfor me, (?:always|please)
+        \b(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review)\b|\b(?:we|i)(?:['’]?re| are|['’]?m) not allowed\b
+        \b(?:\d+|two|three|four|five) [\w ]{{2,20}} (?:max|tops)\b|\bthat['’]?s how we (?:do|name|write)\b
+        \b(?:nie(?:mals)?|immer|grundsätzlich|jamais|toujours|nunca|siempre|sempre|никогда|всегда|nooit|altijd|nigdy)\b
+        \b(?:zawsze|asla)\b|絶対|必ず|禁止|しないで|不要(?!紧)|务必|一律|永远|절대|항상|반드시
+        \b(?:mag es lieber|hätte (?:ich )?gerne?|ich .*\blieber|je préfère|prefiero|prefiro|preferisco|предпочитаю)\b
+        \b(?:heb liever|wolę|tercih ederim)\b|喜欢用|方が(?:好き|いい|良い|読みやすい)|좋아합니다|선호""",
+    ),
+    _Forms(
+        Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
+        rf"""
+        {_WILL}(?:go(?:ing)? (?:with|for)|stick(?:ing)? (?:with|to)|stay(?:ing)? (?:with|on)|settl(?:e|ing) (?:on|for)\
+            |standardi[sz](?:e|ing) on|(?:switch|mov|migrat)(?:e|ing)? (?:to|from)|keep(?:ing)?|drop(?:ping)?\
+            |skip(?:ping)?|call|support|leav(?:e|ing)) (?!(?:an?|the next|your|going|\w+ing|\w+ly|on)\b){_LASTING}\w
+        (?:we|i) (?:won['’]t|will not|do not|don['’]t) (?:do|use|support|ship|build|offer) {_LASTING}\w
+        (?:the|our) [\w'’ -]{{2,50}}? (?:is out|becomes?|stays?|will be (?:called|named)|(?:is|are) going to be\
+            |gets? (?:the|a)|moves? to)\b(?! (?:\w+ed|stuck|the same)\b){_WORDS}
+        use (?-i:[A-Z]).* (?:for|as) (?:all|every|the|our)\b""",
+        rf"""
+        \b{_WE}(?:decided|agreed|settled|chose|opted)\b(?! (?:that )?(?:last|already|in|at|before|when)\b){_MORE}
+        ^(?:[\w.-]+ ){{1,4}}it is\b[.!]*$|\bgive up on (?:the|our)\b
+        \b(?:the team|everyone|management|the board|the client|legal) (?:all )?(?:agreed|decided|picked|chose)\b
+        \b(?:beschlossen|wir (?:bleiben|nehmen)|nous avons décidé|c['’]est (?:tranché|décidé)|hemos decidido)\b
+        \b(?:decidimos|мы решили|besloten|postanowiliśmy|karar verdik)\b|决定|改用|就用|に決め|ことにし|하기로""",
+    ),
+    _Forms(
+        Cue(Kind.FACT, Category.CORRECTION, STATED, whole=True),
+        rf"""
+        (?:that['’]?s|that is|this is) (?:wrong|not right|incorrect)\b(?=.*\b(?:use|is|it['’]s|are)\b){_MORE}
+        use (?=.*\binstead\b){_VALUE}""",
+        # The second and third: "A, not B", "not B, it is A".
+        r"""
+        \b(?:scratch that|i meant (?!to\b)|i was mistaken|i told you)\b.*\w
+        \b(?:is|are|it['’]s|its|as|in|on|at|from|to|the|will be|returns?|called|spelled)\b[^,;?]{2,80}\
+            (?:,| and| —) not (?!(?:yet|sure|work\w*|the case|only|just|because|to|even|really|very|so|all|have|be|show\
+            |see|get|next)\b)\S
+        \b(?:(?:is|are|does|do)n['’]?t|(?:is|are) not) (?!work)[^,.;?]{2,60}(?:,|;| —) (?:but )?\
+            (?:it|they|we|the|its)\b(?! (?:should|would|could|was|just)\b)
+        \b(?:nicht .{2,40} sondern|und nicht|no (?:es|son) .{2,40}(?:, (?:es|son)| sino)|não é .{2,60}, é)\b
+        \b(?:non è .{2,40}, (?:è|ma)|не .{2,40}, а|niet .{2,40} maar|pas .{2,40}, (?:mais|c['’]est))\b|, а не\b
+        不是.{1,20}是|是.{1,20}不是|ではなく|じゃなくて|아니라""",
+    ),
+    _Forms(
+        STATED_FACT,
+        rf"""
+        (?:the|our|my|all)(?! (?:\w+ )?(?:is|are) (?:\w+ing|\w+ed|great|good|fine|ok|simple|perfect)\b){_VALUE}\
+            {_GOES_ON}{{1,7}}? (?:is|are|runs?|lives?|uses?|belongs?|hosts?|points?|listens?|handles?|expires?|sits?\
+            |deploys?|goes|ships?|starts?|ends?|called|needs?|requires?|targets?|supports?|stores?|allows?|gives|takes\
+            |has|have|comes?|only|moved|changed|switched) \S
+        (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)? (?:owns|maintains|runs on|belongs to|is (?:our|the|responsible)) \S
+        (?:our|my) \w+(?: \w+)? (?:are|is) {_WORDS}
+        (?:the|our|my){_GOES_ON}{{1,9}}? (?:owns|is called|is named|runs on) \S
+        we (?:now |only |do not |don['’]t )?(?:use|run|deploy|host|ship|support|store|target|write|build|test|review\
+            |release|are on|have (?:\w+ )?\d)\b{_WORDS}
+        (?:the goal is|we want) to {_WORDS}
+        this (?:repo\w*|project|service|app|codebase) (?:is|uses|runs|targets|supports|needs) \S""",
+        r"""
+        ^(?:just )?(?:fyi|so you know|for context|heads[- ]up|keep in mind|note that)\b[,:]? (?!(?:i|you)\b).*\w
+        ^(?:übrigens|кстати|ojo que|por cierto|à savoir|ちなみに|顺便|참고로)[,: ]?.*\w""",
+    ),
 )
 #: Beginnings omitted from the statement.
 _BEGINS: Final = (
@@ -203,24 +264,39 @@ _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b
 
 @cache
 def _forms() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
-    forms = (*_BEGINS, *((cue, "|".join(any_of)) for cue, *any_of in _FORMS))
-    return tuple((cue, re.compile(f"{_LEAD}(?:{form})", re.IGNORECASE)) for cue, form in forms)
+    begins = [(cue, f"^{_LEAD}(?:{form})") for cue, form in _BEGINS]
+    forms = [(one.cue, f"{_CLAUSE}(?:{_any(one.begins)})|{_any(one.within)}") for one in _FORMS]
+    return tuple((cue, re.compile(form, re.IGNORECASE)) for cue, form in (*begins, *forms))
 
 
-def match(sentence: str, *, user: bool, alone: bool = False) -> tuple[Cue, int] | None:
-    """The cue that opens ``sentence``, and the offset of the statement's text, or None. ``alone`` is the user's only
-    sentence."""
+def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
+    """The cue of ``sentence``, and the offset of the statement's text, or None."""
     found = _labelled(sentence)
-    if found is None and user and len(sentence) <= MAX_CHARS and not sentence.rstrip("\"')* ").endswith("?"):
-        matches = ((cue, pattern.match(sentence)) for cue, pattern in _forms())
-        found = next(((cue, 0 if cue.whole else hit.end()) for cue, hit in matches if hit), None)
-        if found is None and alone and _TOLD.match(sentence):
-            found = (STATED_FACT, 0)
-    if found is None or not (user or found[0].is_agents):
+    if found is None and user and len(sentence) <= MAX_CHARS and not sentence.rstrip("\"')* ").endswith(("?", "？")):
+        found = _formed(sentence)
+    if found is None or not (user or found[0].is_agents) or _is_inside(sentence[: found[1]]):
         return None
-    if any(sentence[: max(found[1], 4)].count(mark) % 2 for mark in '`"'):
-        return None  # inside code or a quotation
-    return found
+    return None if _QUOTED.fullmatch(sentence) else found
+
+
+def _formed(sentence: str) -> tuple[Cue, int] | None:
+    for cue, form in _forms():
+        hit = form.search(sentence)
+        if hit is None:
+            continue
+        if not cue.whole or cue.kind is Kind.REJECTED:
+            return cue, 0 if cue.whole else hit.end()
+        start = sentence[: hit.end()]
+        if _PASSING.search(sentence) or _REPORTED.search(start) or _is_inside(start):
+            return None
+        if cue.kind is Kind.RULE or not _TROUBLE.search(sentence):
+            return cue, 0
+    return None
+
+
+def _is_inside(start: str) -> bool:
+    """Whether what follows ``start`` is inside code or a quotation."""
+    return any(start.count(mark) % 2 for mark in '`"') or _OPEN.search(start) is not None
 
 
 def is_statement(sentence: str) -> bool:

@@ -157,8 +157,7 @@ class Statements:
 
     def _cue(self, sentence: str, message: Message, *, is_item: bool) -> tuple[Cue, int] | None:
         user = message.role == "user"
-        alone = user and sentence == message.text.strip()
-        hit = cues.match(sentence, user=user, alone=alone)
+        hit = cues.match(sentence, user=user)
         if user and is_item and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
             return None  # depends on the line above, or defines a word
         if hit is None and user and not is_item and (old := outdated(sentence, self._known())):
