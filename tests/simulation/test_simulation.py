@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in mem
 #: Seeds that found a fault of holdfast: decisions stated twice after a flush that failed behind its block, or after a
 #: power cut that brought back a finished flush's marker; a repeated message that a killed process had not flushed; a
 #: journal that counted as forged because a power cut tore the list of heads.
-KEPT = (110, 141, 427, 571, 895, 1410, 3751, 3919, 4038, 5259, 1010167, 1020195, 13, 29, 54, 180)
+KEPT = (110, 141, 427, 571, 895, 1410, 3751, 3919, 4038, 5259, 1010167, 1020195, 13, 29, 54, 180, 65001130)
 #: Syncs of what a killed process may have written, see the planted faults and tests/backends/file/test_crashes.py; and
 #: of the flush's plan, which a flush stated again does without.
 FOR_OTHERS = (
