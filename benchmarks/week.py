@@ -83,7 +83,7 @@ PROJECTS = (
         rule="Budget cap is $500 total. Never exceed it.",
         facts=("The relay accepts 20 mails a second", "Receipts go out in the buyer's language"),
         decision="We queue mails in Postgres",
-        changed=("The sender is noreply@mail.example", "The sender is hello@mail.example"),
+        changed=("The retry limit is 3", "The retry limit is 5"),
         rejected="celery lost mails on restarts",
     ),
     Project(

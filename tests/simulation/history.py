@@ -374,7 +374,8 @@ class History:
     def _may_refuse(self, op: Op, error: HoldfastError) -> bool:
         """Whether a payload was stated that lacks a field or whose process was killed, which must be completed, or a
         purge interfered."""
-        if isinstance(error, FlushRefused) and any(one.dead for one in self.world.processes):
+        unwritten = any(one.faulted and one.payload for one in self._all() if one.session == op.session)
+        if isinstance(error, FlushRefused) and (unwritten or any(one.dead for one in self.world.processes)):
             return True
         if op.kind == "purge" and sum(one.kind == "purge" for one in self._all()) > 1:
             return True  # one at a time

@@ -137,7 +137,8 @@ class Line(Lock):
             return super().__enter__()
         if not self._before("~") and self._try():
             return self
-        os.makedirs(self._folder, 0o700, exist_ok=True)
+        with safeopen.reporting(self._folder, "make the folder"):
+            os.makedirs(self._folder, 0o700, exist_ok=True)
         deadline = time.monotonic() + self._timeout_s
         mine = f"{time.monotonic_ns():020d}-{getpid()}-{os.urandom(4).hex()}"
         ticket = os.path.join(self._folder, mine)

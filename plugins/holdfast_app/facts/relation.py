@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
+from math import fsum
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from holdfast.text.lazy import Lazy
@@ -373,7 +374,7 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
     kinds = values.keys() if _CHANGE.search(new.casefold()) else values.keys() & _ONE_AT_A_TIME
     rivals = [one for one in known if any(values[kind] != _values(one).get(kind, values[kind]) for kind in kinds)]
     often = Counter(word for one in rivals for word in _words(one))
-    scores = [sum(1 / often[word] for word in mine & _words(one)) for one in rivals]
+    scores = [fsum(1 / often[word] for word in mine & _words(one)) for one in rivals]
     best = max(scores, default=0.0)
     if (best or (len(rivals) == 1 and not _ONE_AT_A_TIME.isdisjoint(kinds))) and scores.count(best) == 1:
         return [rivals[scores.index(best)]]

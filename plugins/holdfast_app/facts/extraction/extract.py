@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import asdict, evolve, field, fields, frozen
@@ -266,7 +267,7 @@ def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> li
     newest = [(fact, _words(fact.content)) for fact in stored][::-1]
     spread = Counter(word for _, words in newest for word in words)
     shared = [(fact, {word for word in words & said if len(word) > 2}) for fact, words in newest]
-    near = [(sum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
+    near = [(fsum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
     return [fact for _, fact in sorted(near, key=lambda row: -row[0])[:limit]]
 
 
