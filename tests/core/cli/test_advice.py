@@ -81,13 +81,20 @@ def test_mistake__error__names_it_and_the_next_step(run, words, message, step):
     assert step in error.partition("next: ")[2]
 
 
-def test_users_folder__cannot_be_made__store_and_doctor_name_the_variable(run, monkeypatch):
+def test_users_folder__cannot_be_made__store_and_doctor_name_the_variable(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", "/sys")
     monkeypatch.setenv("XDG_CONFIG_HOME", "/sys")
     for words in (("remember", "We use tabs"), ("flush",), ("doctor",)):
         result = run(*words)
         assert "Make '/sys/holdfast' writable, or set XDG_CONFIG_HOME" in " ".join((result.out + result.err).split())
-    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert "put aside" not in run("doctor").out
+    assert [run(*words).code for words in (("remember", "We use tabs"), ("add", "user", "Go on"), ("flush",))] == [
+        0,
+        0,
+        0,
+    ]
+    assert "We use tabs" in run("load").out
 
 
 def test_folder__removed_under_the_shell__says_so(run, monkeypatch, project):
