@@ -24,6 +24,7 @@ EMPTY: Final = FILLING | _set(
     " very too yet since due has have had do does did having than and or but if while when effective anymore longer"
     " more once out over back behind between"
 )
+JOINING: Final = _set("and or then")
 #: Classes of prepositions. "for" and "of" name the thing.
 PLACES: Final = {
     word: words.split()[0]
@@ -86,6 +87,8 @@ RELATIVE: Final = _set("that which who whose where if when unless whether")
 BEFORE_NOUN: Final = (
     ARTICLES | MODALS | BE | QUANTIFIERS | PLACES.keys() | OPPOSED.keys() | _set("only during per until")
 )
+#: A number after these is a name.
+LABELS: Final = _set("issue pr mr ticket adr rfc step section chapter phase task question part item page line option")
 #: Numbers, versions, dates and times, with a unit at most; and words for them.
 NUMBER: Final = Lazy(
     r"(?P<digits>[~<>≤≥$€£-]?v?\d[\d.,:/_-]*)(?P<unit>[a-zµ]{1,4}|[%°]c?)?(?:/[a-z]{1,5})?(?:[+-]\d[\d.]*)?"
@@ -95,7 +98,7 @@ COUNTS: Final = {
     "ten": "10", "twelve": "12", "twenty": "20", "thirty": "30", "sixty": "60", "hundred": "100",
 }  # fmt: skip
 CALENDAR: Final = Lazy(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|april|june|july|august|september|october"
+    r"(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)days?)|january|february|april|june|july|august|september|october"
     r"|november|december|march|may|noon|midnight"
 )
 SECONDS: Final = {
