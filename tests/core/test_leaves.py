@@ -208,7 +208,7 @@ def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path):
     rows = [
         {"type": "summary", "sessionId": "s"},
         {"type": "summary", "sessionId": "s"},
-        {"type": "user", "isMeta": True, "sessionId": "s", "message": {"content": "context"}},
+        {"type": "user", "isMeta": True, "sessionId": "s", "message": {"content": "words of a skill"}},
         {"type": "hologram", "sessionId": "s", "content": "kept all the same"},
         {"type": "hologram", "sessionId": "s"},
     ]
@@ -217,5 +217,5 @@ def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path):
     transcript = read(path)
     assert (transcript.left_out, transcript.skipped) == ({"summary": 2, "context": 1}, 2)
     assert [m.role for m in transcript.kept] == ["system", "system"]  # what an agent saw is evidence
-    assert transcript.kept[0].text == "context"
+    assert transcript.kept[0].text == "words of a skill"
     assert "kept all the same" in transcript.kept[1].text

@@ -146,7 +146,7 @@ def dream(call: Call) -> Answer:
     else:
         with ExitStack() as bound:
             if args.if_due:  # nobody waits for it, so a hostile note would keep a processor busy
-                faulthandler.dump_traceback_later(when.LONGEST_S, exit=True)
+                faulthandler.dump_traceback_later(when.LONGEST_S, exit=True, file=2)
                 bound.callback(faulthandler.cancel_dump_traceback_later)
             if not args.dry_run:
                 memory.extract_turns()

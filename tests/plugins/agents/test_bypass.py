@@ -49,7 +49,7 @@ def test_compaction__a_module_answers_with_messages__is_saved_at_once_and_named_
         client = run
 
     assert [(one.session, one.unsaved) for one in marks(client)] == [(client.session, 4)]
-    assert "X was the mod text" not in "".join(text for _, text in client.said())
+    assert "X was the mod text" not in "".join(text for role, text in client.said() if role != "system")
     monkeypatch.chdir(client.project)
     assert MARK in " ".join(command("status").out.split())
     now = command("status", "--json").json
@@ -113,7 +113,7 @@ def test_row__put_in_by_a_module__is_nobodys_words(spoken, project):
     client = Client(project)
     client.write(row("user", "Fix the login test", "u1", rowSource="local"), spoken)
 
-    assert [m.text for m in read(client.transcript).kept] == ["Fix the login test"]
+    assert [m.text for m in read(client.transcript).kept if m.role != "system"] == ["Fix the login test"]
 
 
 def plugin(folder: Path, code: str, name: str = "shrink", hooks: Mapping[str, Any] | None = None) -> Path:

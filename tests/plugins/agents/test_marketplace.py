@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, holds_until_repaired
+from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, broken_then_repaired
 from tests.support import marketplace
 from tests.support.processes import finished
 
@@ -38,7 +38,7 @@ def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compact
         assert client.run("codex", "plugin", "marketplace", "add", str(marketplace.ROOT)).returncode == 0
         assert client.run("codex", "plugin", "add", "holdfast@holdfast").returncode == 0
         client.say(PROMPT)
-        holds_until_repaired(client, project, model)
+        assert broken_then_repaired(client, project, model) == {"store broken": "blocked", "repaired": "compacts"}
     finally:
         model.close()
 

@@ -461,6 +461,19 @@ def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_ne
         client.stop()
 
 
+def broken_then_repaired(client: Real, project: Path, model: Model) -> dict[str, str]:
+    """What a compaction after PROMPT does while the store is broken, and afterwards."""
+    mend = spoil(project)
+    client.compact()
+    found = {"store broken": "compacts" if model.summaries else "blocked"}
+    assert "UNSAFE" in client.holdfast("status")
+    mend()
+    client.compact()
+    assert "UNSAFE" not in client.holdfast("status")
+    assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
+    return {**found, "repaired": "compacts" if model.summaries == 1 else "blocked"}
+
+
 @pytest.mark.req("R184", "R166", "R171")
 @KINDS
 def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
@@ -471,15 +484,8 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
         client.start()
         client.say(PROMPT)
         row = f"{CLIENTS[kind.name].shown} {CLIENTS[kind.name].seen}"
-        mend = spoil(project)
-        client.compact()
-        on_page(row, "store broken", "compacts" if model.summaries else "blocked")
-        assert "UNSAFE" in client.holdfast("status")
-        mend()
-        client.compact()
-        on_page(row, "repaired", "compacts" if model.summaries == 1 else "blocked")
-        assert "UNSAFE" not in client.holdfast("status")
-        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
+        for state, outcome in broken_then_repaired(client, project, model).items():
+            on_page(row, state, outcome)
         client.say("Where were we?")
         assert "Where to resume" in model.asked[-1]
     finally:

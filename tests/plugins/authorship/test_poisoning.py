@@ -452,4 +452,4 @@ def test_rule__that_the_user_emphasised__is_the_user_s(project, said):
         one = memory.session("s")
         one.add("user", said)
         one.flush({"objective": "Look", "rules": ["Always run make lint first."], "curated": "none"})
-        assert memory.load().rules == ("Always run make lint first.",)
+        assert [rule.replace("`", "") for rule in memory.load().rules] == ["Always run make lint first."]
