@@ -67,6 +67,8 @@ def test_relation__another_value_of_one_attribute__replaces(old, new):
         ("Elif reviews what Jonas writes", "Jonas reviews what Elif writes"),
         ("The API calls the worker", "The worker calls the API"),
         ("Port 80 is open", "Port 81 is open"),
+        ("Rack 5 holds 35 servers", "Rack 4 holds 28 servers"),
+        ("Ada finished step 5", "Ada finished step 2"),
         ("Python 3.11 is supported", "Python 3.12 is supported"),
         ("The library supports Python 3.11", "The library supports Python 3.12"),
         ("The service uses Redis", "The service uses Postgres"),
