@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -143,11 +144,11 @@ def _use_file_as_folder(path: Path) -> None:
     [
         (lambda p: durable.append(p / "dir", b"x"), "append to 'dir': Is a directory. A folder is where"),
         (lambda p: durable.replace(p / "dir", b"x"), "write 'dir': Is a directory. A folder is where"),
-        (lambda p: durable.append(p / "link", b"x"), "append to 'link': Too many levels of symbolic links. Replace"),
+        (lambda p: durable.append(p / "link", b"x"), f"append to 'link': {os.strerror(errno.ELOOP)}. Replace"),
         (lambda p: durable.append(p / "no" / "x", b"x"), "append to 'x': No such file or directory. Check"),
         (lambda p: durable.remove(p / "dir"), "remove 'dir': Is a directory."),
         (lambda p: durable.truncate(p / "x", 0), "cut 'x': No such file or directory."),
-        (lambda p: durable.replace(p / ("x" * 300), b""), "File name too long. Use a shorter name."),
+        (lambda p: durable.replace(p / ("x" * 300), b""), f"{os.strerror(errno.ENAMETOOLONG)}. Use a shorter name."),
         (lambda p: durable.lock(p / "dir").__enter__(), "take the lock 'dir': Is a directory."),
         (_use_file_as_folder, "make the folder 'file': File exists. A file is where a folder should be"),
     ],

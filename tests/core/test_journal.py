@@ -102,7 +102,7 @@ def test_read__disk_fails__is_unavailable_and_never_empty(journal, monkeypatch, 
 
     monkeypatch.setattr(safeopen, "reader", broken)
     monkeypatch.setattr(safeopen, "names", broken)
-    with pytest.raises(Unavailable, match="Input/output error"):
+    with pytest.raises(Unavailable, match=os.strerror(5)):
         read(journal)
 
 
