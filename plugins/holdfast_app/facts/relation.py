@@ -39,6 +39,7 @@ K = TypeVar("K", bound=Hashable)
 
 #: Longer statements say more than one thing, so they replace nothing.
 _MAX_WORDS: Final = 40
+_MAX_CHARS: Final = 2_000
 #: Maximum number of words that a sentence about a change adds.
 _ADDED: Final = 4
 #: Maximum words in a name.
@@ -223,7 +224,7 @@ def _stem(word: str) -> str:
 def read(text: str) -> Statement:
     """The statement in ``text``. Linear in its length; never raises."""
     key = same_key(text)
-    tokens = _tokens(text) if key.count(" ") < _MAX_WORDS else []
+    tokens = _tokens(text) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
     words = [token.word for token in tokens]
     if not words or words[0] in v.POINTING or words[-1].endswith("?"):
         return Statement(key)
