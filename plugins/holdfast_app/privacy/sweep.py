@@ -80,6 +80,7 @@ def carry_out(services: Services, edit: Edit, forget: Callable[[], None], *, dry
 
 def _carried_out(services: Services, edit: Edit, forget: Callable[[], None], held: str) -> Report:
     changed: list[Changed] = []
+    failed: dict[str, Left] = {}  # also what is gone now, because a failing disk can bring it back
     for _ in range(_ROUNDS):
         walk = Walk(services=services, edit=edit, held=held, forget=forget)
         walk.run()
@@ -91,9 +92,11 @@ def _carried_out(services: Services, edit: Edit, forget: Callable[[], None], hel
         why, step = "It still holds data that should have been removed.", "Remove it manually."
         names = [*(one.name for one in check.changed), *(name for name in holding if name not in foreign)]
         left = {name: Left(name=name, why=why, next_step=step) for name in names}
-        left |= {one.name: one for one in (*walk.left, *check.left)}
-        if not left:
+        left |= {one.name: one for one in check.left}
+        failed |= {one.name: one for one in walk.left}
+        if not left and not walk.left:
             break
+    left = failed | left
     return Report(
         dry_run=False,
         changed=tuple(changed),
