@@ -92,7 +92,7 @@ _LEAD: Final = (
 #: Where a clause begins.
 _CLAUSE: Final = rf"(?:^|[,:;!(–—] |\b(?:and|but|so) | - ){_LEAD}"
 _MORE: Final = r"(?=\W*\w+\W+\w+)"
-#: Before a clause that does not point to what only the moment explains.
+#: Not before a clause that points to something only its context explains.
 _LASTING: Final = r"(?![^,;]*\b(?:it|this|that|these|those|here|there|them|again|(?:option|plan|step|version) \w+)\b)"
 _WORDS: Final = rf"(?=(?:\W*[\w'’]++){{3}}){_LASTING}"
 #: Beginnings of subjects that name their topic.
@@ -108,7 +108,7 @@ _NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|
 _WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now| just| all| already)? "
 _WILL: Final = r"(?:let['’]?s|we['’]ll|we will|we['’]re|we are|we|i['’]ll|i will|i['’]m) "
 _BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
-#: A sentence that holds for the moment, weighs, or was pasted.
+#: A sentence that holds only for now, weighs options, or was pasted.
 _PASSING: Final = Lazy(
     r"\b(?:for now|right now|at the moment|today|tonight|tomorrow|yet|this (?:time|once|file|commit|one|function|test)"
     r"|maybe|perhaps|probably|i guess|wonder|not sure|leaning|let me|for example|suppose|imagine|anything else"
@@ -128,7 +128,7 @@ _TROUBLE: Final = Lazy(
     r"|i (?:think|need|see|get|got|can(?:not|['’]t| not)?|tried|noticed|checked|wonder))\b",
     re.IGNORECASE,
 )
-#: Another one's words.
+#: Someone else's words.
 _REPORTED: Final = Lazy(
     r"(?<!\bi )\b(?:says?|said|thinks?|told|claims?|according to|suggests?|recommends?)\b", re.IGNORECASE
 )
