@@ -21,9 +21,9 @@ class Services(services.Services):
     store: Store
 
     @cached_property
-    def recordings(self) -> list[str]:
-        """The clients' recordings that this process read."""
-        return []
+    def recordings(self) -> dict[str, None]:
+        """The paths of the clients' recordings that this process read, in order."""
+        return {}
 
     def recalled(self, name: str) -> Document | None:
         """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not

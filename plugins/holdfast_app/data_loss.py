@@ -51,7 +51,7 @@ _LIST_STEP = (
 #: A put-aside folder's name. It has no word of more than seven letters, and no space.
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 #: The beginnings of a journal's lines with receipts.
-_PROOFS = (b'{"kind":"checkpoint",', b'{"kind":"shipped",')
+_PROOFS = (records.beginning("checkpoint"), records.beginning("shipped"))
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 

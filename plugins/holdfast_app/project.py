@@ -386,5 +386,5 @@ class Holdfast(RemembersFacts):
         """
         from holdfast_app.transcripts import read
 
-        self.services.recordings.append(os.fspath(path))
+        self.services.recordings[os.fspath(path)] = None
         return read(path, offset=offset, agent=agent)

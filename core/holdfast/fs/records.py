@@ -24,6 +24,11 @@ def encode(record: dict[str, Any]) -> bytes:
     return body + b',"crc":"%08x"}\n' % zlib.crc32(body)
 
 
+def beginning(kind: str) -> bytes:
+    """How the line of a record of ``kind`` begins, if that is its first key."""
+    return b'{"kind":"%s",' % kind.encode()
+
+
 def decode(line: bytes) -> dict[str, Any] | None:
     """A line's record (``line`` without its newline), or None when it is incomplete or damaged."""
     body, checksum = line[:-_CRC_BYTES], line[-_CRC_BYTES:]

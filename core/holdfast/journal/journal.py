@@ -25,14 +25,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
-from holdfast.fs.records import decode, encode, may_be_torn
+from holdfast.fs.records import beginning, decode, encode, may_be_torn
 from holdfast.journal import past
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CHUNK = 65536
-_CHECKPOINT = b'{"kind":"checkpoint",'  # how its line starts, since the kind is the first key
-MESSAGE = b'{"kind":"message",'
+_CHECKPOINT = beginning("checkpoint")
+_MESSAGE = beginning("message")
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
@@ -280,14 +280,14 @@ class Journal:
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
         lines = self._lines(last.end if last else 0)
-        return any(line.startswith(MESSAGE) and line.endswith(b"\n") for _, line in lines)
+        return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
     def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
 
         Only these are decoded; damaged lines are skipped. Raises: Unavailable.
         """
-        beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
+        beginnings = tuple(map(beginning, kinds))
         for start, line in self._lines(max(0, self.size() - last) if last is not None else 0):
             if until is not None and start >= until:
                 return
@@ -406,7 +406,7 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
             since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
     except (OSError, ValueError):
         return None
-    return None if any(line.startswith(MESSAGE) for line in since.split(b"\n")) else record
+    return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
 
 
 def _packed(path: str) -> tuple[str, str]:

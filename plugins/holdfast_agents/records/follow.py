@@ -74,7 +74,7 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
             problem = error.message
             unread = unread or _holds_something(path)
             continue
-        services.recordings.append(path)
+        services.recordings[path] = None
         same = (memo.transcript, memo.head) == (path, head)
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)

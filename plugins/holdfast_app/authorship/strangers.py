@@ -121,10 +121,10 @@ class _Heard:
         return _undressed(self.plain).split()
 
     @cached_property
-    def _letters(self) -> str:
+    def letters(self) -> str:
         return "".join(self._words)
 
-    def _may_have(self, said: _Sentence) -> bool:
+    def may_have(self, said: _Sentence) -> bool:
         """Whether it holds most stems of the sentence."""
         left = len(said.stems) * (1 - _REWORDED)
         for stem in said.longest_first:
@@ -135,14 +135,14 @@ class _Heard:
 
     def has(self, said: _Sentence) -> bool:
         """Whether it holds the sentence's words in a row, however they are spaced."""
-        return self._may_have(said) and said.letters in self._letters
+        return self.may_have(said) and said.letters in self.letters
 
     def says_otherwise(self, said: _Sentence) -> bool:
-        """Whether some words in a row hold most stems of the sentence. Where fewer do, or a local tool printed them,
-        they or the sentence must direct; where both, they must order."""
-        enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
-        if len(said.stems) < _FEWEST_STEMS or not self._may_have(said):
+        """Whether some words in a row hold most stems of the sentence, which the message may have. Where fewer do, or
+        a local tool printed them, they or the sentence must direct; where both, they must order."""
+        if len(said.stems) < _FEWEST_STEMS:
             return False
+        enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
         words, size, most = self._words, _WINDOW * len(said.words), 0
         for at in range(0, max(1, len(words) - size // 2), size // 2):
             window = " ".join(words[at : at + size])
@@ -219,7 +219,9 @@ def source(
             continue
         if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
-        if one.has(said) or (role != "user" and one.says_otherwise(said)):
+        if not one.may_have(said):
+            continue
+        if said.letters in one.letters or (role != "user" and one.says_otherwise(said)):
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
     return None

@@ -41,6 +41,7 @@ _MOST_LABEL: Final = 3  # words
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
 _RESULT: Final = b'"tool_result"'
+_MESSAGE: Final = records.beginning("message")
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
@@ -119,7 +120,7 @@ class _Journals:
     """The newest journals, read on demand, without the messages of ``said``, and the long results of the client's
     ``recordings``, which a journal cuts."""
 
-    def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Sequence[str] = ()) -> None:
+    def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Iterable[str] = ()) -> None:
         self._state, self._said, self._recordings = state, said, recordings
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
@@ -169,7 +170,7 @@ def _newest(state: str) -> list[bytes]:
             if left < 0:
                 break
             file.seek(0)
-            found.insert(0, b"".join(line for line in file if line.startswith(journal.MESSAGE)))
+            found.insert(0, b"".join(line for line in file if line.startswith(_MESSAGE)))
     return found
 
 

@@ -405,9 +405,12 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
     """
     if old := [one for one in known if relation(new, one) is not Relation.DIFFERENT]:
         return old
-    values, mine = _values(new), _words(new)
+    values = _values(new)
     changes = _CHANGE.search(new.casefold()) is not None
     kinds = {kind for kind in values if changes or kind in _ONE_AT_A_TIME}
+    if not kinds:
+        return []
+    mine = _words(new)
     rivals = [one for one in known if any(values[kind] != _values(one).get(kind, values[kind]) for kind in kinds)]
     often = Counter(word for one in rivals for word in _words(one))
     scores = [fsum(1 / often[word] for word in mine & _words(one)) for one in rivals]

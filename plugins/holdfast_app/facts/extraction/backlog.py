@@ -17,7 +17,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import notes
 from holdfast.fs import durable, paths, private, safeopen
-from holdfast.fs.records import decode
+from holdfast.fs.records import beginning, decode
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
 from holdfast.text import recall
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = log("holdfast.facts")
 
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
-_LINE: Final = b'{"kind":"extracted",'  # how its line begins, since the kind is the first key
+_LINE: Final = beginning("extracted")
 
 
 class Extracted(NamedTuple):
