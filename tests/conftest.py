@@ -1,7 +1,5 @@
 """Shared fixtures. Nothing here reads the user's own home, zone or environment."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """The file backend against every clause of docs/storage-contract.md."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -4,8 +4,6 @@ With the variables of test_live.py and a token that may make repositories it run
 one of the token's user, and deletes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The PostgreSQL backend against every clause of docs/storage-contract.md, on a server of its own."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

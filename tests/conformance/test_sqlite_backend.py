@@ -1,7 +1,5 @@
 """The SQLite backend against every clause of docs/storage-contract.md."""
 
-from __future__ import annotations
-
 import contextlib
 import resource
 import sqlite3

@@ -1,7 +1,5 @@
 """What the core's tests share: projects opened with no plugin but the test's own, whole payloads, stores that break."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Curated memory at its limit: nothing newer is refused, the least confirmed lines are in the archive."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What a git merge left in two versions is named, loaded as far as it can be, and put together on request."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """SIGKILL at any moment: whatever was acknowledged is there, and what was begun is completed once."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

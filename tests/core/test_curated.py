@@ -1,7 +1,5 @@
 """Curated memory through the whole flush, with the first-party validator that keeps it curated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

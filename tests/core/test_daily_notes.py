@@ -1,7 +1,5 @@
 """The daily note: made when it is first needed, only ever appended to, readable by people first."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime

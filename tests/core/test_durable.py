@@ -1,7 +1,5 @@
 """The durable primitives that the journal and the file backend share."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """How missing fields are filled: from the plugins' drafts, and without any from the messages, cut and not judged."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Methods that packages add to ``Holdfast``, and what is on by default: both are entry points of distributions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The flush contract: what a payload must answer, in which order it is written, and what may never pass for a yes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time

@@ -1,7 +1,5 @@
 """The gate and the guards: what a plugin gets wrong never opens a gate, and never goes unnamed."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading

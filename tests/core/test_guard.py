@@ -1,7 +1,5 @@
 """``Holdfast.guard``: a compaction function that cannot run unflushed, however it is called and whatever goes wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """The four values of the handoff: each is asked for, each survives write and load, and none is another one."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``HOLDFAST_TRACE=hooks`` shows each call of a hook on stderr."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What holdfast/hooks.py promises to the author of a plugin, with plugins of somebody else."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The journal: torn tails are nobody's loss, damage is never silence, and any session id is a file of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

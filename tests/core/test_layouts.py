@@ -1,7 +1,5 @@
 """Where each surface lives: the presets, what users may change, and which knowledge belongs where."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every string of a row that is dropped is in the journal, or its digest is, whichever the row and the importer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Normalisation takes linear time, whatever marks a text piles up."""
 
-from __future__ import annotations
-
 import sys
 import time
 import unicodedata

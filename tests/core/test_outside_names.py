@@ -1,7 +1,5 @@
 """Names that come from outside: a secret in an id, agent, provider, branch or source is stored nowhere."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path

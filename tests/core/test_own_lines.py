@@ -1,7 +1,5 @@
 """The lines of holdfast's own layout reach no index, no extraction and no dream; the documents keep every line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

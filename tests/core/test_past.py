@@ -1,7 +1,5 @@
 """Ended sessions are packed, and everything that reads a journal finds them there."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

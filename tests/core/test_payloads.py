@@ -1,7 +1,5 @@
 """A payload that was stated and refused stands between the session and SAFE: no order of calls makes it disappear."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A plugin that ends the process or prints must not look like success or spoil a command's answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The private folder ignores itself in git, whoever made it, and from its first file on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

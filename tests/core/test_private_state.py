@@ -1,7 +1,5 @@
 """Private state belongs to the user on this machine: state of any other origin is put aside, told of, and adoptable."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

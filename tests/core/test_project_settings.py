@@ -1,7 +1,5 @@
 """What a project's settings file may do before the user trusts the project."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

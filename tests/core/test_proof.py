@@ -1,7 +1,5 @@
 """A flush says "flushed already" only when what its receipt proves is stored; what is missing is written again."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Memory that came with a clone is withheld from agents until the user trusts it; what this machine wrote is not."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

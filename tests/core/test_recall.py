@@ -1,7 +1,5 @@
 """The fence around recalled text: nothing in the text closes it, whatever reads it, and the text can be had back."""
 
-from __future__ import annotations
-
 import html
 import re
 import time

@@ -1,7 +1,5 @@
 """No path leads out of its folder: links, races, hard links, pipes and devices, and other users' files."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -1,7 +1,5 @@
 """UNSAFE markers by themselves: their lock, their counter, their next step, and stated payloads that are overridden."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

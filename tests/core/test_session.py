@@ -1,7 +1,5 @@
 """The context tier. messages, tokens, the running summary, and the ways out that all lead through the flush."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """The promise as a state machine: whatever is done in whatever order, nothing leaves context that is not durable."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta

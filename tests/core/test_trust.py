@@ -1,7 +1,5 @@
 """Which settings of a project count, and the user's records of trust."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Work has an end and an owner: listed for all sessions, closed and reopened by command, shown to its owner first."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Callable

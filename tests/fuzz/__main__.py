@@ -3,8 +3,6 @@
 A failure prints the example and is kept in ``.hypothesis``, so that the next run begins with it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

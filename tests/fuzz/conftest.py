@@ -1,7 +1,5 @@
 """With ``FUZZ_UNTIL``, a time, the targets run in random order and stop then (``python -m tests.fuzz``)."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

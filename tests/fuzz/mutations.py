@@ -1,7 +1,5 @@
 """Hostile bytes: valid files of ours and of the clients, changed in the ways that break parsers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A project that is fuzzed and measured in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

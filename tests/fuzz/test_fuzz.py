@@ -3,8 +3,6 @@
 A few examples a target run in CI. ``pytest tests/fuzz --hypothesis-profile thorough`` runs two thousand each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """No reader takes more memory than twenty times its input, above a base of 8 MB. docs/trust.md states this."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

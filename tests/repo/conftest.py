@@ -4,8 +4,6 @@ No test here needs a network: wheels are built with the running environment's ha
 of an environment are copies of those that the tests run with.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

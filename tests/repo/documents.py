@@ -1,7 +1,5 @@
 """Executes what a Markdown page says: files, commands, programs, and what they print."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -8,8 +8,6 @@ on a module. The marks are read from the syntax tree: nothing is imported and no
 ``requirements.csv``, the reasons for those that have no test in ``not_yet.toml``, both beside this file.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import csv

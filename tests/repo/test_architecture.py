@@ -1,7 +1,5 @@
 """The import graph has no circles, and plugins and backends import the public modules only."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """``examples/compaction-contract``: holdfast keeps it, the example host keeps it, and the checker sees who does not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

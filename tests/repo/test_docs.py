@@ -1,7 +1,5 @@
 """What the documentation says is executed or compared with the code."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """The examples run as they are, each in a process of its own; those that ask a model ask one on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

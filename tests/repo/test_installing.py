@@ -1,8 +1,6 @@
 """The ways to install holdfast, from a folder of wheels; and the command that a message names for an optional
 dependency, in each kind of environment that can run holdfast."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Files of the private folder, and documents, are opened in one way only: without following links."""
 
-from __future__ import annotations
-
 import ast
 
 #: Modules that open a file in another way, and which files these are. None is in the private folder.

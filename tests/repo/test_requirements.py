@@ -1,7 +1,5 @@
 """The generator of docs/requirements.md."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

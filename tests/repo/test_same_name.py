@@ -1,8 +1,6 @@
 """The name. Another project's distribution is ``holdfast``, with a package and a command of that name. pip lets it and
 holdfast-memory replace and remove each other's files."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The contract's page and the kit that checks it say the same: each clause has a test that cites it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """docs/three-files.md says what the code does."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

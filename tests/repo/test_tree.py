@@ -1,7 +1,5 @@
 """What must not be in any file of the project, and what must be true of all of them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterable

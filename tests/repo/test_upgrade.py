@@ -1,8 +1,6 @@
 """What an earlier version made is still good: for each tagged version a store, hooks and settings of its wheel are used
 by this one's. Before the first tag, the commit stands in at which the changelog was last edited."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """``python -m tests.simulation``: play histories, and print those that break a rule. Exit code 1 when data is lost."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import logging

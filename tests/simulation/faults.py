@@ -1,7 +1,5 @@
 """Faults of durability that holdfast had, or that its write path exists to avoid, to be planted back one at a time."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One history: what processes do, what they were told, where it breaks, and what must be true afterwards."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

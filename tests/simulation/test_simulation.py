@@ -1,7 +1,5 @@
 """Simulated crashes: histories keep every promise, and find each planted fault."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 

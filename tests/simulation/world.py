@@ -1,7 +1,5 @@
 """A machine for one history: processes in turns, their clocks, ids and locks, faults of the disk, and crashes."""
 
-from __future__ import annotations
-
 import atexit
 import errno
 import fcntl

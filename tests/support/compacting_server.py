@@ -1,7 +1,5 @@
 """A server on loopback that speaks Anthropic's Messages and OpenAI's Responses and compacts when its script says so."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

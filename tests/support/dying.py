@@ -1,7 +1,5 @@
 """Dying in the middle: a process of the tests that kills itself just before one of its calls that change the disk."""
 
-from __future__ import annotations
-
 import os
 import signal
 from typing import Any

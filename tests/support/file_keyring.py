@@ -1,7 +1,5 @@
 """A keyring in a file, which processes share. ``PYTHON_KEYRING_BACKEND=tests.support.file_keyring.FileKeyring``."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of purge, scrub and retention share: a project full of one subject, and a look at every byte of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

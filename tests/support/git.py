@@ -1,7 +1,5 @@
 """Git with an identity, and with this environment's ``holdfast`` as its merge driver."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sysconfig

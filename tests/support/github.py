@@ -4,8 +4,6 @@ Its answers have the fields that GitHub's public OpenAPI description requires; w
 ``GITHUB_API_DESCRIPTION`` a test checks them against it (tests/plugins/forges/test_github.py).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """How time grows with size, measured so that a busy machine does not decide it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 _ATTEMPTS = 5

@@ -1,7 +1,5 @@
 """Every way of writing into a store, with secrets in every field, and a look at every byte that was written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

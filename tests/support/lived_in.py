@@ -3,8 +3,6 @@
 Everything goes through the public API with the default plugins, under a clock that moves, so the project is a real one.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple

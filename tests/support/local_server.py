@@ -1,7 +1,5 @@
 """A server on loopback, as a context manager."""
 
-from __future__ import annotations
-
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self

@@ -4,8 +4,6 @@ Each machine is a folder with a process of its own. The state that must be true 
 alone, whatever their interleaving: a kill never loses an acknowledged step, and the step it hit is given again.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

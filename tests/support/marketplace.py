@@ -1,7 +1,5 @@
 """The plugins of the repository as a marketplace. `python -m tests.support.marketplace` writes them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

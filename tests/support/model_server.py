@@ -1,7 +1,5 @@
 """A scripted model on loopback that speaks OpenAI's Chat Completions and Anthropic's Messages, for the real SDKs."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 A step may be killed at any instant and is given again afterwards, so each finds out how far it came.
 """
 
-from __future__ import annotations
-
 import sys
 
 from holdfast import Holdfast, Payload

@@ -4,8 +4,6 @@ A server, one for each process of the tests, has imported holdfast. For each com
 ``python -m holdfast`` from its first line to its last, with a working folder, an environment and streams of its own.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

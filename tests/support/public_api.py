@@ -1,7 +1,5 @@
 """Writes docs/plugin-api.md, the public modules with their signatures: `python -m tests.support.public_api`."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

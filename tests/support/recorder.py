@@ -1,7 +1,5 @@
 """A server on loopback that records every request and gives one answer to all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
 from typing import NamedTuple

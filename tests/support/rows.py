@@ -8,8 +8,6 @@ def test_importer__any_row__loses_no_string(row):
     assert all(kept(text, journal) for text in strings(row))
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

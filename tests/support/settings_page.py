@@ -1,7 +1,5 @@
 """The table of settings in docs/configuration.md. ``python -m tests.support.settings_page`` writes it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Trust for a project whose settings a test has written by hand, as ``holdfast trust --yes`` records it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from holdfast.config import resolved, trust

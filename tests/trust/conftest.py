@@ -1,7 +1,5 @@
 """One victim a test, and servers that nothing may reach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

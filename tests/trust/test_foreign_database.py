@@ -1,7 +1,5 @@
 """A SQLite store that came with a clone is data: never opened as a store, and imported only when a person agrees."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Attacks beyond the ones that were reported: other ways into the same rooms."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Attacks through git itself: programs named in ``.git``, submodules, names that a file system takes for ours."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

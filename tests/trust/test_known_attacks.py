@@ -1,7 +1,5 @@
 """The attacks that were shown on earlier versions, each on a real clone with the real hook commands."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime

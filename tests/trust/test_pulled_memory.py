@@ -1,7 +1,5 @@
 """Memory is trusted by content: what this machine wrote and what its user has seen, whatever a pull brings later."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """An attacker's settings file is full of a sentence for the agent. Nothing that an agent reads may quote it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Private state is found wherever it is, and a project with state that nothing reads is never called safe."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Lets the tests of this folder import their kit, here and in the processes that they start."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

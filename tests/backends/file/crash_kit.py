@@ -4,8 +4,6 @@ The stand-ins replace the name ``os`` in the modules that write, and nowhere els
 goes through them, and nothing of pytest does.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -4,8 +4,6 @@
 Ends with the first process that comes to the end of the workload.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

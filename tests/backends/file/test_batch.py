@@ -1,7 +1,5 @@
 """Facts changed together: one append and one flush, and of an interrupted one the first lines at most."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path

@@ -4,8 +4,6 @@ The oracle is the state after each acknowledged step: whatever happens, a new pr
 or the one that the step that was hit would have made, as a whole; and the workload can go on from there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import itertools

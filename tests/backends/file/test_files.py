@@ -1,7 +1,5 @@
 """What is special to files: hostile surroundings, hand edits, torn tails, and what a call may cost."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Several threads, and several stores on one folder."""
 
-from __future__ import annotations
-
 import os
 import threading
 

@@ -1,7 +1,5 @@
 """A fake server server with an empty repository, and machines that keep a store on it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any

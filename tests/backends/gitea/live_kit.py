@@ -1,7 +1,5 @@
 """A real server, where the environment names one: a repository a folder, made with the token that was given."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,8 +1,6 @@
 """A store for the conformance suite, one repository a folder: on a real server where one is given (live_kit), otherwise
 on one fake server for a process."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Where the token goes: the real client between servers on loopback that record what reaches them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import keyring

@@ -1,7 +1,5 @@
 """Users who can read a store, and their attempts to change what an agent is told."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whoever can read a repository can comment there; only named authors' records are memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A server that says no: every call tells why, and none takes it for an empty store. Edits by hand: test_damage.py."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 

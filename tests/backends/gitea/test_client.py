@@ -1,7 +1,5 @@
 """The client: what it says when it is refused, what it repeats and what it does not, and that the token stays in."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Requests of the ordinary commands, each in a process of its own, as docs/forges.md states them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

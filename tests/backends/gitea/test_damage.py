@@ -1,7 +1,5 @@
 """What people do to a store in their browsers: it is missed, reported, and stays as it is until somebody decides."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The morning report of a made-up day, with every kind of event that a forge has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The fake server against Gitea's own description of its API."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What doctor says of a store on a server before the first flush would find out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

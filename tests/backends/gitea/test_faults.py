@@ -3,8 +3,6 @@
 What must be there afterwards is asked of the file backend, to which the same was done in peace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Gitea's trail against the forge contract: on the fake server, and on the one that the environment names."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Users join a store by an invitation of its owner, which only the owner's client can write."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A server that shows an older state for a while, as one does whose database is read from a lagging copy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

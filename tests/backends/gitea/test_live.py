@@ -4,8 +4,6 @@ For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOL
 ``write:issue``, of a user who may write in the repository) and HOLDFAST_GITEA_REPO (``owner/name``, one to litter).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

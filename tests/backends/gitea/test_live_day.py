@@ -3,8 +3,6 @@
 It needs HOLDFAST_GITEA_URL and an administrator's HOLDFAST_GITEA_TOKEN, because it makes two users and a repository.
 """
 
-from __future__ import annotations
-
 import base64
 import subprocess
 import tempfile

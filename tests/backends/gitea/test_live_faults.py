@@ -1,7 +1,5 @@
 """Every kind of write under every fault of a network, before a real server where one is given (live_kit.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Texts of any length by users who only read the repository keep nobody from reading, and doctor names them."""
 
-from __future__ import annotations
-
 import pytest
 from tests.backends.gitea.store_kit import issue_of, text_of
 

@@ -1,7 +1,5 @@
 """Machines that share a store and no lock: what they write at once comes to the same for all of them."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable

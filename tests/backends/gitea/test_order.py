@@ -1,7 +1,5 @@
 """Comments that become visible out of order, as on PostgreSQL: the guarded body decides who was first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

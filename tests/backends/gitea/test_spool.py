@@ -1,7 +1,5 @@
 """``[storage] spool``: flushes that a server does not take wait on this machine, and reach it once, in order."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

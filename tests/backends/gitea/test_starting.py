@@ -1,7 +1,5 @@
 """A session's start with a store on a server: few requests, and an honest answer when the server gives none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

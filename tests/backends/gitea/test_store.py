@@ -1,7 +1,5 @@
 """The store on the fake server: what calls cost, a server that is down, issues that are full, and compaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import attrs

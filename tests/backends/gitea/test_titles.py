@@ -1,7 +1,5 @@
 """An issue is known by the marker in its body, so a title changed by hand neither hides memory nor doubles it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

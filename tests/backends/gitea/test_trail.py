@@ -1,7 +1,5 @@
 """The execution trail on the fake server: each change of state leaves one verified comment, whatever goes wrong."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The shared cluster, stores on it, and a proxy in front of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

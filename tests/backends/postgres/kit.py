@@ -1,7 +1,5 @@
 """Stores on the shared cluster, for the conformance suite: a namespace for each project folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A TCP proxy on the loopback that counts round trips and cuts connections."""
 
-from __future__ import annotations
-
 import contextlib
 import select
 import socket

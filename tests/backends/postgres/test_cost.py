@@ -1,7 +1,5 @@
 """Round trips of a flush, a load and an add, counted by a proxy; changes that meet another writer's; time limits."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

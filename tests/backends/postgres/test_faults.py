@@ -1,7 +1,5 @@
 """Failover to a standby, a full disk, a stricter isolation and skewed clocks."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

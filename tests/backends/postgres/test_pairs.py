@@ -1,7 +1,5 @@
 """Migration between each pair of backends, with a kill in the middle; archives from one kind of store to another."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

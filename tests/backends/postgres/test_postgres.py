@@ -1,7 +1,5 @@
 """PostgreSQL: servers that die, connections that are cut, other roles, PgBouncer, and errors with a next step."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

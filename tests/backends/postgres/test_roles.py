@@ -1,7 +1,5 @@
 """A namespace belongs to a role, not to its name: dropped, renamed, created again, and copied to another server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A store on a server, exported and imported into another one, comes back whole."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

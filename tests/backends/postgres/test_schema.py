@@ -1,7 +1,5 @@
 """The tables of an earlier holdfast: read, refused with a next step, and upgraded by `holdfast migrate`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

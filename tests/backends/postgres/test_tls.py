@@ -1,7 +1,5 @@
 """TLS with an authority of the tests' own, and passwords from the environment, the keyring and a password file."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

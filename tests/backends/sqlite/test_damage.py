@@ -1,7 +1,5 @@
 """What the SQLite store does with a file that is not as it left it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Several processes and threads at one SQLite store: killed, forked, waiting for one another."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

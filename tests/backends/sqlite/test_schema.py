@@ -1,7 +1,5 @@
 """The schema of a store: counts kept in it, and every database that is not one of this user's on this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

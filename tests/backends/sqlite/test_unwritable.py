@@ -1,7 +1,5 @@
 """Read-only stores and full disks: reading goes on, a write is Unavailable and leaves everything as it was."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

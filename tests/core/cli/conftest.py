@@ -1,7 +1,5 @@
 """Running the command line in this process, in a project of its own."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """``holdfast doctor``."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

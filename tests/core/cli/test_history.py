@@ -1,7 +1,5 @@
 """``holdfast audit`` and ``holdfast import --history``: the sessions that clients recorded on this machine."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever command or tool is asked, a secret stored by hand stays inside; and no stored id of a session holds one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``holdfast import FILE|FOLDER``: what other programs remember, in the forms in which they keep or export it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """The command line in this process, and a home folder without any client in it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A scenario is a recorded run of a real client. Its transcript grows as it did th
 had written by that time, and lags behind where the client's file does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Starts ``holdfast hook`` as a client does: a process, JSON on stdin, an answer on both streams."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

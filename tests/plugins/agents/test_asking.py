@@ -1,7 +1,5 @@
 """The agent is asked to flush while it still has the context, never twice for the same messages."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Compactions that do not ask holdfast first: saved at once, marked and named. Those that asked are never marked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

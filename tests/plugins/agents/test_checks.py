@@ -1,7 +1,5 @@
 """What ``holdfast doctor`` says of the clients: installed, trusted, running, and what goes around the hooks."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What must be durable before compaction, category by category, through the command and the hook that clients run."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

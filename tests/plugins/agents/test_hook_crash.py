@@ -1,7 +1,5 @@
 """A hook that hangs or is killed: the client gets its answer in time, and what was said is neither lost nor doubled."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Before a compaction: what lets it pass, what holds it back, and how that is told to each client."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

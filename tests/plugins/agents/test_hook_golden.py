@@ -1,7 +1,5 @@
 """Every event that was recorded of real clients, replayed: the answers, and what is in the journal afterwards."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a hook imports: a client waits for it at every event, and importing is most of what it costs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

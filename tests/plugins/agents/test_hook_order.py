@@ -1,7 +1,5 @@
 """Remarks between tool calls are only in the transcript. A flush reads them where they were said."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

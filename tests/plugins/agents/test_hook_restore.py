@@ -1,7 +1,5 @@
 """What comes back into the model's sight at a session's start."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The hooks in a clone whose settings file is hostile: turns are kept, nothing is obeyed, a person is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

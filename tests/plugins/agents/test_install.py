@@ -1,7 +1,5 @@
 """``holdfast install`` and ``holdfast uninstall``: what they put into a client's files, and that nothing else moves."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The texts that agents get: what they name exists, and what they show works."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

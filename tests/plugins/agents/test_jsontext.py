@@ -1,7 +1,5 @@
 """Changing one place of a JSON text and no other byte."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The repository as a marketplace of Claude Code and of Codex, and as a plugin of opencode."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

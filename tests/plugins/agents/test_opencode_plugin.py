@@ -1,7 +1,5 @@
 """opencode's plugin, run by node: it blocks on every kind of failure, and tells each event as the protocol says."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

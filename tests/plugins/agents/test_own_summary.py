@@ -1,7 +1,5 @@
 """Compaction by holdfast: its brief in place of the client's summary, where the settings and the client want it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

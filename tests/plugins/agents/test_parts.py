@@ -1,7 +1,5 @@
 """The laws of what is put into a file: twice is once, and taken out again nothing of it is left."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

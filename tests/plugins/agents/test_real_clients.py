@@ -1,8 +1,6 @@
 """The clients themselves, where they are installed, with a scripted model on loopback and the hooks that holdfast
 installs: with a broken store a compaction is refused before a summary is requested, and after the repair it passes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

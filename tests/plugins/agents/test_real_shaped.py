@@ -1,8 +1,6 @@
 """The clients with hooks in Claude Code's form themselves, where they are installed. deepagents-code refuses a
 compaction while the store is broken. The others compact, which is told."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

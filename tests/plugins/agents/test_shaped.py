@@ -1,7 +1,5 @@
 """Clients with hooks in Claude Code's form: what recorded events put into the journal. And the page of clients."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -2,8 +2,6 @@
 hangs, repaired, restored, as docs/clients.md has them. A client that cannot be stopped compacts in each of them.
 :mod:`tests.plugins.agents.test_real_clients` plays them with the real programs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Memory poisoning (OWASP ASI06): what a stranger wrote and an agent states does not become memory."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """Starting again from files alone, and what the operator is told: both derived, both with a way back to the proof."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

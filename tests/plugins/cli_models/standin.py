@@ -4,8 +4,6 @@ The formats are those of recorded runs of Claude Code 2.1.330, Codex CLI 0.169.0
 0.61.0; the text is made up. What it was given is in ``seen.json``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

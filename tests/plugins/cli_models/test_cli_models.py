@@ -1,7 +1,5 @@
 """Models without a key, with executable stand-ins for the programs. docs/models.md has the runs of the real ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

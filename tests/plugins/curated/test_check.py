@@ -1,7 +1,5 @@
 """Whole documents: shape, limits, duplicates, what is not judged, and how long it takes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 

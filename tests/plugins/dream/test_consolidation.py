@@ -1,7 +1,5 @@
 """Core memory follows a project that changes: real flushes, real dreams of the offline plugin, real files."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The dream's pipeline, with a dreamer that answers what the test wants: what is read, written, kept and told."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

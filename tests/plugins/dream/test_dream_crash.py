@@ -1,7 +1,5 @@
 """SIGKILL at every moment of a dream and of an undo: the old memory or the new one, whole, and the next run is sane."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

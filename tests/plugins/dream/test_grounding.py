@@ -1,7 +1,5 @@
 """Grounding: the labelled set shows what escapes and what is dropped; laws hold for any text; time is linear."""
 
-from __future__ import annotations
-
 import time
 import tomllib
 from pathlib import Path

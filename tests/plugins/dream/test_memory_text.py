@@ -1,7 +1,5 @@
 """Reading curated memory as items."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Source lines that replace draft lines without proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The plugin: what it looks at, what it says, and what it does not import."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

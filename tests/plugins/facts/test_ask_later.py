@@ -1,7 +1,5 @@
 """A flush is durable before any model is asked: what models say comes later, once, and never holds a flush up."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

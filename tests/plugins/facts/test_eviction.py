@@ -1,7 +1,5 @@
 """Facts that leave a full store."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Any

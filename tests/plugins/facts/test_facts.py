@@ -1,7 +1,5 @@
 """The life of a fact over every backend: coming in, changing, leaving, and what the trail tells of it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """``[identity]``: who and which machine a flush names, when the user wants it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The prompt block: its exact form, and the law that it never exceeds its budget."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Turns that wait for their extraction: durable, bounded, and not lost when their taker dies."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What a person removed, purged or replaced does not come back by itself: real stores, real dreams, real journals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

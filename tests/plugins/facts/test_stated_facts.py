@@ -1,7 +1,5 @@
 """Facts that a payload states: in the store once, in the prompt, and replaced by a newer value."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``[extract] when = "turn"``: each turn is extracted once it ended, once, whatever is killed in between."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

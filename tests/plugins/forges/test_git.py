@@ -1,7 +1,5 @@
 """The local git repository in the morning report, for a user who has set nothing up."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """GitHub's trail, morning and claims, against a stand-in that follows GitHub's public description."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A flush that is awaited, and cancelled at random moments."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 

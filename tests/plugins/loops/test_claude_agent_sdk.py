@@ -1,7 +1,5 @@
 """Claude Agent SDK needs no guard of its own: it loads the project's hooks. The bundled program runs, offline."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

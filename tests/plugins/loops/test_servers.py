@@ -1,7 +1,5 @@
 """The SDKs' own clients against servers that compact at random requests."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The real server in a process of its own, spoken to by the SDK's client, and by hand where a client would not dare."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Copying stores between backends."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A model server, and each provider whose SDK is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Where a model's key and a conversation go: the real SDKs, between servers on loopback that record what arrives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Work in the background as clients start it: the real hook, a process of its own, a model on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -4,8 +4,6 @@ Whatever it answers: MEMORY.md is the old text or a fully gated new one, the not
 run says what happened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

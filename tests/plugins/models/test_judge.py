@@ -3,8 +3,6 @@
 The dreams come from a scripted plugin of the process, so that every request to the server is the judge's.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

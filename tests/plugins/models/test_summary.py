@@ -1,7 +1,5 @@
 """The running summary of a session, told by a model through the real SDKs (R030-R032)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

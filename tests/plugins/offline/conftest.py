@@ -1,7 +1,5 @@
 """Projects opened with this plugin and no other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A dream without a model: nothing that is not in the sources, nothing lost, nothing twice."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

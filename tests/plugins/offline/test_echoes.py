@@ -1,7 +1,5 @@
 """Text that the agent repeats from a page, a file or a log is quoted and does not count as stated."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

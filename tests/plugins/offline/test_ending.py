@@ -1,7 +1,5 @@
 """Whether work is open and what comes next, as the end of a conversation says it."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """What the extractor takes from a conversation, what it leaves, and that it never makes up a word."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 from importlib import resources

@@ -2,8 +2,6 @@
 unknown: the last real request and the last answer are still there.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

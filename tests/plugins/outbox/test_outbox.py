@@ -1,7 +1,5 @@
 """What waits to be published: nothing is lost, sent twice or overtaken, and no flush waits for long."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

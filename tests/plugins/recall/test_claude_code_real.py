@@ -1,8 +1,6 @@
 """A real Claude Code with a scripted model on loopback: it calls holdfast's ``search`` over MCP and gets a turn of a
 session that was compacted weeks before."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``holdfast search`` as a user sees it: the lines around a match, marked words, and nothing else on the way."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

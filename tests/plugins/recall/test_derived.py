@@ -1,7 +1,5 @@
 """The index is derived: without it the next search finds the same, and nothing removed is left in it."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 The talk and the questions were written before the ranking was looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

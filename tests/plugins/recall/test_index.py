@@ -1,7 +1,5 @@
 """The index: derived, brought up to date by what is new, made again when it is damaged, and without what was purged."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import subprocess

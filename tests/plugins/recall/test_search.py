@@ -1,7 +1,5 @@
 """``memory.search()``: what is found, in which order, and what a strange question does."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Vectors from an endpoint: what they add to words, what is sent where, and what happens when they fail."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

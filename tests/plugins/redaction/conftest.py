@@ -1,7 +1,5 @@
 """The labelled texts lie with the benchmark, which prints the rates that the tests bound."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nothing unredacted reaches the disk, a log or an error: every byte that every way of writing left behind is read."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """No rule runs away on text made against it: the literals of all rules, repeated, and runs of what they accept."""
 
-from __future__ import annotations
-
 import re
 import string
 import time

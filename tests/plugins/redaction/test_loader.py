@@ -1,7 +1,5 @@
 """A user's own rules in the form of gitleaks and betterleaks."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

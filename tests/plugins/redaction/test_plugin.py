@@ -1,8 +1,6 @@
 """The plugin as core sees it: findings, policy, placeholders that are stable within a store, and failing closed."""
 
 # ruff: noqa: E501
-from __future__ import annotations
-
 import re
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """How much is found, and how little is spoiled, on texts made from a seed that the rules were not tuned with."""
 
-from __future__ import annotations
-
 import pytest
 
 from holdfast_redaction import redact

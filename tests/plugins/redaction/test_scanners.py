@@ -1,7 +1,5 @@
 """A second opinion: secret scanners that others wrote look at what every way of writing left behind."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

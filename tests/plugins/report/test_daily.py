@@ -1,7 +1,5 @@
 """The morning report of several forges, and the one that a day's first session start stores."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

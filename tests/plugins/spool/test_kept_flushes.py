@@ -1,7 +1,5 @@
 """The spool by itself: its order, its sentence, and the reason for which a flush still waits."""
 
-from __future__ import annotations
-
 import threading
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Transcript readers: what real clients recorded, and what a broken or hostile file does to them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """``holdfast timeline``, ``why``, ``diff`` and ``explain``, on a made-up project after a week and on broken ones."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

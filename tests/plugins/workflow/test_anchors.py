@@ -1,7 +1,5 @@
 """What the anchor validator says of documents as people leave them."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

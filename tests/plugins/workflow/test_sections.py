@@ -1,7 +1,5 @@
 """Entries under their anchors: everything else stays byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """LOAD at the start, UPDATE at the end, triggers in between: each step as a new process would do it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

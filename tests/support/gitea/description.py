@@ -3,8 +3,6 @@
 ``python -m tests.support.gitea.description DESCRIPTION`` prints the reduced copy, ``tests/data/gitea/swagger.json``.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

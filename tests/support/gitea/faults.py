@@ -6,8 +6,6 @@ with FaultProxy(gitea.url) as proxy:
     assert proxy.spoilt == ["answer lost"]
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import re

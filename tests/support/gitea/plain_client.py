@@ -1,7 +1,5 @@
 """A small client of the server's API that knows nothing of holdfast."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """A request and its answer, and the checks before every handler, in the real server's order: wrong token, scope,
 repository, missing token, archive, body."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Comments: never paginated on an issue, a server error where the issue is missing, and edits without a guard."""
 
-from __future__ import annotations
-
 from . import shapes
 from .calls import Answer, Call, Stop
 from .state import Comment, Issue, Reaction

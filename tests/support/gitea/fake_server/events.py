@@ -1,7 +1,5 @@
 """What happens to work besides comments: events of the timeline, reviews of pull requests, releases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The interface for tests, with a running fake server, its address and token, and actions of people on the server."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

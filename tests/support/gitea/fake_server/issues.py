@@ -1,7 +1,5 @@
 """Issues and pull requests, with the server's quirks (unfiltered lists, cut titles, a single compare-and-swap)."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Which path is answered by what, and which scope it asks for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The fake server on loopback: HTTP around the state, and a log of requests."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """The JSON that the server sends for each of its things: all fields in its order, null where Go has a nil."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """How the server cuts a long title: silently, and by width instead of length."""
 
-from __future__ import annotations
-
 import unicodedata
 
 #: In estimated columns: Latin letters take one, most others two.
