@@ -49,7 +49,6 @@ def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_c
     assert "The module number 0 belongs to team 0" not in items
     assert any("MEMORY.md was full: its 11 least confirmed lines moved to" in w for w in receipt.warnings)
     archive = memory.store.read(memory.services.layout.archive)
-    assert archive is not None
     assert archive.text.count("which was full)") == 11
     assert "- The module number 0 belongs to team 0 (from MEMORY.md, which was full)" in archive.text
     assert memory.session("s").flush().repeated
@@ -63,7 +62,6 @@ def test_flush__line_was_archived_since__is_not_written_again(full, payload):
         lines = (f"The later decision {n}.{m} names the queue {n}-{m}" for m in range(20))
         memory.session(f"s{n}").flush(decided(payload, *lines))
     document = memory.store.read("MEMORY.md")
-    assert document is not None
     assert "The first decision" not in document.text
     assert len(bullets(document.text)) <= 200
     assert memory.session("old").flush().repeated
@@ -81,7 +79,6 @@ def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(ful
     again = Holdfast.open(project, config=Config(zone="UTC"))
     again.session("s").flush()
     archive = again.store.read(again.services.layout.archive)
-    assert archive is not None
     kept = bullets((project / ".holdfast/MEMORY.md").read_text())
     assert archive.text.count("which was full)") + len(kept) == 201
 

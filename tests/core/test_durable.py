@@ -40,7 +40,6 @@ def test_lock__holder_killed__free_again(tmp_path):
     paths = os.pathsep.join(p for p in sys.path if p)
     env = {**os.environ, "PYTHONPATH": paths}
     with subprocess.Popen([sys.executable, "-c", code, tmp_path / "l"], stdout=subprocess.PIPE, env=env) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(Unavailable), durable.lock(tmp_path / "l", timeout_s=0.01):
             pass

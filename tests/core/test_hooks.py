@@ -61,7 +61,6 @@ def dreamer(memory: str | None, **options: Any) -> object:
 
 def drafted(made: PluginManager) -> str:
     found = made.on_dream(SOURCES)
-    assert found is not None
     return found[1].memory
 
 

@@ -89,7 +89,6 @@ def test_own_lines__derived_note_read_by_an_agent__is_not_extracted_quoted_or_fo
             session.flush()
         (name,) = [n for n in memory.store.names() if n.startswith("memory/2") and "summaries" not in n]
         document = memory.store.read(name)
-        assert document is not None
         assert "The agent said last (" in document.text
         memory.deep_dream()
         assert [line for line in indexed(memory) if TOKEN not in line] == []

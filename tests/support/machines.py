@@ -61,23 +61,18 @@ class Machine:
             words = [sys.executable, str(_AGENT), self.name]
             pipe = subprocess.PIPE
             self.process = subprocess.Popen(words, cwd=self.root, env=self.env(), stdin=pipe, stdout=pipe, text=True)
-        assert self.process.stdin is not None
         self.process.stdin.write(self.steps[0].line())
         self.process.stdin.flush()
         self.busy = True
 
     def wait(self) -> None:
         """Wait until the process has done its step."""
-        assert self.process is not None
-        assert self.process.stdout is not None
         assert self.process.stdout.readline() == f"{self.steps[0].number}\n", f"{self.name} ended at {self.steps[0]}"
         self.steps.pop(0)
         self.busy = False
 
     def kill(self) -> None:
         """SIGKILL; the step at hand is given again later, unless it was acknowledged."""
-        assert self.process is not None
-        assert self.process.stdout is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(60)
         if self.busy and self.process.stdout.read().split() == [str(self.steps[0].number)]:
@@ -87,13 +82,11 @@ class Machine:
 
     def stop(self) -> None:
         if self.process is not None:
-            assert self.process.stdin is not None
             self.process.stdin.close()
             assert self.process.wait(60) == 0
             self._forget_process()
 
     def _forget_process(self) -> None:
-        assert self.process is not None
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None and not pipe.closed:
                 try:

@@ -284,7 +284,6 @@ def test_append__document_has_a_second_hard_link__block_is_added_and_the_other_n
     writer = FileBackend(home.parent) if store_of_another else store
     writer.append(DAY, make_block("two"), HEADER, "two")
     document = store.read(DAY)
-    assert document is not None
     assert document.text.startswith(before.decode())
     assert document.text.endswith(make_block("two"))
     assert (home / "copy.md").read_bytes() == before

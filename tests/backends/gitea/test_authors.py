@@ -21,7 +21,6 @@ HEADER = "# Daily Memory: 2026-03-01\n"
 
 def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
     fields = marker.fields(gitea.bodies(repo, number)[-1])
-    assert fields is not None
     return fields["id"]
 
 

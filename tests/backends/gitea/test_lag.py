@@ -75,7 +75,6 @@ def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(git
     if how == "for a moment":
         after(reader, "comments", 1, lambda: issues(gitea).update({last: late}))
         document = reader.read("memory/2026-03-01.md")
-        assert document is not None
         assert "said 3" in document.text
     else:
         with pytest.raises(Corrupt, match="continues") as caught:

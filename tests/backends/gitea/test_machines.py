@@ -131,7 +131,6 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(g
             return create(repo, number, body)
         made = create(repo, number, body)
         hidden = gitea.world.row(gitea.world.repo(REPO), made.id)
-        assert hidden is not None
         hidden.issue.rows.remove(hidden)
         view, record_id = other(gitea.titles(REPO)[number])
         assert view.accepts(record_id)

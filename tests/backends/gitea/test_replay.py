@@ -11,7 +11,6 @@ from holdfast_gitea import marker
 def test_framed__any_text__comes_back_and_is_intact(text, note):
     body = marker.frame(note, text, id="r1", kind="ver", base="")
     found = marker.framed(body)
-    assert found is not None
     assert (found.text, found.intact, found.id) == (text, True, "r1")
     assert "base" not in found.fields
 
@@ -19,7 +18,6 @@ def test_framed__any_text__comes_back_and_is_intact(text, note):
 @given(text=st.one_of(strategies.documents(), st.text("`\n <>details/ab", max_size=60)))
 def test_framed__shown_above_and_folded__comes_back_and_is_intact(text):
     found = marker.framed(marker.frame(marker.readable(text), text, id="r1", kind="blk", fold=1))
-    assert found is not None
     assert (found.text, found.intact) == (text, True)
 
 

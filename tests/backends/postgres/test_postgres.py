@@ -32,7 +32,6 @@ def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledge
     assert proxy.cut > 10
     assert [fact.id for fact in direct.facts()] == [make_fact(number).id for number in range(21)]
     found = direct.read("memory/2026-11-01.md")
-    assert found is not None
     assert found.text.count("holdfast:block") == 20
 
 
@@ -72,7 +71,6 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
 
     def replace() -> None:
         (result,) = store.commit([Add(make_fact(number), 1000), Remove(make_fact(number - 1).id)]).added
-        assert result is not None
         assert result.outcome is AddOutcome.ADDED
 
     def apply() -> None:
@@ -112,7 +110,6 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     assert ids[-1] == make_fact(cuts[0] + cuts[1] + 2).id
     assert len(ids) == cuts[0] + 1
     found = direct.read("a.md")
-    assert found is not None
     assert found.text.count("holdfast:block") == blocks
     assert min(cuts) >= 4
 
@@ -195,7 +192,6 @@ def test_namespace__of_another_role__cannot_be_read_or_written(cluster, opened):
             call()
     cluster.sql("GRANT hf TO other")
     found = opened(cluster, "team/secret", user="other").read("MEMORY.md")
-    assert found is not None
     assert found.text == "- The plan.\n"
 
 
@@ -255,7 +251,6 @@ def test_pgbouncer__in_transaction_mode__every_call_works(cluster, opened):
         assert len(list(stores[0].facts())) == 20
         assert update_fact(stores[1], make_fact(29).id, content="changed").content == "changed"
         found = stores[2].read("a.md")
-        assert found is not None
         assert found.text.count("holdfast:block") == 30
     finally:
         process.send_signal(signal.SIGTERM)

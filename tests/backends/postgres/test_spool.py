@@ -41,7 +41,6 @@ def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(before
             sent = memory.spool.send(limit_s=30)
             assert [one.id for one in sent.written] == [receipt.flush_id], sent
             note = memory.store.read(next(name for name in memory.store.names() if name.startswith("memory/2")))
-            assert note is not None
             assert note.text.count(block_marker(receipt.flush_id)) == 1
             assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
             assert memory.spool.items() == []

@@ -129,7 +129,6 @@ def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_
         store.append(DAY, make_block("two"), header, "two")
         document = store.read(DAY)
     before = stored or header
-    assert document is not None
     assert document.text == before + ("\n" if before and not before.endswith("\n") else "") + make_block("two")
 
 
@@ -152,7 +151,6 @@ def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(pro
     with contextlib.closing(SqliteBackend(project)) as store:
         assert len(list(store.facts())) == 40
         sql = store._database._connection
-        assert sql is not None
         most = sql.execute("PRAGMA page_count").fetchone()[0] + 1
         sql.execute(f"PRAGMA max_page_count = {most}")
         with pytest.raises(Unavailable):

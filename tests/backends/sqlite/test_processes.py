@@ -84,7 +84,6 @@ def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and
             try:
                 inherited = store._database._connection
                 len(list(store.facts()))  # opens a connection of its own, and must not close the parent's
-                assert inherited is not None
                 assert inherited is not store._database._connection
                 assert inherited.execute("SELECT 1").fetchone() == (1,)
                 store.close()

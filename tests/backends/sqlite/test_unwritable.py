@@ -46,7 +46,6 @@ def check_reads(store: SqliteBackend) -> None:
     assert len(list(store.facts())) == 3
     assert store.names() == ["MEMORY.md"]
     document = store.read("MEMORY.md")
-    assert document is not None
     assert document.text == "text"
     for write in (
         lambda: store.add_fact(make_fact(7), 10),
@@ -127,5 +126,4 @@ def test_full_disk__writes__unavailable_until_there_is_room(disk):
     with contextlib.closing(SqliteBackend(disk)) as store:
         assert len(list(store.facts())) == stored + 1
         document = store.read("MEMORY.md")
-        assert document is not None
         assert document.text == "text"

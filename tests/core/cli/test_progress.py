@@ -41,7 +41,6 @@ def with_stderr_on_a_terminal(*words, cwd):
         if not part:
             break
         data += part
-    assert process.stdout is not None
     with process.stdout:
         out = process.stdout.read().decode()
     assert process.wait(30) == 0, out + data.decode()

@@ -83,7 +83,6 @@ class Client:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        assert process.stdin
         process.stdin.write(payload if isinstance(payload, bytes) else json.dumps(payload).encode())
         process.stdin.close()
         process.stdin = None

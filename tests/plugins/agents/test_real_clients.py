@@ -258,7 +258,6 @@ class ClaudeCode(Real):
         with subprocess.Popen(
             words, cwd=self.project, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:
-            assert process.stdin
             assert process.stdout
             watchdog = threading.Timer(TIMEOUT_S, process.kill)
             watchdog.start()

@@ -43,7 +43,6 @@ def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory
         ("The release is 2.2.0", "now: The current release is 2.3.0")
     ]
     diary = memory.store.read(result.diary)
-    assert diary is not None
     assert "- The release is 2.2.0 (now: The current release is 2.3.0)\n  Last said on 2026-11-21.\n" in diary.text
 
 
@@ -89,7 +88,6 @@ def test_dream__memory_at_its_limit__archives_the_least_confirmed_and_takes_what
     assert len(now) == 190
     assert {"Payments are processed by Stripe", "Part 0 belongs to crate c000"} <= set(now)
     archive = memory.store.read("memory/dreams/archive.md")
-    assert archive is not None
     assert all(
         f"- {text} (" in archive.text for text in {f"Part {n} belongs to crate c{n:03}" for n in range(200)} - set(now)
     )
@@ -170,7 +168,6 @@ def test_dream__opposite_of_a_dreamt_decision__newer_one_wins_or_both_stay(memor
     result = memory.deep_dream()
     assert items(memory) == [*([old] if stay else []), new]
     diary = memory.store.read(result.diary)
-    assert diary is not None
     replaced = f"- {old} (now: {new})\n  Last said on 2026-11-21.\n"
     assert (replaced in diary.text) is not stay
 

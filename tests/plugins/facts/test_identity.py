@@ -159,7 +159,6 @@ def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(proje
 def test_facts_keep__without_a_conflict__error_and_nothing_changed(project_folder, capsys):
     with machine(project_folder, "Ana") as memory:
         fact = memory.facts.remember("The port is 8443").fact
-    assert fact is not None
     assert main(["--root", str(project_folder), "facts", "keep", fact.id]) == 1
     assert "is in no conflict" in capsys.readouterr().err
 

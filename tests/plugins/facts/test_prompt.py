@@ -276,7 +276,6 @@ def test_profile__update_of_some_sections__others_and_own_text_stay(memory):
     memory.store.backend.write(name, "# Me\n\nHello.\n\n## Work\n\n- old\n\n## My own\n\n- mine\n")
     memory.update_profile(work="new\nand more", recent="yesterday")
     document = memory.store.read(name)
-    assert document is not None
     assert document.text == (
         "# Me\n\nHello.\n\n## Work\n\n- new\n- and more\n\n## My own\n\n- mine\n\n## Recent\n\n- yesterday\n"
     )

@@ -67,12 +67,10 @@ class Wire:
         self.process = process
 
     def send(self, line):
-        assert self.process.stdin
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
     def receive(self):
-        assert self.process.stdout
         answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
 

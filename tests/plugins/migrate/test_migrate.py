@@ -45,7 +45,6 @@ def contents(store):
     documents = {}
     for name in store.names():
         document = store.read(name)
-        assert document is not None
         documents[name] = document.text
     return documents, list(store.facts())
 

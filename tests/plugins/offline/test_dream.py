@@ -74,7 +74,6 @@ def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memo
         result = memory.deep_dream(lookback_days=3)
         assert (result.status, result.plugin) == (Status.DONE, "offline")
         text = memory.store.read("MEMORY.md")
-    assert text is not None
     assert "- The API lives in services/api\n" in text.text
     assert "- The queue runs on Postgres 16\n" in text.text
     assert "- Retries stop after 5 attempts\n" in text.text

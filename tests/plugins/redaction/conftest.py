@@ -13,8 +13,6 @@ def corpus() -> ModuleType:
     """benchmarks/redaction_corpus.py."""
     path = Path(__file__).parents[3] / "benchmarks" / "redaction_corpus.py"
     spec = importlib.util.spec_from_file_location("redaction_corpus", path)
-    assert spec
-    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules["redaction_corpus"] = module
     spec.loader.exec_module(module)

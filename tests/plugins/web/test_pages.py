@@ -112,7 +112,6 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(serve, open
     session.compact(0, payload(objective=HOSTILE, facts=[HOSTILE], next_step=HOSTILE, curated=curated))
     memory.facts.create(HOSTILE, source=HOSTILE)
     fact = memory.facts.create(f"{HOSTILE} 2").fact
-    assert fact is not None
     memory.facts.delete(fact.id)
     state, at = memory.services.state, memory.services.now()
     Outbox(state).put([Item(id="0" * 20, plugin="<b>x", flush="f", target=HOSTILE, body=HOSTILE, at=at, due=at)])
@@ -166,7 +165,6 @@ def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project, payload):
         session.compact(0)
         (project / ".holdfast" / "memory").unlink()
         (project / "aside").rename(project / ".holdfast" / "memory")
-    assert fact is not None
     with Holdfast.open(project, config=Config(zone="UTC")) as memory:
         (project / ".holdfast" / "USER.md").write_text(f"# User\n\n- {said}\n")
         memory.deep_dream()
