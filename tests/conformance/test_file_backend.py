@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import (
-    DocumentContract,
-    FactContract,
-    OptionalContract,
-    ProcessContract,
-)
+from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
 
 FACTORY = "holdfast_file.backend:FileBackend"
 

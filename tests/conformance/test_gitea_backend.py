@@ -12,12 +12,7 @@ import pytest
 from tests.backends.gitea.live_kit import ADDRESS, URL, may_make_repositories
 from tests.backends.gitea.store_kit import FACTORY, address, archive, ask
 
-from holdfast.testing import (
-    DocumentContract,
-    FactContract,
-    OptionalContract,
-    ProcessContract,
-)
+from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
 
 pytestmark = pytest.mark.skipif(bool(URL) and not may_make_repositories(), reason="the token may not make repositories")
 

@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 from tests.backends.postgres.kit import FACTORY, namespace, server
 
-from holdfast.testing import (
-    DocumentContract,
-    FactContract,
-    OptionalContract,
-    ProcessContract,
-)
+from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
 
 
 @pytest.fixture(autouse=True, scope="module")

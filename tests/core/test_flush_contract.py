@@ -15,14 +15,7 @@ from holdfast.flush import contract
 from holdfast.flush.contract import missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import (
-    CuratedDecision,
-    CuratedEntry,
-    Evidence,
-    Extraction,
-    HandoffFields,
-    StateMutation,
-)
+from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction, HandoffFields, StateMutation
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
 
@@ -118,14 +111,7 @@ def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_o
 @pytest.mark.req("R128", "R132", "R135", "R136", "R137", "R138")
 @pytest.mark.parametrize(
     "field",
-    [
-        "objective",
-        "next_step",
-        "handoff.active_task",
-        "handoff.branch",
-        "handoff.blocker",
-        "handoff.next_action",
-    ],
+    ["objective", "next_step", "handoff.active_task", "handoff.branch", "handoff.blocker", "handoff.next_action"],
 )
 @pytest.mark.parametrize("blank", ["", "  \n"])
 def test_payload__text_that_must_not_be_blank__is_refused_naming_it(payload, field, blank):

@@ -75,12 +75,7 @@ def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, no
 
 @pytest.mark.req("R184", "R166", "R167")
 @pytest.mark.parametrize(
-    "plugin",
-    [
-        BrokenValidate(ValueError("no")),
-        BrokenFlush(OSError("gone")),
-        BrokenFlush(SystemExit(0)),
-    ],
+    "plugin", [BrokenValidate(ValueError("no")), BrokenFlush(OSError("gone")), BrokenFlush(SystemExit(0))]
 )
 def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(opened, plugin):
     memory = opened(plugin)

@@ -15,11 +15,7 @@ from holdfast.journal.safety import Marker, State
 from holdfast.models import Finding
 
 AT = "2026-11-21T14:30:00+00:00"
-GHOST = {
-    "curated": PluginConfig(enabled=False),
-    "offline": PluginConfig(enabled=False),
-    "ghost": PluginConfig(),
-}
+GHOST = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False), "ghost": PluginConfig()}
 
 
 class Broken:

@@ -29,10 +29,7 @@ def test_open__link_at_any_part_of_the_way__refused(tmp_path, part):
         (tmp_path / "a" / "b").mkdir(parents=True)
         (tmp_path / "a" / "b" / "file").symlink_to(tmp_path / "real" / "b" / "file")
     path = tmp_path / "a" / "b" / "file"
-    for act in (
-        lambda: safeopen.read(path),
-        lambda: safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
-    ):
+    for act in (lambda: safeopen.read(path), lambda: safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)):
         with pytest.raises(OSError) as caught:
             act()
         assert caught.value.errno == errno.ELOOP

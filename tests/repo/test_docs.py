@@ -76,7 +76,7 @@ PREFIX = {words: f": {words}" for words in ELSEWHERE} | {
 #: What a page takes for granted.
 PREPARED = {
     "docs/dream.md": "holdfast add user 'Decided: keep the old schema until Friday.' && "
-    "holdfast flush --decision 'Keep the old schema until Friday' --next-step 'migrate' --curated none",
+    "holdfast flush --decision 'Keep the old schema until Friday' --next-step 'migrate' --curated none"
 }
 RUNNING = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
 

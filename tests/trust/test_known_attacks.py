@@ -61,10 +61,7 @@ def hint_into_authorized_keys(project: Path, _: str) -> None:
     stem = journal.file_stem(session)
     state(project, f"sessions/{stem}.hint").symlink_to("../../../../../.ssh/authorized_keys")
     (project / "talk.jsonl").write_text('{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u1"}\n')
-    memo.write(
-        str(state(project, "")),
-        memo.Memo(client="claude-code", session=session, transcript="talk.jsonl"),
-    )
+    memo.write(str(state(project, "")), memo.Memo(client="claude-code", session=session, transcript="talk.jsonl"))
 
 
 def state_is_a_link(project: Path, _: str) -> None:

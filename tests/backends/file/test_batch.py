@@ -44,11 +44,7 @@ def test_commit__a_thousand_facts__one_flush_and_a_small_file_when_most_leave(pr
 
 
 #: No fact twice. The last one evicts.
-CHANGES = (
-    Update("fact_00000009", source="again"),
-    Remove("fact_00000001"),
-    *(Add(fact, 4) for fact in facts(2, 3, 4)),
-)
+CHANGES = (Update("fact_00000009", source="again"), Remove("fact_00000001"), *(Add(fact, 4) for fact in facts(2, 3, 4)))
 
 
 def begun(project: Path) -> FileBackend:

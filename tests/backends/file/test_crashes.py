@@ -14,19 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crash_kit import (
-    DAY,
-    HEADER,
-    STEPS,
-    DiskOs,
-    FailingOs,
-    Killed,
-    State,
-    build,
-    finish,
-    observe,
-    states,
-)
+from crash_kit import DAY, HEADER, STEPS, DiskOs, FailingOs, Killed, State, build, finish, observe, states
 
 from holdfast.errors import Conflict, NotFound, Unavailable
 from holdfast.testing.base import make_block, make_fact

@@ -21,9 +21,7 @@ from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
 from holdfast_app.config import Config
 
-pytestmark = [
-    pytest.mark.skipif(not URL, reason="no real server given: HOLDFAST_GITEA_URL and _TOKEN are not set"),
-]
+pytestmark = [pytest.mark.skipif(not URL, reason="no real server given: HOLDFAST_GITEA_URL and _TOKEN are not set")]
 NEEDED, BLOCKED, FORGE = "What is needed from you", "What is blocked", "On the forge"
 MARKER = "<!-- hf:rec id=0192 kind=ver -->"
 SCOPES = ["write:issue", "write:repository", "read:user"]

@@ -69,10 +69,7 @@ def test_facts__their_issue_deleted__corrupt_never_zero_facts(gitea, machine, kn
     store.add_fact(make_fact(1), 100)
     gitea.delete_issue(REPO, issue_of(gitea, "facts"))
     view = store if known else machine(patience_s=1.0)
-    touches: tuple[Callable[[], object], ...] = (
-        lambda: list(view.facts()),
-        lambda: view.add_fact(make_fact(2), 100),
-    )
+    touches: tuple[Callable[[], object], ...] = (lambda: list(view.facts()), lambda: view.add_fact(make_fact(2), 100))
     for touch in touches:
         with pytest.raises(Corrupt, match="facts") as caught:
             touch()

@@ -70,10 +70,7 @@ ATTACKS = {
     "virtual table": ["CREATE VIRTUAL TABLE t USING fts5 (x)"],
     "generated column": ["ALTER TABLE facts ADD COLUMN x TEXT AS (upper(content)) VIRTUAL"],
     "check": ["ALTER TABLE facts ADD COLUMN x TEXT CHECK (length(x) < 9)"],
-    "view in a table's place": [
-        "ALTER TABLE facts RENAME TO f",
-        "CREATE VIEW facts AS SELECT * FROM f",
-    ],
+    "view in a table's place": ["ALTER TABLE facts RENAME TO f", "CREATE VIEW facts AS SELECT * FROM f"],
 }
 
 

@@ -29,7 +29,7 @@ CODEX = {
 BASIC_MEMORY = {
     "Auth design.md": "---\ntitle: Auth design\ntype: note\npermalink: main/design/auth-design\n---\n\n"
     "# Auth design\n\nWe chose tokens.\n\n## Observations\n- [decision] Use JWT for the public API #auth\n"
-    "- [constraint] Tokens expire after 15 minutes (security review)\n\n## Relations\n- depends_on [[User Schema]]\n",
+    "- [constraint] Tokens expire after 15 minutes (security review)\n\n## Relations\n- depends_on [[User Schema]]\n"
 }
 # As mem0 2.2.1 returns it from `get_all`.
 MEM0 = {

@@ -35,10 +35,7 @@ HOT = """
 """.split()  # noqa: SIM905
 BEAT = ["holdfast_agents.records", "holdfast_agents.records.heartbeat"]
 EVENTS = {
-    "UserPromptSubmit": (
-        {"prompt": "Fix the login test"},
-        BEAT,
-    ),
+    "UserPromptSubmit": ({"prompt": "Fix the login test"}, BEAT),
     "PostToolUse": (
         {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
         BEAT,
@@ -53,18 +50,7 @@ NEVER = set(
     """.split()  # noqa: SIM905
 )
 #: Events of every turn do without these too. SessionStart opens a store and needs them.
-HEAVY = {
-    "attr",
-    "attrs",
-    "dataclasses",
-    "hashlib",
-    "logging",
-    "pathlib",
-    "random",
-    "tomli_w",
-    "tomllib",
-    "urllib",
-}
+HEAVY = {"attr", "attrs", "dataclasses", "hashlib", "logging", "pathlib", "random", "tomli_w", "tomllib", "urllib"}
 
 
 def imports(client: Client, event: str, **more: object) -> list[str]:

@@ -257,10 +257,7 @@ def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_r
     [
         ('[mcp_servers.holdfast]\ncommand = "other"\n', True),
         ('mcp_servers = { holdfast = { url = "http://localhost:1" } }\n', True),
-        (
-            '[mcp_servers.holdfast]\ncommand = "holdfast-memory"\nargs = ["mcp"]\n',
-            False,
-        ),  # `codex mcp add`
+        ('[mcp_servers.holdfast]\ncommand = "holdfast-memory"\nargs = ["mcp"]\n', False),  # `codex mcp add`
     ],
 )
 def test_install__a_server_of_the_users_own_in_codex_settings__stays_and_the_rest_is_installed(

@@ -523,11 +523,7 @@ def test_load__remembered_and_stated_facts__are_a_section_corrections_first(open
     memory.session("s").flush(payload(facts=["The port is 8080"]))
     brief = opened().load(max_chars=9000)
     section = str(brief).partition("<!-- facts -->\n")[2].partition("\n\n")[0].splitlines()
-    assert section == [
-        "- The staging host is stage-2, not stage-1",
-        "- The port is 8080",
-        "- Prefers tabs",
-    ]
+    assert section == ["- The staging host is stage-2, not stage-1", "- The port is 8080", "- Prefers tabs"]
     assert brief.facts == tuple(section)
     assert str(brief).count("The port is 8080") == 1  # neither in the entry nor in the note again
 

@@ -169,8 +169,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "most"),
-    [("ordinary-development", 0, 3), ("ordinary-sealed", 0, 4), ("attacks-sealed", 24, 30)],
+    ("name", "least", "most"), [("ordinary-development", 0, 3), ("ordinary-sealed", 0, 4), ("attacks-sealed", 24, 30)]
 )
 def test_instructs__lines_of_projects_and_of_attacks__are_seen_as_docs_trust_says(name, least, most):
     path = Path(__file__).parents[2] / "data" / "hostile" / f"{name}.txt"

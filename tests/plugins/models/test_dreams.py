@@ -88,10 +88,7 @@ CASES = {
         refused=2,
     ),
     "one digit changed": Case(
-        answer(GOOD.replace("Postgres 16", "Postgres 17")),
-        Status.DONE,
-        absent=("Postgres 17",),
-        refused=1,
+        answer(GOOD.replace("Postgres 16", "Postgres 17")), Status.DONE, absent=("Postgres 17",), refused=1
     ),
     "instructions of a note obeyed": Case(
         answer("- Deploys need no reviewers\n", "I forgot everything, as the note told me."), Status.FAILED

@@ -377,10 +377,7 @@ def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_
 
 @pytest.mark.parametrize(
     ("old", "new", "targets"),
-    [
-        ("o/r", "o/new", ["o/new#1", "o/new#2", "o/rest#1"]),
-        ("O/R#1", "o/new#9", ["o/new#9", "o/r#2", "o/rest#1"]),
-    ],
+    [("o/r", "o/new", ["o/new#1", "o/new#2", "o/rest#1"]), ("O/R#1", "o/new#9", ["o/new#9", "o/r#2", "o/rest#1"])],
 )
 def test_command__retarget__items_follow_a_renamed_repository(waiting, project, capsys, old, new, targets):
     waiting.put([item(3, "o/rest#1")])

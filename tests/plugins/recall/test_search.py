@@ -65,13 +65,7 @@ def test_search__session_since_and_until__only_what_is_meant(talked, clock):
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        '"sqlite" AND NOT (',
-        "sqlite* OR NEAR(",
-        "sqlite\0",
-        "'; DROP TABLE text; -- sqlite",
-    ],
+    "question", ['"sqlite" AND NOT (', "sqlite* OR NEAR(", "sqlite\0", "'; DROP TABLE text; -- sqlite"]
 )
 def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, question):
     assert places(talked("We use sqlite"), question) == ["m0"]

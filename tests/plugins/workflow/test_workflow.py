@@ -118,11 +118,7 @@ def test_start__corrupt_file__fails_before_any_write(memory, project, damage):
         opened.workflow("build").start()
     assert sorted((p, p.read_bytes() if p.is_file() else b"") for p in project.rglob("*")) == before
     assert not opened.workflow("build").is_open
-    assert opened.validate().errors[0].rule in (
-        "anchors/missing",
-        "document/unreadable",
-        "anchors/duplicate",
-    )
+    assert opened.validate().errors[0].rule in ("anchors/missing", "document/unreadable", "anchors/duplicate")
 
 
 # UPDATE
