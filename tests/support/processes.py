@@ -137,6 +137,14 @@ def _import_everything() -> None:
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             if ".testing" not in module.name and not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
+    # Nor need they compile the expressions and the readers of settings.
+    from holdfast.config.serde import config_from
+    from holdfast.text.lazy import Lazy
+
+    config_from({"plugins": {"offline": {"enabled": True}}}, "")
+    for one in gc.get_objects():
+        if isinstance(one, Lazy):
+            one.search("")
     gc.freeze()
 
 
