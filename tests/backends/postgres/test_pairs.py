@@ -78,7 +78,10 @@ def _project(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return trusted(folder)
 
 
-@pytest.mark.parametrize(("kind", "other"), [pair for pair in PAIRS if "postgres" in pair or pair == ("gitea", "file")])
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [*(pair for pair in PAIRS if "postgres" in pair), ("gitea", "file"), ("gitea", "gitea"), ("postgres", "postgres")],
+)
 def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(kind, other, tmp_path, monkeypatch):
     one = _project(tmp_path / "one", kind, monkeypatch)
     two = _project(tmp_path / "two", other, monkeypatch)
@@ -89,7 +92,7 @@ def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(kind,
         memory.facts.create("Prefers tabs", "preference", 0.9, "s1")
         memory.facts.create("The deadline is in May", "context", 0.6, "chat: 漢字")
         with memory.session("s1") as session:
-            session.add("user", "Fix the login test")
+            session.add("user", "Größe 漢字\r\n\ttabs")
         wanted = kit.everything(memory)
         export(memory, str(tmp_path / "all.zip"))
     for _ in range(2):
