@@ -60,9 +60,6 @@ def filled(gitea, opened) -> GiteaBackend:
     return store
 
 
-# --- a server that says no -------------------------------------------------------------------------------------------
-
-
 def unknown_token(gitea: FakeServer) -> str:
     return "f" * 40
 
@@ -115,9 +112,6 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
         assert caught.value.next_step, name
         assert gitea.token not in f"{caught.value} {caught.value.next_step}", name
     assert [seen for seen in gitea.requests if seen.status < 300] == []
-
-
-# --- the promise -----------------------------------------------------------------------------------------------------
 
 
 PAYLOAD = done("Ship it", facts=["The port is 8080"])

@@ -27,9 +27,6 @@ def gitea() -> Iterator[FakeServer]:
         yield running
 
 
-# --- what is repeated -----------------------------------------------------------------------------------------
-
-
 def test_get__answer_trickles__given_up(gitea):
     """Each piece comes in time, the whole never."""
     listening = socket.create_server(("127.0.0.1", 0))
@@ -124,9 +121,6 @@ def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(certi
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-# --- what it takes to connect ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,6 @@ def run(
     assert everything(opened("other", direct=True)) == wanted, "another machine"
 
 
-# --- every write under every fault -----------------------------------------------------------------------------------
-
-
 @pytest.mark.req("R015", "R016", "R058", "R096", "R142")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
@@ -146,9 +143,6 @@ def test_write__any_fault_at_its_other_requests__is_there_once(
 ):  # fmt: skip
     run(WRITES[name], fault, (method, "/issues/", nth), opened, proxy, model)
     assert proxy.spoilt == [fault.name]
-
-
-# --- when it gives up ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("R096", "R142")

@@ -92,9 +92,6 @@ def _version(url: str) -> str:
     return str(call(url, "GET", "/version").json["version"])
 
 
-# --- the rows --------------------------------------------------------------------------------------------------------
-
-
 def test_token__unknown__is_401(server):
     assert server.ask("GET", "/issues", token="0" * 40).status == 401
 
@@ -181,9 +178,6 @@ def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(ser
     )
 
 
-# --- the client ------------------------------------------------------------------------------------------------------
-
-
 def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_written(server):
     with Gitea(server.url, server.token) as gitea:
         repo = gitea.repo(server.repo)
@@ -196,9 +190,6 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         assert [one.body for one in listed.values] == [body]
         assert repo.issue(99999999) is None
         assert issue.number in [one.number for one in repo.issues(since=issue.created_at)[0]]
-
-
-# --- the trail -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("R077", "R095")

@@ -79,9 +79,6 @@ def summaries(bodies: list[str]) -> list[str]:
     return [body.split("\n", 1)[0] for body in bodies]
 
 
-# the comment
-
-
 @pytest.mark.req("R077", "R095", "R141")
 @pytest.mark.parametrize("kind", MutationKind)
 def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea, opened, kind):
@@ -115,9 +112,6 @@ def test_flush__flush_failed_behind_the_comment__retry_finds_it_and_writes_no_se
     receipt = memory.session("s").flush(changed((WORK, "in review")))
     assert (summaries(gitea.bodies(REPO, 1)), receipt.pending) == (["**status**: in review"], 0)
     assert [seen.method for seen in gitea.requests] == ["GET", "POST", "GET", "GET"]
-
-
-# what goes wrong
 
 
 @pytest.mark.req("R141", "R149", "R174")
@@ -219,9 +213,6 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
     for process in range(3):
         of_it = [text for text in told if text.startswith(f"**status**: {process}.")]
         assert of_it == sorted(of_it)
-
-
-# looking back
 
 
 @pytest.mark.req("R160", "R095", "R077")
