@@ -19,9 +19,6 @@ def message(role: str, text: str, number: int = 0) -> Message:
 SAID = [message("user", "Fix the login test\nplease", 1), message("assistant", "All 12 tests pass.", 2)]
 
 
-# no drafts
-
-
 def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work_open(opened, note):
     session = opened().session("s")
     session.add("user", "Fix the login test\nplease", message_id="0a1b2c3d4e")
@@ -53,9 +50,6 @@ def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work
 )
 def test_complete__no_draft__objective_is_the_last_request_or_a_first_line(said, objective):
     assert complete(None, said, [], own_words).objective == objective
-
-
-# drafts
 
 
 class Recorder:

@@ -37,9 +37,6 @@ def blocks(text: str) -> int:
     return text.count("<!-- holdfast:block id=")
 
 
-# what must be in it
-
-
 @pytest.mark.req("R127", "R128", "R129", "R130", "R131", "R132", "R133", "R140")
 @pytest.mark.req("R144", "R145", "R146", "R147", "R148", "R166", "R169")
 @pytest.mark.parametrize("field", [*REQUIRED, "handoff"])
@@ -194,9 +191,6 @@ def test_flush__extractor_knows_a_field__what_the_caller_said_wins_and_the_rest_
     assert receipt.derived == ("facts", "next_step")
 
 
-# strict is bounded
-
-
 @pytest.mark.req("R166")
 def test_strict_policy__no_payload__blocks_so_often_and_then_derives(opened, note):
     session = opened(flush=STRICT).session("s")
@@ -233,9 +227,6 @@ def test_strict_policy__store_broken_many_times__uses_up_none_of_the_times_that_
     with pytest.raises(FlushRefused) as refused:
         session.compact(0, payload(objective=None))
     assert refused.value.missing == ("objective",)
-
-
-# order
 
 
 class Probe:
@@ -286,9 +277,6 @@ def test_way_out__order__marker_then_note_trail_handoff_curated_then_on_flush_th
     assert written[0] == (False,) * 4
     assert session.state is State.SAFE
     assert len(session.messages) == (0 if way in ("compact", "trim", "end") else 1)
-
-
-# handoff
 
 
 @pytest.mark.req("R134", "R168", "R080")
@@ -372,9 +360,6 @@ def test_handoff__many_flushes__is_overwritten_and_stays_small(opened, payload, 
     assert path.stat().st_size < 60_000
 
 
-# curated
-
-
 @pytest.mark.req("R139", "R182", "R103", "R104")
 def test_flush__fact_mentioned_often__is_promoted_only_by_a_decision(opened, payload, project):
     session = opened().session("s")
@@ -407,9 +392,6 @@ def _entry(value: dict[str, str]) -> Any:
     return CuratedEntry(**value)
 
 
-# trail
-
-
 @pytest.mark.req("R141", "R126", "R174", "R124")
 @pytest.mark.parametrize("kind", ["status", "review", "assignment", "merge", "decision"])
 def test_flush__state_mutation__is_in_the_operator_facing_summary(opened, payload, project, kind):
@@ -429,9 +411,6 @@ def test_flush__note_was_deleted__the_summary_does_not_stand_in_for_it(opened, p
     session.compact(0, payload())
     assert blocks(note()) == 1
     assert not session.last_receipt.repeated
-
-
-# write verification
 
 
 class Lying:
@@ -581,9 +560,6 @@ def test_receipt__digests__are_those_of_what_lies_on_disk(opened, payload, proje
             assert any(sha256(text[n:].strip("\n")) == written.sha256 for n in range(len(text)))
 
 
-# plugins in the way
-
-
 class Fails:
     def __init__(self, how: str) -> None:
         self.how = how
@@ -664,9 +640,6 @@ def test_compact__provider_summary_is_there_but_files_failed__is_blocked(opened,
     assert session.summary == ""
 
 
-# idempotence
-
-
 def test_flush__same_again__returns_the_receipt_and_writes_nothing(opened, payload, note, clock):
     session = opened().session("s")
     session.add("user", "hello")
@@ -717,9 +690,6 @@ def test_flush__note_edited_between_failure_and_retry__writes_beside_it_never_ov
     assert first.flush_id.endswith("-2")
 
 
-# override
-
-
 @pytest.mark.req("R088", "R166")
 def test_override__store_broken__lets_one_drop_pass_and_is_told_in_the_next_note(opened, project, note):
     session = opened().session("s")
@@ -741,9 +711,6 @@ def test_override__store_broken__lets_one_drop_pass_and_is_told_in_the_next_note
     assert "**Operator override:** the disk of . is gone" in note()
     assert "hello" in note()
     assert session.state is State.SAFE
-
-
-# no machine paths
 
 
 @pytest.mark.req("R176", "R082")

@@ -43,9 +43,6 @@ def explode(request):
     raise RuntimeError("boom")
 
 
-# guards
-
-
 @pytest.mark.req("R166")
 @pytest.mark.parametrize(
     ("answer", "reason"),
@@ -163,9 +160,6 @@ def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
     assert "'test2' (this process) failed in on_extract: it returned dict" in warnings
 
 
-# registering
-
-
 @pytest.mark.req("R166", "R162")
 def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(opened, project, clock, config, payload):
     session = opened().session("s")
@@ -184,9 +178,6 @@ def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(op
         assert memory.unsafe()[0].session == "s"
         assert [s.status for s in memory.plugin_statuses() if s.name == "gone"] == ["missing"]
         assert isinstance(memory.store.read("memory/2026-11-21.md"), Document)
-
-
-# masking
 
 
 @given(
@@ -239,9 +230,6 @@ def test_gate__error_that_stood_there_before__does_not_refuse_and_a_new_one_does
     assert gate.admit("x by hand\nnew", surface="memory", previous="x by hand\n") == "x by hand\nnew"
     with pytest.raises(Refused):
         gate.admit("x by hand\nx new", surface="memory", previous="x by hand\n")
-
-
-# what texts may hold
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,6 @@ def shown(session: Any) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in session.messages]
 
 
-# what is on disk when the compaction runs
-
-
 @pytest.mark.req("R083", "R184", "R087")
 def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, note):
     seen: list[str] = []
@@ -237,9 +234,6 @@ def test_guard__an_operators_override__lets_one_compaction_pass(opened):
         compact(rows)
 
 
-# the forms of a guarded function
-
-
 @pytest.mark.req("R184")
 def test_guard__as_a_decorator__keeps_name_result_and_arguments(opened):
     memory = opened()
@@ -377,9 +371,6 @@ def test_guard__what_would_run_later_than_the_gate__is_refused(opened):
     assert not ran
 
 
-# what is said meanwhile
-
-
 @pytest.mark.req("R184", "R087")
 def test_guard__rows_added_while_it_flushes__are_flushed_too_before_anything_is_dropped(opened, note):
     rows = says("a", "b")
@@ -413,9 +404,6 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened):
     with pytest.raises(FlushRefused, match="Messages arrived during each"):
         opened(NeverQuiet()).guard(compactor, session="s", messages=lambda given: given)(rows)
     assert compactor.calls == 0
-
-
-# the mirror
 
 
 def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(opened):

@@ -91,9 +91,6 @@ class OldWrapper:
         outcome.force_result(DreamDraft(memory=outcome.get_result().memory + " wrapped"))
 
 
-# calling order and first result
-
-
 def test_on_dream__plugin_returns_none__the_next_one_is_called():
     assert drafted(manager(dreamer("third"), dreamer("second"), dreamer(None))) == "second"
     assert manager(dreamer(None), dreamer(None)).on_dream(SOURCES) is None
@@ -172,9 +169,6 @@ def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(answe
     assert str(raised.value).startswith(told)
 
 
-# what is refused at registration
-
-
 class _Async:
     @hookimpl
     async def on_flush(self) -> None: ...
@@ -240,9 +234,6 @@ def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_re
         PluginManager().register(Wraps(), "mine")
 
 
-# wrappers
-
-
 def test_on_extract__wrapped__each_plugins_result_passes_the_wrapper():
     results, failures = manager(Extractor(), Wrapper(), Extractor()).on_extract(TURNS)
     assert [(name, one.summary) for name, one in results] == [("p0", "wrapped plain"), ("p2", "wrapped plain")]
@@ -268,9 +259,6 @@ def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch)
 
 def test_on_dream__wrapped_in_the_old_style__the_draft_passes_the_wrapper():
     assert drafted(manager(dreamer("a"), OldWrapper())) == "a wrapped"
-
-
-# the other hooks' sentences
 
 
 def test_on_flush__several_or_no_evidence__all_of_it_is_returned():

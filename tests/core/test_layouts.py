@@ -116,9 +116,6 @@ def test_layout__wrong__is_a_configuration_error_naming_the_key(changes, problem
     assert wrong.value.next_step
 
 
-# the doctrine's table
-
-
 @pytest.mark.req("R089", "R090", "R091", "R092", "R093", "R095")
 @pytest.mark.parametrize(
     ("surface", "owner", "audience", "word"),
@@ -138,9 +135,6 @@ def test_layers__of_the_doctrine__tell_owner_audience_and_role(surface, owner, a
     assert (layer.owner, layer.audience) == (owner, audience)
     assert word in layer.role
     assert layer.name == Layout(preset="timmy").name(surface, DAY).replace("2026-11-21", "YYYY-MM-DD")
-
-
-# routing
 
 
 @pytest.mark.req("R105", "R106", "R107", "R100", "R151", "R152", "R153", "R157", "R104")

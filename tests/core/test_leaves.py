@@ -27,9 +27,6 @@ def lost(rows: list[Any], journal: str) -> list[str]:
     return [text for row in rows for text in strings(row) if not kept(text, journal)]
 
 
-# the law
-
-
 @pytest.mark.parametrize("form", ["messages", "responses"])
 @given(data=st.data())
 def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form, data):
@@ -82,9 +79,6 @@ def test_leaves__nested_as_deep_as_json_can_be__are_all_found():
     for _ in range(5_000):
         value = [value]
     assert list(leaves(value)) == [("", "bottom")]
-
-
-# each case, by name
 
 
 CASES: dict[str, dict[str, Any]] = {

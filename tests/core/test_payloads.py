@@ -201,9 +201,6 @@ TestStatedMachine.settings = settings(
 )
 
 
-# single cases
-
-
 @pytest.mark.req("R127", "R166")
 def test_flush__payload_refused_for_a_missing_plugin__plain_flush_is_refused_until_it_is_stated_again(
     opened, payload, note, project
@@ -325,9 +322,6 @@ def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):
     assert opened().unsafe()[0].target == "collect"
     assert opened().session("s").flush().repeated
     assert opened().unsafe() == []
-
-
-# a caller's mistakes
 
 
 @pytest.mark.parametrize(

@@ -218,9 +218,6 @@ def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(project, 
     assert journalled(state) == ["hello"]
 
 
-# adopting
-
-
 def test_adopt__state_of_an_older_version__everything_is_there_again(project, state):
     with Holdfast.open(project) as memory:
         memory.session("s").add("user", "hello")
@@ -257,9 +254,6 @@ def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(pro
     assert "secret" not in "".join(p.read_text() for p in state.rglob("*") if p.is_file())
     assert not (state / "append.intent").exists()
     assert {p.name for p in aside.iterdir()} == {"usage.jsonl", "agents", "facts.log.jsonl", "hook.log"}
-
-
-# what git tracks
 
 
 def git(folder: Path, *words: str) -> str:
@@ -325,9 +319,6 @@ def test_open__hostile_settings_of_git__start_nothing(tmp_path):
     assert not (tmp_path / "started").exists()
 
 
-# being told
-
-
 def test_trust__adopt_state__shows_then_takes_over(project, state):
     forge(state)
 
@@ -344,9 +335,6 @@ def test_trust__adopt_state__shows_then_takes_over(project, state):
     assert done.returncode == 0, done.stdout
     assert (state / "outbox.jsonl").read_text() == "forged\n"
     assert run().returncode == 0
-
-
-# documents and databases
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "facts.jsonl"])

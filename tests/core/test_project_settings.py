@@ -201,9 +201,6 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
         resolved.load(str(project))
 
 
-# finding the project
-
-
 def worktree_of(main: Path, folder: Path) -> Path:
     """A git worktree of the repository ``main``, whose files are committed first."""
     git = ["git", "-C", str(main), "-c", "user.name=n", "-c", "user.email=n@example.org"]

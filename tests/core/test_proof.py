@@ -174,9 +174,6 @@ def test_flush__gone_and_nothing_left_to_write_it_from__is_refused(opened, paylo
     assert again.state is State.SAFE
 
 
-# many at once
-
-
 CROWD = """
 import sys
 from holdfast import Holdfast
@@ -225,9 +222,6 @@ def test_flush__twenty_processes_at_once__none_is_refused(project, backend):
     with Holdfast.open(project) as memory:
         assert memory.unsafe() == []
         assert {w.session for w in memory.load().work} == {"first", *(f"s{number}" for number in range(20))}
-
-
-# what grows
 
 
 @pytest.mark.req("R004")

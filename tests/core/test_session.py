@@ -29,9 +29,6 @@ def talk(session, *texts: str) -> None:
         session.add("assistant" if number % 2 else "user", text)
 
 
-# what it holds
-
-
 @pytest.mark.req("R001")
 def test_tiers__one_run_and_a_new_process__context_is_gone_daily_and_core_stay(opened, note, payload, project):
     session = opened().session("s")
@@ -162,9 +159,6 @@ def test_session__blank_or_unwritable_id__is_refused(opened, session_id):
         opened().session(session_id)
 
 
-# the ways out
-
-
 @pytest.mark.req("R006")
 def test_trim__over_budget__block_tells_the_discarded_and_context_keeps_the_rest(opened, note, summarizer):
     session = opened(summarizer).session("s")
@@ -259,9 +253,6 @@ def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, projec
     again = opened()
     assert [m.session for m in again.unsafe()] == ["s"]
     assert [m.text for m in again.session("s").messages] == ["hello", "hi"]
-
-
-# leaving
 
 
 @pytest.mark.req("R084", "R184")
@@ -374,9 +365,6 @@ def test_status__flushed_sessions__only_their_last_record_is_read(opened, monkey
     assert [s.id for s in status(opened().services).sessions if s.ended] == ["Two!", "one"]
 
 
-# injection
-
-
 @pytest.mark.req("R030")
 @pytest.mark.parametrize(
     ("roles", "wanted"),
@@ -453,9 +441,6 @@ def test_on_summary__raises__is_reported_and_the_flush_stands(opened, note):
     assert "hello" in note()
 
 
-# others at the same session
-
-
 def test_flush__another_thread_adds_meanwhile__what_was_added_is_not_taken_for_flushed(opened):
     class AddsDuringFlush:
         @hookimpl
@@ -490,9 +475,6 @@ def test_drop__another_process_adds_during_the_flush__what_was_added_stays(opene
     assert [m.text for m in session.messages] == ["came late"]
     assert not session.ended
     assert session.state is State.DIRTY
-
-
-# nothing to drop
 
 
 def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payload, project):

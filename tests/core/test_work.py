@@ -34,9 +34,6 @@ def many(opened, payload, clock):
     return make
 
 
-# the brief
-
-
 def test_load__of_a_session_with_work__its_own_is_first_and_marked_and_the_others_are_named(many):
     brief = many(4)().load(session="session-01", max_chars=9_000)
     assert [w.session for w in brief.work] == ["session-01", "session-03", "session-02", "session-00"]
@@ -103,9 +100,6 @@ def test_load__long_notes_and_memory__handoff_then_notes_then_memory_have_room(m
         assert "`holdfast show USER.md`" in text
 
 
-# listing
-
-
 class Answered:
     """Drafts that the last question was answered."""
 
@@ -151,9 +145,6 @@ def test_work_get__beginning_of_an_id__is_enough_when_no_other_has_it(many):
     with pytest.raises(NotFound) as unknown:
         memory.work.close("ses")
     assert "Sessions with work: session-11" in unknown.value.next_step
-
-
-# closing and reopening
 
 
 def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(many, note, project):

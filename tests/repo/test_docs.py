@@ -22,9 +22,6 @@ ROOT = Path(__file__).parents[2]
 HOOKS = {name: hook for name, hook in vars(hooks).items() if hasattr(hook, "holdfast_spec")}
 
 
-# the set-up
-
-
 def test_readme__first_block__is_the_two_lines_of_set_up(root):
     first = blocks((root / "README.md").read_text(encoding="utf-8"))[0]
     commands = [line.partition("#")[0].rstrip() for line in first.text.splitlines()]
@@ -156,9 +153,6 @@ def test_page__its_toml__is_a_valid_configuration(root, project, page):
         if block.language == "toml" and not block.title:
             (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
             assert resolved.load(str(project), env={})
-
-
-# pages that say what the code says
 
 
 @pytest.mark.parametrize("name", sorted(HOOKS))

@@ -65,9 +65,6 @@ def test_own_loop__run__compacts_and_the_next_process_knows_where_to_go_on():
     assert done.stderr == ""
 
 
-# OpenAI
-
-
 def openai(server: ModelServer) -> dict[str, str]:
     return {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "key-123"}
 
@@ -111,9 +108,6 @@ def test_openai_loop__flush_that_is_refused__compacts_nothing_and_says_so(projec
     assert [m["role"] for m in sent] == ["system", "user", "assistant", "tool", "assistant", "user"], "all of it"
     assert "FlushRefused" in done.stderr, "the end is refused too"
     assert len(journal_of(project, "openai-loop")) == 6
-
-
-# Anthropic
 
 
 def anthropic(server: ModelServer) -> dict[str, str]:
@@ -160,9 +154,6 @@ def test_anthropic_loop__run__uses_the_memory_tool_and_flushes_before_it_compact
     said = journal_of(project, "anthropic-loop")
     assert [r.get("tool", "") for r in said if r["role"] == "tool"] == ["memory"] * 3
     assert "made up" not in json.dumps(said), "what a model summarised is not what was said"
-
-
-# LangGraph
 
 
 needs_langgraph = pytest.mark.skipif(

@@ -42,9 +42,6 @@ def fact(project: Path, fact_id: str) -> None:
     )
 
 
-# what is written elsewhere
-
-
 def facts_log_into_bashrc(project: Path, _: str) -> None:
     settings(project, "[facts]\nmax_facts = 1\n")
     fact(project, COMMAND)
@@ -89,9 +86,6 @@ def facts_into_package_json(project: Path, _: str) -> None:
     settings(project, '[storage]\npath = "."\nfacts = "package.json"\n')
 
 
-# what is sent
-
-
 def openai_base_url(project: Path, url: str) -> None:
     settings(project, f'[plugins.openai]\nbase_url = "{url}/v1"\nmodel = "m"\n')
 
@@ -122,9 +116,6 @@ def settings_in_pyproject(project: Path, url: str) -> None:
 
 def settings_in_opencode(project: Path, url: str) -> None:
     settings(project, f'[plugins.openai]\nbase_url = "{url}/v1"\nmodel = "m"\n', ".opencode/holdfast.toml")
-
-
-# what is read elsewhere
 
 
 def another_projects_transcript(project: Path, _: str) -> None:

@@ -43,9 +43,6 @@ def lines(home: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (home / "facts.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-# --- the plugin
-
-
 @pytest.mark.parametrize("path", ["..", "/etc", "a/../../b"])
 def test_store__folder_outside_of_project__refused(project, path):
     with pytest.raises(Refused):
@@ -59,9 +56,6 @@ def test_store__first_write__private_files_and_folders_ignored_by_git(store, hom
     for path in [home, *home.rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
     assert (home / "state" / ".gitignore").read_text() == "*\n"
-
-
-# --- hostile surroundings
 
 
 @pytest.mark.req("R142")
@@ -195,9 +189,6 @@ def test_store__something_immutable__unavailable_then_fine(store, home, what):
     acts[what]()
 
 
-# --- torn appends
-
-
 def torn(home: Path, store: FileBackend, tail: bytes) -> None:
     """As if a process had been killed while it appended block two, having written ``tail`` of it."""
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -243,9 +234,6 @@ def test_append__hand_written_last_line_like_a_block__kept(store, home):
         file.write(BLOCK[:20])
     store.append(DAY, make_block("two"), HEADER, "two")
     assert store.read(DAY).text == HEADER + make_block("one") + BLOCK[:20].decode() + "\n" + make_block("two")
-
-
-# --- the facts file
 
 
 @pytest.mark.req("R044")

@@ -28,9 +28,6 @@ def memory(project):
     return (project / ".holdfast" / "MEMORY.md").read_text()
 
 
-# dream
-
-
 @pytest.mark.req("R017", "R018")
 def test_dream__notes_say_something__is_done_told_and_skipped_the_second_time(noted, project):
     result = noted("dream")
@@ -102,9 +99,6 @@ def test_dream__proposal_of_a_repetition_is_rejected__is_not_proposed_again(run,
     assert not (project / ".holdfast" / "MEMORY.md").exists()
 
 
-# review
-
-
 @pytest.fixture
 def proposed(noted, project):
     (project / "holdfast.toml").write_text('[dream]\napply = "propose"\n')
@@ -121,9 +115,6 @@ def test_review__accepted__is_written_with_diary_and_can_be_undone(proposed, pro
     assert proposed("dream", "--json").json["status"] == "skipped"
     proposed("dream", "--undo")
     assert memory(project) == before
-
-
-# reports
 
 
 def test_report__write__is_where_layers_says_and_holds_only_what_is_elsewhere(noted, project):

@@ -64,9 +64,6 @@ def test_forget__files_cannot_be_cleared_now__facts_are_forgotten_and_that_is_to
     assert holding(project, "zebrafish") == []
 
 
-# --- import
-
-
 def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(run, project):
     good = {"content": "a", "category": "goal", "confidence": 1}
     bad = [{**good, "source": 5}, {k: good[k] for k in ("content", "confidence")}, {**good, "content": None}]

@@ -22,9 +22,6 @@ def stored(project, pattern="memory/*.md"):
     return "".join(path.read_text(encoding="utf-8") for path in sorted((project / ".holdfast").glob(pattern)))
 
 
-# flush
-
-
 @pytest.mark.req("R083", "R087")
 def test_flush__what_was_said__receipt_with_a_digest_of_every_document(talked, project):
     result = talked("flush", "--session", "s1", "--reason", "compaction")
@@ -131,9 +128,6 @@ def test_flush__incomplete_payload_for_a_session_that_never_was__refused_and_not
     assert "facts" in result.json["error"]["missing"]
     assert "Did you mean `--session s1`?" in result.err
     assert talked("status").code == 0
-
-
-# end and override
 
 
 def followed(talked, told, *words, stdin=""):

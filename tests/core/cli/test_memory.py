@@ -83,9 +83,6 @@ def test_prompt__budget__block_within_it(stored):
     assert stored("prompt", "--max-tokens", "0").code == 2
 
 
-# --- extract
-
-
 @pytest.fixture
 def server(monkeypatch):
     pytest.importorskip("openai")

@@ -37,9 +37,6 @@ def test_init__in_the_home_folder__is_refused_unless_it_is_named(run, tmp_path, 
     assert run("--root", "~", "init").code == 0
 
 
-# config
-
-
 def test_config__every_setting__with_where_it_comes_from(run, project, monkeypatch):
     (project / "holdfast.toml").write_text("zone = 'UTC'\n[plugins.offline]\nenabled = false\n")
     monkeypatch.setenv("HOLDFAST_FLUSH__POLICY", "strict")

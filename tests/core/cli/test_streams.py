@@ -32,9 +32,6 @@ def shell(line, cwd):
     return finished(["sh", "-c", line], cwd=cwd, env={**os.environ, "H": " ".join(COMMAND)}, stdin=subprocess.DEVNULL)
 
 
-# --- arguments
-
-
 @pytest.mark.parametrize("words", [[b"remember", b"gr\xfcn"], [b"add", b"user", b"gr\xfcn"], [b"gr\xfcn"]])
 def test_argument__not_utf8__refused_before_anything_happens(project, words):
     done = start(*words, cwd=project)
@@ -43,9 +40,6 @@ def test_argument__not_utf8__refused_before_anything_happens(project, words):
         rb"holdfast: The argument 'gr\udcfcn' is not UTF-8; nothing was done." + b"\n  next: "
     )
     assert list(project.iterdir()) == []
-
-
-# --- output that nobody takes
 
 
 @full
@@ -70,9 +64,6 @@ def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, stre
     assert done.returncode == 1
     assert done.stderr == ""
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
-
-
-# --- Ctrl-C
 
 
 @pytest.fixture(autouse=True)

@@ -26,9 +26,6 @@ def files(project):
     return {p.relative_to(project).as_posix(): p.read_bytes() for p in sorted(project.rglob("*.md"))}
 
 
-# init
-
-
 @pytest.mark.req("R186", "R193", "R204", "R233", "R236")
 def test_init__opencode__makes_the_three_files_and_validate_passes(run, project):
     result = run("init", "--layout", "opencode", "--json")
@@ -86,9 +83,6 @@ def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fi
     fixed = three("validate", "--fix", "--json")
     assert (fixed.code, len(fixed.json["fixed"])) == (0, 1)
     assert f"\n{anchor}\n" in path.read_text(encoding="utf-8")
-
-
-# workflow, update, capture
 
 
 @pytest.mark.req("R188", "R205", "R234")
@@ -159,9 +153,6 @@ def test_capture__counts_then_writes(three, project):
     text = (project / FOLDER / "patterns.md").read_text()
     assert text.count("- the port is taken\n") == 1
     assert "- on_EVENT\n" in text
-
-
-# validate
 
 
 @pytest.mark.req("R190", "R226", "R227", "R242")

@@ -44,9 +44,6 @@ def in_force(project):
     return set(resolved.resolve(str(project)).trusted)
 
 
-# a member of a team
-
-
 def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cloned):
     project = cloned({"holdfast.toml": GITEA})
 
@@ -102,9 +99,6 @@ def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run
     assert "https://git.example.org" in run("trust").out
     assert run("trust", "--yes").code == 0
     assert "plugins.gitea_trail.server" in in_force(project)
-
-
-# what commands of the user record
 
 
 def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(run, project):

@@ -131,9 +131,6 @@ def test_checks__the_client_went_on_without_its_hooks__fails(guarded, home, proj
     assert guarded("doctor").code == 1
 
 
-# where it is started
-
-
 def below(project: Path) -> Path:
     folder = project / "packages/a"
     folder.mkdir(parents=True)
@@ -181,9 +178,6 @@ def git_worktree(project: Path, tmp_path: Path) -> Path:
     return folder
 
 
-# what is wrong with settings
-
-
 def _hook(event: str) -> Callable[[Any], Any]:
     return lambda settings: settings["hooks"][event][0]["hooks"][0]
 
@@ -229,9 +223,6 @@ def test_checks__an_opencode_in_the_project__is_not_run(guarded, project, monkey
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
     assert lines(guarded, "opencode")
     assert not (project / "canary").exists()
-
-
-# Codex: trust
 
 
 @pytest.mark.parametrize(

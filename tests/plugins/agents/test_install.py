@@ -77,9 +77,6 @@ def sh(
     return finished(["/bin/sh", "-c", text], input=stdin, env={"PATH": path, "CLAUDE_PROJECT_DIR": str(project)})
 
 
-# a new project
-
-
 @pytest.mark.req("R184")
 def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(command, project):
     assert command("install", "claude-code").code == 0
@@ -139,9 +136,6 @@ def test_uninstall__a_file_is_another_clients_too__it_stays_until_the_last_one_g
     assert tree(project) == {"AGENTS.md": b"# Ours\n"}
 
 
-# without a name
-
-
 @pytest.mark.parametrize("words", [["--all"], []])
 def test_install__without_a_name__guards_the_clients_found_here(command, project, home, tmp_path, monkeypatch, words):
     folder = Path(fake(tmp_path, "exit 10").split(":")[0])
@@ -170,9 +164,6 @@ def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_c
     assert "holdfast install --all" in said.err
 
 
-# settings that are there
-
-
 @pytest.mark.parametrize(
     ("client", "name", "text"),
     [
@@ -196,9 +187,6 @@ def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(command
     assert (project / f"{name}.holdfast-backup").read_bytes() == text.encode()
     assert command("uninstall", client).code == 0
     assert tree(project) == {name: text.encode()}
-
-
-# what is refused
 
 
 @pytest.mark.parametrize(
@@ -296,9 +284,6 @@ def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user
     assert "const LIFTS = true" in plugin.read_text()
 
 
-# what cannot start
-
-
 @pytest.mark.parametrize("client", CLIENTS)
 def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_it_is_named(
     command, project, monkeypatch, client
@@ -360,9 +345,6 @@ def test_install__killed_on_the_way__the_next_one_removes_what_it_left(command, 
     assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
 
-# how holdfast is started
-
-
 def test_install__user_scope_without_holdfast_on_path__names_this_installation(command, project, home, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     for client in CLIENTS:
@@ -411,9 +393,6 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path, fo
         for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
             assert done.stderr.splitlines()[0] == f"-m holdfast hook {client}{told}", (event, done)
-
-
-# the guards, run by a shell
 
 
 def guard(project: Path, client: str) -> str:
@@ -465,9 +444,6 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
     done = sh(short, str(folder), project=project)
     told = done.stderr if client == "claude-code" else json.loads(done.stdout)["stopReason"]
     assert "gave no answer in 55 seconds" in told
-
-
-# printing, and the plugin directory
 
 
 def test_install__plugin_dir__holds_the_same_hooks(command, project):

@@ -52,9 +52,6 @@ class Copying:
         return DreamDraft(memory="\n".join(f"- {s}" for s in [*said, *HOSTILE, "The build runs on Linux"]), diary="ok")
 
 
-# --- the package -----------------------------------------------------------------------------------------------
-
-
 def test_flush__the_package_cannot_be_imported__is_refused(opened, payload, monkeypatch):
     """The protection cannot fail silently. No setting switches it off: the projects of these tests have no plugin."""
     monkeypatch.setitem(sys.modules, "holdfast_app.authorship.witness", None)
@@ -62,9 +59,6 @@ def test_flush__the_package_cannot_be_imported__is_refused(opened, payload, monk
     with pytest.raises(FlushRefused, match=r"holdfast_app\.authorship"):
         session.flush(payload())
     assert session.unsafe
-
-
-# --- curated lines -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -158,9 +152,6 @@ def test_flush__killed_after_it_began__the_kept_payload_is_checked_again(opened,
     assert HOSTILE[0] not in core_memory(memory)
 
 
-# --- the dream -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_dream__a_note_holds_a_line_of_a_tool__no_dreamer_brings_it_into_memory(opened, payload, text):
     dreamer = Copying()
@@ -242,9 +233,6 @@ def test_review__a_proposal_was_changed_on_disk__a_hostile_line_is_refused(opene
         review.accept(memory.services)
 
 
-# --- facts, profile, three files -----------------------------------------------------------------------------
-
-
 def test_import__rows_instruct__are_left_out_with_the_reason(opened):
     memory = opened()
     rows = [{"content": text, "category": "context", "confidence": 0.9} for text in (*HOSTILE, "Lunch is at noon")]
@@ -286,9 +274,6 @@ def test_extract__a_model_puts_it_into_the_profile__the_profile_has_the_rest(ope
     memory.extract([{"role": "user", "content": "look at the page"}, {"role": "tool", "content": HOSTILE[0]}])
     assert "previous instructions" not in core_memory(memory)
     assert "Fixes the build" in core_memory(memory)
-
-
-# --- the brief -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tool", ["WebFetch", "mcp__wiki__page"])

@@ -34,9 +34,6 @@ def flushed(opened, payload):
     return opened
 
 
-# bootstrap
-
-
 @pytest.mark.req("R115", "R116", "R117", "R118", "R119", "R093", "R171")
 def test_load__after_a_flush__returns_every_field_of_the_restart_point(flushed):
     brief = flushed().load()
@@ -257,9 +254,6 @@ def test_handoff__too_much__is_clipped_and_points_to_the_note():
     assert "s11, s10, s9, s8, s7 and 7 more" in crowded(entries)
 
 
-# report
-
-
 @pytest.mark.req("R120", "R164", "R183")
 def test_report__every_claim__points_to_a_file_that_holds_it(flushed, project):
     report = flushed().report()
@@ -328,9 +322,6 @@ def test_report__automation_failed_and_went_on__the_failure_is_not_hidden(flushe
     assert [line for line in happened if line.startswith("heartbeat: ") and bad in line]
 
 
-# nothing of this machine
-
-
 @pytest.mark.req("R082", "R176")
 def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opened, payload, project):
     class Fails:
@@ -354,9 +345,6 @@ def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opene
     found = [p for p in project.rglob("*") if p.is_file() and str(project).encode() in p.read_bytes()]
     assert found == []
     assert "Sources are in src" in opened().load().memory
-
-
-# a byte-order mark, what no flush has written, and how often the store is read
 
 
 @pytest.fixture
@@ -415,9 +403,6 @@ def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
     assert memory.load().notes
     assert len(read) == len(set(read))
-
-
-# the space that is left
 
 
 def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_session_fill_it(opened):
@@ -511,9 +496,6 @@ def test_load__memory_longer_than_its_share__confirmed_items_stay_and_the_others
     assert text.index("Rack 0 holds") < text.index("Rack 77 holds") < text.index("Rack 81 holds")
     shown = sum(line.startswith("- Rack") for line in text.splitlines())
     assert f"… {90 - shown} of 90 lines not shown, the least confirmed and oldest: `holdfast show MEMORY.md`" in text
-
-
-# stored facts
 
 
 def test_load__remembered_and_stated_facts__are_a_section_corrections_first(opened, payload):

@@ -92,9 +92,6 @@ def dreamer() -> Dreamer:
 DIARY = "memory/dreams/2026-11-21.md"
 
 
-# what is read
-
-
 @pytest.mark.req("R018", "R019", "R020", "R021")
 @pytest.mark.parametrize(("days", "read"), [(1, ["21"]), (3, ["19", "21"]), (30, ["01", "18", "19", "21"])])
 def test_dream__some_days__reads_those_calendar_days_oldest_first(opened, store, dreamer, days, read):
@@ -180,9 +177,6 @@ def test_dream__memory_of_too_many_items__is_refused(opened, store, dreamer):
     assert (result.status, "at most 20,000" in result.reason) == (Status.FAILED, True)
 
 
-# once
-
-
 @pytest.mark.req("R025")
 def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(opened, store, dreamer):
     store.note("2026-11-21")
@@ -243,9 +237,6 @@ def test_dream__two_at_once__only_one_dreams(opened, store, dreamer):
     assert len(dreamer.asked) == 1
 
 
-# what is written
-
-
 @pytest.mark.req("R010", "R011", "R012", "R023", "R024")
 def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
@@ -303,9 +294,6 @@ def test_dream__useless_draft__changes_nothing(opened, store, memory, reason):
     assert result.status is Status.FAILED
     assert reason in result.reason
     assert store.all() == before
-
-
-# the gate
 
 
 @pytest.mark.req("R028", "R029")
@@ -383,9 +371,6 @@ def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dr
     assert opened(dreamer).deep_dream(force=True).status is Status.DONE
 
 
-# somebody else writes
-
-
 def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
@@ -422,9 +407,6 @@ def test_dream__edited_at_the_last_moment__diary_takes_it_back(opened, store, dr
     assert diary.count("## Dream (14:30)") == diary.count("## Dream not applied (14:30)") == 2
 
 
-# undo
-
-
 def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
@@ -454,9 +436,6 @@ def test_undo__edited_since__is_refused_unless_forced(opened, store, dreamer):
     assert store.read() == OLD
     memory.undo_dream()
     assert store.read() == "- by hand\n"
-
-
-# the record, and who dreams
 
 
 def test_dreams__every_run__is_recorded(opened, store, dreamer, clock):

@@ -92,9 +92,6 @@ def test_quotations__of_labelled_lines__are_supported_themselves():
         assert [line.text for line in ground(quoted, sources(world)) if line.answer != "supported"] == []
 
 
-# --- quotations and kinds -------------------------------------------------------------------------------------
-
-
 @pytest.mark.req("R028")
 @pytest.mark.parametrize(
     "line",

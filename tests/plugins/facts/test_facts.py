@@ -78,9 +78,6 @@ class Masker:
         return found
 
 
-# --- coming in
-
-
 @pytest.mark.req("R042", "R043", "R044")
 def test_create__plain_fact__has_id_utc_time_and_every_field(facts, clock):
     result = facts.create("  User prefers tabs\n", "preference", 0.9, "chat")
@@ -195,9 +192,6 @@ def test_create__refused_by_a_validator__raises_and_stores_nothing(opened):
     assert facts.count() == 0
 
 
-# --- what extraction proposes
-
-
 @pytest.mark.req("R039", "R040", "R041")
 def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(facts, caplog):
     with caplog.at_level(logging.INFO, "holdfast"):
@@ -241,9 +235,6 @@ def test_offer__unknown_category_with_the_option__filed_as_context(opened):
     facts = opened(bad_category="context").facts
     result = offered(facts, FactCandidate(content="a", category="workflow", confidence=0.9))
     assert result.fact.category == "context"
-
-
-# --- changing
 
 
 @pytest.mark.req("R049", "R050")
@@ -301,9 +292,6 @@ def test_update__to_the_content_of_another__refused(facts):
     assert facts.update(one.id, content="ONE").content == "ONE"
 
 
-# --- leaving
-
-
 @pytest.mark.req("R048")
 @pytest.mark.parametrize("fact_id", ["fact_deadbeef", "", None, "x" * 1000, "fact_DEADBEEF"])
 @pytest.mark.parametrize("call", ["get", "delete", "update"])
@@ -355,9 +343,6 @@ def test_trail__line_cut_by_a_crash__passed_over(facts, project):
     assert [e.event for e in facts.trail.entries()] == ["deleted", "deleted"]
 
 
-# --- reading
-
-
 @pytest.mark.req("R042")
 def test_list__order_limit_and_category__as_asked(facts):
     for content, category, confidence in (("a", "goal", 0.5), ("b", "context", 0.9), ("c", "goal", 0.5)):
@@ -373,9 +358,6 @@ def test_list__order_limit_and_category__as_asked(facts):
 def test_list__bad_argument__value_error_names_it(facts, bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         facts.list(**bad)
-
-
-# --- files
 
 
 def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_they_are(opened):

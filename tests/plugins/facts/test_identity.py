@@ -91,9 +91,6 @@ def test_facts__by__lists_those_of_that_person_alone(project_folder, capsys):
     assert "Ana@laptop" in capsys.readouterr().out
 
 
-# --- facts on which two machines disagree
-
-
 SETTINGS = '[storage]\nbackend = "{}"\n' + ON
 
 

@@ -268,9 +268,6 @@ def test_prompt__strongest_fact_longer_than_the_budget__no_fact_and_a_warning(me
     assert "shorten the strongest fact" in caplog.text
 
 
-# --- the profile
-
-
 def test_profile__update_of_some_sections__others_and_own_text_stay(memory):
     name = "profile.md"
     memory.store.backend.write(name, "# Me\n\nHello.\n\n## Work\n\n- old\n\n## My own\n\n- mine\n")

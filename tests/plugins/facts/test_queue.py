@@ -47,9 +47,6 @@ def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue):
     assert [(gone.turns, gone.why) for gone in queue.log()] == [(1, f"more than {MAX_ITEMS} pieces waited")] * 3
 
 
-# --- what is given up
-
-
 def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_was_said(queue, tmp_path):
     put(queue, "a", error="no answer")
     now = NOW
@@ -102,9 +99,6 @@ def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(q
     (other,) = queue.claim(NOW, limit=1, even_if_not_due=True)
     queue.done(other)
     assert path.read_bytes() == damaged + b"\n"
-
-
-# --- taking
 
 
 def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path):

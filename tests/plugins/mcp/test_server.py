@@ -25,9 +25,6 @@ def notes_of(project):
     return "\n".join(p.read_text() for p in (project / ".holdfast" / "memory").glob("*.md"))
 
 
-# what it offers
-
-
 @pytest.mark.req("R171", "R127")
 def test_flush__then_load_by_another_process__tells_where_to_go_on(talk, project):
     async def flush(client):
@@ -48,9 +45,6 @@ def test_flush__then_load_by_another_process__tells_where_to_go_on(talk, project
     assert "Run the tests" in notes_of(project)
 
 
-# who guards
-
-
 def test_reply__without_a_hook__says_so_and_with_one_of_this_client_does_not(talk, project):
     async def both(client):
         ok, wrong = await client.call_tool("status", {}), await client.call_tool("forget", {"fact_id": "x"})
@@ -67,9 +61,6 @@ def test_reply__without_a_hook__says_so_and_with_one_of_this_client_does_not(tal
     assert "claude-code's hooks last ran at" in talk(both, name="claude-code")[0]
     assert NOTICE in talk(both, name="codex-mcp-client")[0], "another client's hooks guard nothing here"
     assert "no hooks for this client" in talk(both, name="Some Editor")[0]
-
-
-# what goes wrong
 
 
 @pytest.mark.req("R166", "R167")
@@ -148,9 +139,6 @@ def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(wire,
         assert memory.unsafe() == []
 
 
-# the wire
-
-
 def _request(method, params, number=7):
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
 
@@ -177,9 +165,6 @@ def test_wire__what_no_client_should_send__is_answered_and_ends_nothing(wire):
     code, log = server.end()
     assert code == 0
     assert "holdfast_mcp" not in log, "nothing of it came as far as a fault of ours"
-
-
-# the command
 
 
 def test_command__without_the_sdk__says_how_to_get_it(project):

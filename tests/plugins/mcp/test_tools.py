@@ -30,9 +30,6 @@ def say(project, session, text):
         memory.session(session).add("user", text)
 
 
-# work
-
-
 def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call, project):
     assert call("work") == "No work is open."
     with Holdfast.open(project) as memory:
@@ -48,9 +45,6 @@ def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call, pro
         call("work", action="close")
     with pytest.raises(NotFound):
         call("work", action="close", id="another")
-
-
-# arguments
 
 
 @pytest.mark.parametrize(
@@ -112,9 +106,6 @@ def test_flush__incomplete__the_next_steps_fields_alone_complete_it(call, projec
     assert "No session is UNSAFE" in call("status")
 
 
-# what is stored
-
-
 @pytest.mark.req("R240")
 def test_secret__in_any_argument__reaches_neither_disk_nor_reply(call, project):
     replies = [
@@ -150,9 +141,6 @@ def test_fact__forgotten__is_gone(call, project):
         call("forget", fact_id=fact_id)
 
 
-# which session
-
-
 def test_session__that_does_not_exist__is_refused_and_the_real_one_stays_unsaved(call, project):
     say(project, "s-1", "Fix it")
     with pytest.raises(BadValue, match="names no session of this project") as caught:
@@ -161,9 +149,6 @@ def test_session__that_does_not_exist__is_refused_and_the_real_one_stays_unsaved
     with Holdfast.open(project) as memory:
         assert memory.sessions() == ["s-1"]
         assert memory.session("s-1").unflushed
-
-
-# search and open
 
 
 def test_search__then_open__the_hit_and_what_is_around_it_fenced_and_masked(call, project):

@@ -37,9 +37,6 @@ def numbered(*lines, first=1):
     return "\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, first))
 
 
-# view
-
-
 def test_view__a_directory__lists_two_levels_with_sizes_and_nothing_hidden(do):
     for path, size in (
         ("a.md", 10),
@@ -76,9 +73,6 @@ def test_view__a_file__has_line_numbers_and_ranges(do, refused):
         assert "Invalid `view_range` parameter" in refused("view", path="/memories/a.md", view_range=bad)
 
 
-# str_replace
-
-
 def test_str_replace__by_many_at_once__loses_none(tool):
     tool.run({"command": "create", "path": "/memories/a.md", "file_text": "".join(f"<{n}>\n" for n in range(8))})
 
@@ -91,18 +85,12 @@ def test_str_replace__by_many_at_once__loses_none(tool):
     assert shown.count("done") == 8
 
 
-# insert
-
-
 @pytest.mark.parametrize(("at", "expected"), [(0, "x y a b"), (1, "a x y b"), (2, "a b x y")])
 def test_insert__after_a_line__is_there(do, at, expected):
     do("create", path="/memories/a.md", file_text="a\nb\n")
     done = do("insert", path="/memories/a.md", insert_line=at, insert_text="x\ny\n")
     assert done == "The file /memories/a.md has been edited."
     assert do("view", path="/memories/a.md").endswith("\n" + numbered(*expected.split()))
-
-
-# delete and rename
 
 
 def test_rename__a_file_or_a_directory__has_moved(do, refused):
@@ -117,9 +105,6 @@ def test_rename__a_file_or_a_directory__has_moved(do, refused):
     assert refused("rename", old_path="/memories/d", new_path="/memories/z") == (
         "Error: The path /memories/d does not exist"
     )
-
-
-# what comes in is hostile
 
 
 @pytest.mark.parametrize(
@@ -150,9 +135,6 @@ def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(do
     ):
         assert refused(command, **given).startswith("Error: ")
     assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/a.md"]
-
-
-# the gate and the store
 
 
 class Gate:

@@ -51,9 +51,6 @@ def contents(memory: Holdfast) -> list[str]:
     return [f.content for f in memory.facts.list()]
 
 
-# --- what is asked
-
-
 @pytest.mark.req("R033", "R034", "R035", "R036")
 def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(memory, server, provider, project):
     server.answers(GOOD)
@@ -92,9 +89,6 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory, 
     sent = json.dumps([r.body for r in server.requests])
     assert all(f"question {n} " in sent for n in range(20))
     assert "rm -rf" not in sent
-
-
-# --- what is answered
 
 
 @pytest.mark.req("R035")
@@ -170,9 +164,6 @@ def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory, ser
     ]  # fmt: skip
     assert result.judged[1].result.duplicate_of == opened.facts.list()[0].id
     assert all(j.result.reason for j in result.judged if j.result.outcome is AddOutcome.REFUSED)
-
-
-# --- what goes wrong on the way
 
 
 @pytest.mark.parametrize(
@@ -255,12 +246,6 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
     assert (len(server.requests), result.queued) == (1, 1)
 
 
-# --- waiting turns
-
-
-# --- at a flush
-
-
 def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_completes_it(memory, server, monkeypatch):
     from holdfast import FlushRefused
     from holdfast.errors import Unavailable
@@ -281,9 +266,6 @@ def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_co
     assert contents(opened) == []
     session.flush()
     assert len(contents(opened)) == 2
-
-
-# --- settings and keys
 
 
 def test_persist__pauses__double_within_jitter_and_the_budget():
@@ -310,9 +292,6 @@ def test_persist__pauses__double_within_jitter_and_the_budget():
     assert all(0.25 * 2**n <= pause <= 0.5 * 2**n for n, pause in enumerate(slept))
     assert allowed[0] == 20
     assert allowed[-1] < 6
-
-
-# --- what is stored already
 
 
 @pytest.mark.req("R033")

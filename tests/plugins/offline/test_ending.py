@@ -192,9 +192,6 @@ def test_objective__short_request__names_the_one_before():
     assert asked.objective(said, 300) == "commit (after: Remove the second button row)"
 
 
-# --- task lists -----------------------------------------------------------------------------------------------------
-
-
 def test_tasks__three_clients__are_read_alike():
     claude = "TodoWrite\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
     codex = "update_plan\nplan.status: completed\nplan.step: A\nplan.status: in_progress\nplan.step: B"

@@ -41,9 +41,6 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
     return [(f.content, f.category, f.confidence) for f in extract(*said).facts]
 
 
-# --- cues -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.req("R036", "R037")
 @pytest.mark.parametrize(
     ("text", "content", "category", "confidence"),
@@ -287,9 +284,6 @@ def test_extract__pointers__are_artifacts():
     )
 
 
-# --- what must not be read ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -317,9 +311,6 @@ def test_extract__what_surrounds_a_skipped_block__is_read():
     got = extract(("user", text))
     assert [f.content for f in got.facts] == ["a is b", "e is f"]
     assert got.draft.next_step == "go"
-
-
-# --- limits and form ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("R182")
@@ -525,9 +516,6 @@ def test_extract__the_demo_session__gives_what_a_reader_would_note():
     assert [b for b in draft.blockers or () if "pytest" in b] == []  # each test run that failed passed later
     assert draft.follow_ups
     assert "docs/runbooks/duplicate-charges.md" in (draft.artifacts or ())
-
-
-# --- replies, picks and steering ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,6 @@ def sender(published: list[str], trouble: Callable[[Item], object] = lambda item
     return send
 
 
-# a flush
-
-
 @pytest.mark.req("R077", "R141")
 def test_flush__state_changed__is_published_and_verified_and_nothing_waits(opened, board, mutating):
     memory = opened(board)
@@ -179,9 +176,6 @@ def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened,
     with Outbox(memory.services.state).sending(timeout_s=20):
         assert board.asked == 1
     assert (memory.outbox.items(), board.bodies()) == ([], ["in review"])
-
-
-# trying again
 
 
 def test_session__begun_by_another_process__sends_what_is_due(opened, board, mutating, clock, project):
@@ -261,9 +255,6 @@ def test_process__killed_before_each_call_that_changes_the_disk__nothing_lost_no
         assert [p.name for p in (root / "state").iterdir() if p.suffix == ".jsonl"] == []
 
 
-# the queue
-
-
 @pytest.fixture
 def outbox(tmp_path) -> Outbox:
     return Outbox(str(tmp_path / "state"))
@@ -320,9 +311,6 @@ def test_outbox__any_history__nothing_lost_nothing_twice_nothing_overtakes(steps
         for target in {i.target for i in put}:
             of_target = [i.id for i in put if i.target == target and i.id not in dropped]
             assert [i for i in published if i in of_target] + [i for i in waiting if i in of_target] == of_target
-
-
-# people
 
 
 def test_drop__with_a_reason__is_out_and_the_daily_note_tells_it(opened, board, mutating, note):

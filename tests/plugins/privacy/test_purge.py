@@ -145,9 +145,6 @@ def test_purge__place_that_cannot_be_written__told_as_left_and_completed_later(f
     assert full.purge(subject=SUBJECT).clean
 
 
-# by session
-
-
 @pytest.mark.req("R245")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_purge__session__its_journal_blocks_handoff_and_facts_go_others_stay(opened, payload, project, backend):
@@ -198,9 +195,6 @@ def test_purge__document_in_a_database_cannot_be_read__is_reported_as_left(opene
         assert "memory/2026-11-21.md" in {left.name for left in report.left}
 
 
-# by date
-
-
 @pytest.mark.req("R245")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_purge__before_a_day__what_is_older_goes_what_bears_no_date_stays(opened, payload, project, clock, backend):
@@ -225,9 +219,6 @@ def test_purge__before_a_day__what_is_older_goes_what_bears_no_date_stays(opened
     assert "A standing rule" in memory.store.read("MEMORY.md").text
     assert [f.content for f in memory.facts.list()] == ["a new fact"]
     assert memory.sessions() == ["both", "new"]
-
-
-# everything
 
 
 @pytest.mark.req("R245")
@@ -266,9 +257,6 @@ def test_purge__folder_shared_with_others__their_files_are_told_of_and_not_touch
     assert set(report.elsewhere) == {"timmy-home/README.md", "notes.txt", "holdfast.toml"}
     assert memory.purge(everything=True).clean
     assert holding(project, SUBJECT) == ["holdfast.toml", "notes.txt", "timmy-home/README.md"]
-
-
-# hand-made and damaged
 
 
 @pytest.mark.req("R245")

@@ -38,9 +38,6 @@ def rules(memory):
     return [(f.rule, f.name, f.line) for f in memory.validate().errors]
 
 
-# the report
-
-
 @pytest.mark.req("R094", "R163", "R164", "R170", "R183")
 def test_morning__yesterday_and_the_night__each_line_has_a_pointer_and_a_second_one_is_the_same(
     flushed, board, clock, payload, project
@@ -138,9 +135,6 @@ def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_ar
     after = flushed().morning()
     assert after.sections["What happened"] == before.sections["What happened"]
     assert "the change is missing from" in after.sections["What does not fit together"][0].text
-
-
-# what stands in a summary
 
 
 @settings(max_examples=25)

@@ -57,9 +57,6 @@ def test_read__claude_code_outside_of_a_repository__has_no_branch(tmp_path):
     assert read(write(tmp_path / "s.jsonl", claude(gitBranch="HEAD"))).branch == ""
 
 
-# --- what real clients recorded -------------------------------------------------------------------------------
-
-
 def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_boundary():
     transcript = read(SAMPLES / "claude-code.midturn.jsonl")
     assert said(transcript) == [
@@ -221,9 +218,6 @@ def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path):
     assert "What is this?" in aside[4]
 
 
-# --- recognition ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -242,9 +236,6 @@ def test_read__nothing_to_understand__says_so_and_names_the_formats(tmp_path, co
         read(path)
     for name in ("Claude Code", "Codex", "opencode", "pi"):
         assert name in raised.value.next_step
-
-
-# --- what is left out -----------------------------------------------------------------------------------------
 
 
 def test_read__claude_code_rows_nobody_said__are_left_out_without_being_counted(tmp_path):
@@ -304,9 +295,6 @@ def test_read__unknown_and_damaged_rows__are_counted_and_the_rest_is_read(tmp_pa
     assert transcript.skipped == 8
 
 
-# --- times, ids, sizes ----------------------------------------------------------------------------------------
-
-
 def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path):
     big = "x" * 10_000_000
     path = write(
@@ -339,9 +327,6 @@ def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(t
         assert tracemalloc.get_traced_memory()[1] < 8_000_000
     finally:
         tracemalloc.stop()
-
-
-# --- files that are being written -----------------------------------------------------------------------------
 
 
 def test_read__last_line_cut_at_every_byte__never_raises_and_loses_nothing_before(tmp_path):

@@ -58,9 +58,6 @@ def shown(words, encoding, monkeypatch):
     return raw.getvalue().decode(encoding)
 
 
-# timeline
-
-
 def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_blocked_day(look):
     days = look("timeline", *EVER, "--json").json["days"]
     total = {name: sum(day[name] for day in days) for name in ("flushes", "blocked", "sessions", "dreams", "added")}
@@ -71,9 +68,6 @@ def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_bl
     assert f"{blocked}: 1 flush refused at the daily note, nothing was dropped" in text
     assert re.search(rf"in all +{total['sessions']} +{total['flushes']} +1 ", text)
     assert re.search(rf"{blocked} +1 +1 +1 ", text)
-
-
-# why
 
 
 def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look, week):
@@ -89,9 +83,6 @@ def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look,
     assert "outbox table instead of Redis" in turn["text"]
     assert look("sessions", "show", turn["session"], "--around", turn["id"]).code == 0
     assert look("why", source["place"], "--json").json["found"][0]["sources"][0]["turns"][0]["id"] == turn["id"]
-
-
-# explain
 
 
 def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run, project):
@@ -152,9 +143,6 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
     note, _, line = found["sources"][0]["place"].partition(":")
     assert found["text"] in (project / ".holdfast" / note).read_text().splitlines()[int(line) - 1]
     assert found["first"] is None
-
-
-# what must hold for all of them
 
 
 @pytest.mark.parametrize("command", ALL)

@@ -57,9 +57,6 @@ def conditions(name: str) -> list[str]:
     return list(CONDITIONS[name])
 
 
-# making them
-
-
 @pytest.mark.req("R204")
 def test_create__partial_file__adds_only_the_missing_anchors(memory, project):
     opened = memory()
@@ -68,9 +65,6 @@ def test_create__partial_file__adds_only_the_missing_anchors(memory, project):
     assert update.create(opened.services)[0] == ["context/01_memory/patterns.md"]
     assert path.read_bytes().startswith(b"## Gotchas\r\n* mine, by hand \r\n\r\n## Conventions\r\n")
     assert opened.validate().ok
-
-
-# LOAD
 
 
 @pytest.mark.req("R188", "R205", "R206", "R207", "R208", "R209", "R210")
@@ -303,9 +297,6 @@ def test_deliverable__with_or_without_proof__is_verified_or_deferred(memory, tex
     assert bool(done.deferred) is not verified
 
 
-# FR-5, the gate, other layouts
-
-
 @pytest.mark.req("R189", "R225", "R247")
 def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_per_file(memory, texts):
     done = memory().update(MemoryUpdate(gotchas=["a", "A "]))
@@ -377,9 +368,6 @@ def test_record__damaged__is_told_and_start_replaces_it(memory, project, body):
         opened.workflow("build").end(NOTHING, confirmed=["tests-passed"])
     opened.workflow("build").start()
     assert opened.workflow("build").is_open
-
-
-# FR-4b
 
 
 @pytest.mark.req("R219", "R222")
