@@ -153,7 +153,7 @@ def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environ
 
 
 def test_acme__its_own_tests__pass(root: Path) -> None:
-    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     folder = root / "tests" / "third_party" / "acme"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=180, check=False)
