@@ -33,15 +33,18 @@ def run(
     env: Mapping[str, str] | None = None,
     data: str | bytes = "",
     timeout: float = 120,
+    dies_at: int = 0,
 ) -> subprocess.CompletedProcess[str]:
-    """``python -m holdfast words``, run to its end, like ``subprocess.run`` with captured output."""
+    """``python -m holdfast words``, run to its end, like ``subprocess.run`` with captured output; killed instead of its
+    call number ``dies_at`` that changes the disk."""
     given = data.encode() if isinstance(data, str) else data
     env = dict(os.environ if env is None else env)
     if not hasattr(os, "pidfd_open") or "PYTHONPATH" in env:
+        assert not dies_at, "only a forked child can be killed so"
         command = [sys.executable, "-m", "holdfast", *words]
         done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=timeout, check=False)
         return subprocess.CompletedProcess(words, done.returncode, *(_text(s) for s in (done.stdout, done.stderr)))
-    asked = json.dumps([words, str(cwd or Path.cwd()), env]).encode()
+    asked = json.dumps([words, str(cwd or Path.cwd()), env, dies_at]).encode()
     with contextlib.ExitStack() as stack:
         # Files, not pipes: a process that the command leaves behind keeps nobody waiting.
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
@@ -86,7 +89,7 @@ def _server() -> str:
     return address
 
 
-def _serve(address: str) -> tuple[list[str], str, dict[str, str]]:
+def _serve(address: str) -> tuple[list[str], str, dict[str, str], int]:
     """Answer requests until the tests end. Returns in each child, with what it is to do."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{address}.new")
@@ -120,7 +123,7 @@ def _serve(address: str) -> tuple[list[str], str, dict[str, str]]:
                     asked = json.load(file)
                 for file in files[1:]:
                     os.close(file)
-                return asked[0], asked[1], asked[2]
+                return tuple(asked)
             for file in files:
                 os.close(file)
             client.sendall(f"{pid}\n".encode())
@@ -150,13 +153,17 @@ def _import_everything() -> None:
 
 if __name__ == "__main__":
     _import_everything()
-    words, cwd, env = _serve(sys.argv[1])
+    import dying  # it lies beside this file
+
+    words, cwd, env, dies_at = _serve(sys.argv[1])
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
     time.tzset()
     sys.argv[1:] = words
     sys.path[0] = cwd
+    if dies_at:
+        dying.arm(dies_at)
     try:
         runpy.run_module("holdfast", run_name="__main__", alter_sys=True)
         code = 0

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 from tests.support.processes import finished
 
 from holdfast_agents.setup import codex as codex_files
@@ -303,15 +304,6 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
 
 # killed on the way
 
-DYING = """
-import sys
-from tests.support import dying
-from holdfast_cli import main
-from holdfast_agents.setup import placing
-dying.arm({n})
-sys.exit(main(sys.argv[1:]))
-"""
-
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize(
@@ -324,13 +316,7 @@ def test_install__killed_on_the_way__the_next_one_removes_what_it_left(command, 
         command("install", client)
     left: set[str] = set()
     for n in range(1, 40):
-        child = subprocess.run(
-            [sys.executable, "-c", DYING.format(n=n), killed, client],
-            cwd=project,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
-            check=False,
-            capture_output=True,
-        )
+        child = processes.run(killed, client, cwd=project, dies_at=n)
         found = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
         left.update(str(path.parent.relative_to(project)) for path in found)
         if child.returncode >= 0 or len(left) > 1:
