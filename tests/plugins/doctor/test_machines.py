@@ -1,11 +1,9 @@
 """Two machines work on one project through git by a random schedule, with kills, see tests.support.machines."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.support import machines
+from tests.support import machines, processes
 from tests.support.git import git
 from tests.support.trusting import trusted
 
@@ -19,7 +17,7 @@ def _clones(folder):
     git(folder, "init", "-q", "--bare", "-b", "main", "shared.git")
     for name, root in roots.items():
         git(folder, "clone", "-q", "shared.git", name)
-        subprocess.run([sys.executable, "-m", "holdfast", "init", "--git"], cwd=root, check=True, capture_output=True)
+        assert processes.run("init", "--git", cwd=root).returncode == 0
         if name == "left":
             git(root, "add", "-A")
             git(root, "commit", "-qm", "start")

@@ -10,6 +10,7 @@ import textwrap
 
 import pytest
 from tests.plugins.doctor.test_merge_driver import _clones, _exchange
+from tests.support import processes
 from tests.support.git import git
 from tests.support.processes import finished
 
@@ -102,8 +103,7 @@ def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_statu
     bad = [check for check in examine(str(two)) if check.outcome is Outcome.FAIL]
     assert any("facts.jsonl' is empty" in check.message for check in bad)
     assert any(f"{_note(two).name} is empty" in check.message for check in bad)
-    status = [sys.executable, "-m", "holdfast", "status"]
-    assert subprocess.run(status, cwd=two, capture_output=True, check=False).returncode == 1
+    assert processes.run("status", cwd=two).returncode == 1
 
 
 @pytest.mark.parametrize("compacted", [False, True])
@@ -143,7 +143,7 @@ def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_c
             memory.facts.create(f"In {clone.name}", "knowledge", 0.8)
     _commit(two)
     git(tmp_path, "clone", "-q", "two", "three")
-    subprocess.run([sys.executable, "-m", "holdfast", "init", "--git"], cwd=tmp_path / "three", check=True)
+    assert processes.run("init", "--git", cwd=tmp_path / "three").returncode == 0
     _exchange(one, two)
     with Holdfast.open(one) as memory:
         memory.facts.delete(next(fact.id for fact in memory.facts.list() if "8080" in fact.content))

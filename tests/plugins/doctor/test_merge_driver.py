@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -13,6 +11,7 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from tests.support import processes
 from tests.support.git import git
 
 from holdfast import Holdfast
@@ -29,12 +28,11 @@ def _clones(folder):
     one, two = folder / "one", folder / "two"
     one.mkdir()
     git(one, "init", "-q", "-b", "main", ".")
-    init = [sys.executable, "-m", "holdfast", "init", "--git"]
-    subprocess.run(init, cwd=one, check=True, capture_output=True)
+    assert processes.run("init", "--git", cwd=one).returncode == 0
     git(one, "add", "-A")
     git(one, "commit", "-qm", "start")
     git(folder, "clone", "-q", "one", "two")
-    subprocess.run(init, cwd=two, check=True, capture_output=True)
+    assert processes.run("init", "--git", cwd=two).returncode == 0
     return one, two
 
 
@@ -70,7 +68,7 @@ def test_merge_driver__a_side_brings_twelve_thousand_facts__merges_in_seconds(tm
     for name, part in (("base", rows[:1]), ("ours", rows[:2]), ("theirs", [rows[0], *rows[2:]])):
         (tmp_path / name).write_text("".join(part))
     words = ("merge-driver", "base", "ours", "theirs", ".holdfast/facts.jsonl")
-    subprocess.run([sys.executable, "-m", "holdfast", *words], cwd=tmp_path, check=True, timeout=60)
+    assert processes.run(*words, cwd=tmp_path, timeout=60).returncode == 0
     assert len((tmp_path / "ours").read_text().splitlines()) == 12_000
 
 
