@@ -197,10 +197,11 @@ PEOPLE = st.sampled_from(["Ana", "Bob", "Cleo"])
 def test_remember__any_interleaving__what_each_machine_says_last_is_stored(said, tmp_path_factory):
     root = tmp_path_factory.mktemp("project")
     last: dict[tuple[str, str], str] = {}
-    for person, subject, value in said:
-        with machine(root, person) as memory:
-            memory.facts.remember(f"The {subject} is {value}")
-        last[person, subject] = f"The {subject} is {value}"
+    with contextlib.ExitStack() as stack:
+        machines = {person: stack.enter_context(machine(root, person)) for person in {one for one, _, _ in said}}
+        for person, subject, value in said:
+            machines[person].facts.remember(f"The {subject} is {value}")
+            last[person, subject] = f"The {subject} is {value}"
     with Holdfast.open(root) as memory:
         facts = memory.facts.list()
         assert {fact.content for fact in facts} == set(last.values())
