@@ -21,9 +21,9 @@ PIECES = (
     "AAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n", "heslo pro ", "密码是", "password, ", "a", "1", "a@", "1.", "4-",
 )  # fmt: skip
 #: Linear time grows as the text, four times, and some noise.
-SHORT, LONG, LINEAR, NOISE_S = 4_000, 16_000, 8.0, 0.03
+SHORT, LONG, LINEAR, NOISE_S = 2_000, 8_000, 8.0, 0.015
 #: What the slowest rule may take for LONG characters without a second look.
-QUICK_S = 0.05
+QUICK_S = 0.025
 
 
 def accepted(regex: str) -> list[str]:
