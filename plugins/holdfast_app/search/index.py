@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +38,7 @@ T = TypeVar("T")
 #: The file, in the private folder. A purge leaves no removed word in it, see :func:`renew`.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the indexed text and its tokens. Files of other versions are rebuilt.
-VERSION: Final = 12
+VERSION: Final = 13
 #: Bits for an entry's number in its source, and for a passage's number in its entry.
 SOURCE: Final = 32
 PASSAGE: Final = 10
@@ -47,8 +48,8 @@ CREATE TABLE source (
     UNIQUE (kind, name)
 );
 CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, speaker TEXT,
-    clean INTEGER
+    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, rule INTEGER,
+    speaker TEXT, clean INTEGER
 );
 CREATE VIRTUAL TABLE text USING fts5(body, pairs, {words.TOKENS});
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
@@ -62,6 +63,12 @@ _STEP: Final = 500
 _LIBRARIES: Final = ("re2", "stdnum")
 #: The name before what someone says, where several people talk in one session.
 _SPEAKER: Final = Lazy(r"([^\W\d_]{2,24}): ")
+#: An order or a preference. A question that it answers often shares no word with it.
+_RULE: Final = Lazy(
+    r"\bprefer\w*\b|(?:^|[.!?]\s)(?:please )?"
+    r"(?:always|never|don['’]t|do not|avoid|make sure (?:to|you)|from now on|when(?:ever)? i)\b",
+    re.IGNORECASE,
+)
 
 
 class Index(NamedTuple):
@@ -258,10 +265,9 @@ def _add(db: sqlite3.Connection, memory: Holdfast, first: int, added: list[recor
     for number, (text, body) in enumerate(zip(added, masked, strict=True), first):
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
-        db.execute(
-            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, text.kind, text.place, text.at, text.role, len(body), asks, speaker and speaker[1].lower(), clean),
-        )
+        rule = text.role == "user" and _RULE.search(body) is not None
+        row = (number, text.kind, text.place, text.at, text.role, len(body), asks, rule, speaker and speaker[1].lower())
+        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, clean))
         db.executemany(
             "INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)",
             (

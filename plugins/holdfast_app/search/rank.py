@@ -27,8 +27,8 @@ _NEAREST: Final = 50
 
 
 class Features(NamedTuple):
-    """Each is between 0 and about 1. ``near``, ``answers``, ``around``, ``length`` and ``asks`` fade where answers are
-    much longer than the user's turns, because a long answer repeats the question. ``reply`` is the opposite."""
+    """Each is between 0 and about 1. Where answers are much longer than the user's turns, a long answer repeats the
+    question: there ``near``, ``answers``, ``around``, ``length`` and ``asks`` fade; ``reply`` and ``rule`` count."""
 
     own: float  # BM25 of the best passage, relative to the best of all
     words: float  # share of the question's words in that passage, the rare ones counting more
@@ -40,6 +40,7 @@ class Features(NamedTuple):
     topic: float  # share of the question's words in the session's or document's matches
     length: float  # logarithm of the length
     asks: float  # is a question itself
+    rule: float  # a user's order or preference, which shares few words with a question about it
     passages: float  # logarithm of the number of passages, each of which could match by chance
     speaker: float  # the question names this speaker: 1; another one: -1
 
@@ -72,6 +73,7 @@ class Row(NamedTuple):
     role: str
     length: int
     asks: int
+    rule: int
     speaker: str
 
 
@@ -158,7 +160,7 @@ def candidates(
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
     read = (
-        "SELECT id, place, kind, at, role, length, asks, speaker FROM entry "  # noqa: S608 - conditions of ours
+        "SELECT id, place, kind, at, role, length, asks, rule, speaker FROM entry "  # noqa: S608 - conditions of ours
         f"WHERE id IN ({','.join(map(str, wanted))}) {f'AND ({where})' if where else ''}"
     )
     rows = {row[0]: Row(*row) for row in db.execute(read, given)}
@@ -177,9 +179,8 @@ def _features(rows: Mapping[int, Row], matches: Matches) -> Iterator[tuple[Row, 
     named = {row.speaker for row in rows.values() if row.speaker in matches.asked}
     for one, row in rows.items():
         source, here, length = one >> SOURCE, own(one, 0.0), row.length
-        fading, near = 1.0, (0.0,) * 6
-        if row.kind == records.TURN:
-            fading = 1.0 - lectures
+        near = (0.0,) * 6
+        fading = 1.0 - lectures if row.kind == records.TURN else 1.0
         if row.kind != records.TURN or roles[source] > 1:
             previous, following = own(one - 1, 0.0), own(one + 1, 0.0)
             near = (
@@ -198,6 +199,7 @@ def _features(rows: Mapping[int, Row], matches: Matches) -> Iterator[tuple[Row, 
                 *near,
                 fading * math.log1p(length) / 7,
                 fading * row.asks,
+                lectures * row.rule,
                 math.log1p(length / 700),
                 (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
             ),

@@ -54,6 +54,14 @@ def test_search__sentence_in_notes_turns_and_a_fact__one_hit_with_its_places(tal
     assert {place.where for place in hit.also if place.kind == "turn"} == {"session later, turn m9"}
 
 
+def test_search__order_where_answers_are_long__before_a_newer_turn_that_matches_alike(talked):
+    memory = talked()
+    for word in ("Sometimes", "Today", "Always", "Later", "Perhaps"):
+        memory.session("talk").add("user", f"{word} name the fields of a form.", message_id=word)
+        memory.session("talk").add("assistant", "The form and its fields are as they were. " * 40)
+    assert places(memory, "fields of the form", kinds=["turn"])[0] == "Always"
+
+
 def test_search__session_since_and_until__only_what_is_meant(talked, clock):
     memory = talked("the old plan")
     clock.tick(days=10)
