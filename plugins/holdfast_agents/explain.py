@@ -16,7 +16,7 @@ from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
-from holdfast_app.facts import factlines
+from holdfast_app.facts.prompt import one_line
 from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command
@@ -148,7 +148,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
     shown = project.memory.facts.shown(project.facts())
-    return {f"- {recall.defuse(factlines.one_line(fact.content))}": fact for fact in shown}
+    return {f"- {recall.defuse(one_line(fact.content))}": fact for fact in shown}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:

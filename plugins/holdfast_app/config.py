@@ -26,7 +26,7 @@ def _check_confidence(value: float) -> None:
 
 @frozen(kw_only=True)
 class FactsConfig:
-    """``[facts]``: rules of the fact store. Source: R040, R058; the options are those of readings A01, A05 and A08."""
+    """``[facts]``: rules of the fact store. Source: R040, R058; the options are those of readings A01 and A08."""
 
     max_facts: int = setting(
         500,
@@ -45,7 +45,6 @@ class FactsConfig:
         "At the cap, a new fact weaker than all stored facts is rejected instead of evicting the weakest stored one.",
         project=ANYTHING,
     )
-    strict: bool = setting(False, "Creating a duplicate raises instead of being skipped.", project=ANYTHING)
     bad_category: str = setting(
         "drop",
         "Handling of an extracted fact with an unknown category: `drop`, or `context`, which files it there.",
@@ -56,8 +55,7 @@ class FactsConfig:
 
 @frozen(kw_only=True)
 class ExtractConfig:
-    """``[extract]``: when turns are extracted, and how failed extractions are retried. A project's bounds are low
-    because each attempt may call a paid model. Source: R033, reading A19."""
+    """``[extract]``: when turns are extracted. A project's bound is low because calls may cost. Source: R033."""
 
     when: str = setting(
         "flush",
@@ -65,18 +63,6 @@ class ExtractConfig:
         "[facts](facts.md#extraction-turn-by-turn).",
         check=one_of("flush", "turn"),
         project=only("flush"),
-    )
-    max_attempts: int = setting(
-        5, "Maximum number of attempts to extract a turn.", check=at_least(1), project=between(1, 5)
-    )
-    backoff_minutes: float = setting(
-        1.0,
-        "Delay before the second attempt. It doubles each time.",
-        check=at_least(0),
-        project=between(1, 1_440),
-    )
-    max_wait_hours: float = setting(
-        72.0, "Time after which a turn is given up.", check=more_than(0), project=between(1, 720)
     )
     calls_a_day: int = setting(
         50,
@@ -166,9 +152,6 @@ class DreamConfig:
         project=Allowed(
             '`""`, where your own is `""` too', lambda value, users: not value and not users.get("dream.judge")
         ),
-    )
-    min_chars: int = setting(
-        1, "Notes with less text than this, without titles, are skipped.", check=at_least(1), project=between(1, 10_000)
     )
     max_chars: int = setting(
         200_000,

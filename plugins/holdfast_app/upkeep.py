@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"
-#: The file with a proposal, see :mod:`holdfast_app.dream.state_files`.
+#: The file with a proposal, see :mod:`holdfast_app.dream.dreamlog`.
 _INBOX: Final = "dream.inbox.json"
 #: Clients that can serve as the model -> their program.
 CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
@@ -61,7 +61,7 @@ def has_model(services: Services) -> bool:
 
 def sentence(services: Services) -> str:
     """The last background run and the last dream, for people; empty when there was none."""
-    from holdfast_app.facts.extraction.lastrun import last_run
+    from holdfast_app.facts.extraction.queue import last_run
 
     now, run, dreamt = services.now(), last_run(services), when.mark(services.state).at
     parts = []

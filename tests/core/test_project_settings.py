@@ -40,7 +40,7 @@ HOSTILE = {
     "[retention]\ndaily = 1": "retention.daily",
     '[flush]\npolicy = "strict"\nstrict_blocks = 1000000': "flush.strict_blocks",
     "[session]\nidle_minutes = 0.001": "session.idle_minutes",
-    "[extract]\nmax_attempts = 1000": "extract.max_attempts",
+    "[extract]\ncalls_a_day = 1000": "extract.calls_a_day",
     "[prompt]\nmax_tokens = 1000000": "prompt.max_tokens",
     '[dream]\nplugin = "openai"': "dream.plugin",
     "[dream]\nbackups = 1": "dream.backups",

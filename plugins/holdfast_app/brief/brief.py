@@ -22,20 +22,20 @@ from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
+from holdfast.models import Fact, Receipt
 from holdfast.storage import snapshot
 from holdfast.text import conflicts, recall
 from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
 from holdfast_app import data_loss, upkeep
 from holdfast_app.authorship.witness import Witness
-from holdfast_app.brief import known, turns
+from holdfast_app.brief import known
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
 from holdfast_app.data_loss import Loss
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact, Receipt
     from holdfast_app.services import Services
 
 R = TypeVar("R")
@@ -191,17 +191,17 @@ def _text(
     first = "\n\n".join(filter(None, (first, *_notices(services, reading, brief.memory, session))))
     condensed = _shown_notes(days, shown, facts.lines)
     said = session or next((one.session for one in (*work, closed) if one), "")
-    last, others = turns.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
+    last, others = known.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
         Part(name=recall.RULES, text=known.ruled(brief.rules, max_chars), rank=-1),
         Part(name="", text=first, rank=0, share=0.6),
-        Part(name=turns.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
+        Part(name=known.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
         Part(name=recall.FACTS, text=facts.text(), rank=1),
         *(Part(name=name, text=text, rank=4) for name, text in ((handoff_name, torn), (user_name, brief.user))),
         _memory_part(services, memory_name, _without(brief.memory, brief.rules)),
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
-        Part(name=turns.OTHERS.format(session=said), text=others, rank=5, optional=True),
+        Part(name=known.OTHERS.format(session=said), text=others, rank=5, optional=True),
         Part(name=known.ASK, text=_asked(brief, closed) if session else "", rank=4, optional=True),
     ]
     return fitted(parts, facts, max_chars, Witness(services).is_own)
@@ -369,8 +369,6 @@ class _Reading:
         handoff, the whole entries and the open work of the last receipts."""
         if name not in self.damaged and (read := self._try(name, lambda: _work(text, name))) is not None:
             return read
-        from holdfast_app import data_loss
-
         found = (*data_loss.open_work(self._services), *handoff.salvaged(text))
         return tuple(handoff.newest({work.session: work for work in found}.values())), ""
 
@@ -436,9 +434,9 @@ def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collec
         lines = [line for line in block.splitlines() if not any(one.match(line) for one in hidden)]
         lines = [line for line in lines if not (line[:8] == "- Fact: " and duplicate_key(line[8:]) in facts)]
         kept.append("\n".join([*lines, ""]))
-    text = _ARTIFACTS.sub(_one_line, "".join(reversed(kept)))
+
+    def in_one_line(found: re.Match[str]) -> str:
+        return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"
+
+    text = _ARTIFACTS.sub(in_one_line, "".join(reversed(kept)))
     return _GAP.sub("\n\n", _EMPTY.sub("", text)).strip("\n")
-
-
-def _one_line(found: re.Match[str]) -> str:
-    return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"

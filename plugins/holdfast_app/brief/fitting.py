@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast_app.authorship import hostile
-
-if TYPE_CHECKING:
-    from holdfast_app.brief.known import Known
+from holdfast_app.brief.known import Known
 
 #: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80

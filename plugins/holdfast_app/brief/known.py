@@ -1,22 +1,26 @@
-"""A brief's rules, newest first, and its facts: corrections first, then the most confident, of equals the newest.
-The others are counted."""
+"""A brief's rules, newest first; its facts, corrections first, then the most confident, of equals the newest; the
+session's newest messages, its last one if no note quotes it; and questions for a search."""
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from holdfast.config.layout import Surface
-from holdfast.models import Category
+from holdfast.errors import HoldfastError
+from holdfast.journal import order
+from holdfast.journal.journal import Journal
+from holdfast.models import Category, Fact, Message
+from holdfast.text import recall
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import one_line
+from holdfast.text.plain import cut, one_line
 from holdfast.text.stored import duplicate_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.models import Fact
-    from holdfast_app.base import Services
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.authorship.sources import plain, short_id
+from holdfast_app.authorship.witness import message
+from holdfast_app.base import Services
 
 #: The facts' and the rules' shares of the total space. In a small brief each may have up to so many characters.
 SHARE: Final = 0.2
@@ -63,17 +67,17 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
     Raises: PluginError."""
     if not stored:
         return Known(lines={}, more=0)
-    from holdfast_app.facts import factlines
+    from holdfast_app.facts import prompt
 
     room = sys.maxsize if max_chars is None else _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE)
     fit: list[Fact] = []
     newest_first = list(stored)[::-1]
     for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):
-        size = len(_KIND.sub("- ", factlines.fact_line(fact))) + 1
+        size = len(_KIND.sub("- ", prompt.fact_line(fact))) + 1
         if size <= room:
             room -= size
             fit.append(fact)
-    lines = services.gate.outgoing_all(factlines.stated(fit), surface=Surface.FACT) if fit else []
+    lines = services.gate.outgoing_all(prompt.stated(fit), surface=Surface.FACT) if fit else []
     return Known(
         lines={duplicate_key(f.content): _KIND.sub("- ", line) for f, line in zip(fit, lines, strict=True) if line},
         more=len(stored) - len(fit),
@@ -99,3 +103,58 @@ def questions(memory: str, notes: Sequence[str], *, rejected: bool, blocked: boo
     asked += ["which questions are still open?"] if blocked else []
     asked += ["what should I watch out for?"] if ruled else []
     return "\n".join(f"- {one}" for one in asked[:_MOST]) if len(asked) >= _MOST else ""
+
+
+# the newest messages
+
+#: The parts' names in a brief.
+LAST: Final = "last message of session {session}"
+OTHERS: Final = "newest messages of session {session}, newest first"
+_WHO: Final = {"user": "user", "assistant": "agent"}
+#: Bytes read of a journal's end, and characters shown of one message.
+_BYTES: Final = 500_000
+_CHARS: Final = 1_500
+#: How much of one message is masked, in characters. The last ones are not shown, since a secret may be cut there.
+_MASKED: Final = 2 * _CHARS
+_MARGIN: Final = 500
+#: Share of the last message that ``shown`` lacks, from which on it is shown before the notes.
+_UNQUOTED: Final = 0.75
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？:])\s+|\n+")
+
+
+def newest(services: Services, session: str, room: int, shown: Iterable[str]) -> tuple[str, str]:
+    """The user's and the agent's last words in ``session``, masked: the last message if ``shown`` has little of
+    it, and other messages that ``shown`` does not have whole, newest first, in about ``room`` characters.
+
+    Both are empty without a journal on this machine.
+    """
+    known = plain(" ".join(shown))
+    found: list[tuple[str, str]] = []
+    is_last, left = False, room
+    try:
+        kept = Journal(services.state, session).of_kinds("message", last=_BYTES) if room else ()
+        said = [message(entry.record) for entry in kept]
+        for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
+            parts = [plain(part) for part in _SENTENCE.split(text)]
+            if unquoted := sum(len(part) for part in parts if part not in known):
+                is_last = is_last or (at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)))
+                found.append((head, text[:_MASKED]))
+                left -= len(head) + min(len(text), _CHARS)
+            if left <= 0:
+                break
+        masked = services.gate.outgoing_all([text for _, text in found], surface=Surface.JOURNAL)
+    except (HoldfastError, KeyError, ValueError):
+        return "", ""  # the brief does not depend on it
+    lines = [
+        head + cut(text if len(raw) < _MASKED else text[:-_MARGIN], _CHARS)
+        for (head, raw), text in zip(found, masked, strict=True)
+    ]
+    return (lines[0], "\n".join(lines[1:])) if is_last else ("", "\n".join(lines))
+
+
+def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:
+    """Each message with words of the user or the agent: its beginning as a line, and its text."""
+    for one in said:
+        text = own_words(one.text) if one.role == "user" else recall.strip(one.text).strip()
+        if text and one.role in _WHO and not one.tool:
+            yield f"- {_WHO[one.role]} ({short_id(one.id)}): ", text

@@ -5,20 +5,18 @@ sessions' work is listed by name, and entries that do not fit are counted.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
 from holdfast.flush import handoff
 from holdfast.journal import journal
+from holdfast.journal.safety import Marker
 from holdfast.text.plain import cut, one_line
 from holdfast.text.stored import duplicate_key
+from holdfast_app.base import Services
+from holdfast_app.data_loss import Loss
 from holdfast_app.trust import provenance
-
-if TYPE_CHECKING:
-    from holdfast.journal.safety import Marker
-    from holdfast_app.base import Services
-    from holdfast_app.data_loss import Loss
 
 TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.

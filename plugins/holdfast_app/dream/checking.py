@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import define, evolve
 
@@ -12,19 +12,17 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import curated
 from holdfast.fs import paths
+from holdfast.models import Finding
 from holdfast.text import ownlines
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import witness
-from holdfast_app.dream import consolidate, memorytext
+from holdfast_app.base import Services
+from holdfast_app.dream import consolidate, memorytext, quoting
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
-from holdfast_app.dream.grounding import ground
+from holdfast_app.dream.grounding import ground, judging
 from holdfast_app.dream.write import admitted, admitted_all, diff
 from holdfast_app.facts.rejected import key_of
-
-if TYPE_CHECKING:
-    from holdfast.models import Finding
-    from holdfast_app.base import Services
 
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
@@ -119,8 +117,6 @@ class Check:
 
         if not (plugin := self._judge()):
             return filter_lines(())
-        from holdfast_app.dream.grounding import judging
-
         found = judging.filtered(self.services, plugin, filter_lines, self.sources)
         if found.problem:
             self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
@@ -143,8 +139,6 @@ class Check:
         draft: Sequence[memorytext.Item],
     ) -> memorytext.Memory:
         """``left`` with the source lines that the refused lines were about."""
-        from holdfast_app.dream import quoting
-
         found = quoting.instead(gone, draft, left.items, self.sources, is_barred=self.heard.is_hostile)
         lines = "\n".join(f"- {item.text}" for item, _ in found)
         room = self.services.config.dream.max_memory_chars - 200 - len(left.render())

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import frozen
 
@@ -19,10 +19,8 @@ from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import interfaces
 from holdfast.fs import durable, private
+from holdfast_app.base import Services
 from holdfast_app.facts.rejected import key_of
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 NAME: Final = "dream.confirmed.json"
 #: Source recorded for an item written into MEMORY.md by a person or an agent, or older than the record.

@@ -1,30 +1,73 @@
-"""The items of MEMORY.md in a dream, from any dreamer: replacement, limits and confirmations."""
+"""The notes that a dream reads, and the items of MEMORY.md in it, from any dreamer: replacement, limits and
+confirmations."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from attrs import evolve
 
+from holdfast.config.layout import Surface
 from holdfast.flush import notes
-from holdfast.text.plain import same_key
+from holdfast.text.plain import lines, same_key
+from holdfast_app.base import Services
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.memorytext import LASTING, Item
 from holdfast_app.facts.rejected import key_of
 from holdfast_app.facts.relation import Known
-
-if TYPE_CHECKING:
-    from holdfast_app.dream.notes import Note
+from holdfast_app.markdown.lines import read_line
 
 #: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
 MOST_STATEMENTS: Final = 2_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
+
+
+class Note(NamedTuple):
+    """A daily note."""
+
+    day: date
+    name: str
+    text: str
+
+
+def window(services: Services, days: int) -> list[Note]:
+    """Notes from the last ``days`` calendar days, including today, oldest first. Notes with only a title are left
+    out. So are withheld passages, because a dream's result would count as written here. Source: readings
+    A25, A26."""
+    today = services.now().date()
+    found = []
+    for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
+        day = services.layout.day_of(Surface.DAILY, name)
+        document = services.store.read(name) if day is not None and 0 <= (today - day).days < days else None
+        if day is None or document is None:
+            continue
+        text = services.store.sifted(document).text
+        if content(text):
+            found.append(Note(day, name, text))
+    return sorted(found)
+
+
+def content(text: str) -> str:
+    """A note without its title."""
+    text = text.removeprefix("\ufeff").strip()
+    _, first = next(lines(text), (0, ""))
+    return text[len(first) :].strip() if read_line(first).level == 1 else text
+
+
+def digest_of(read: Sequence[Note]) -> str:
+    """A digest of the days and bytes of the notes ``read``. Source: reading A27."""
+    digest = hashlib.sha256()
+    for day, _, text in read:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(f"{day.isoformat()} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
 
 
 class Statement(NamedTuple):

@@ -1,7 +1,9 @@
-"""The log of dreams, ``dreams.jsonl`` in the private folder, with one line when a run begins and one when it ends,
-including skipped and failed runs.
+"""The records of dreams in the private folder, besides the mark.
 
-A flush reads it, because lines that a dream dropped or merged are not missing.
+dreams.jsonl        one line when a run begins and one when it ends, including skipped and failed runs. A flush reads
+                    it, because lines that a dream dropped or merged are not missing
+dreams/ID.json      MEMORY.md as it was before a change
+dream.inbox.json    a result waiting for review
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from attrs import evolve, field, fields, frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
+from holdfast_app import json_file
 from holdfast_app.durable_queue import tally
 
 LOG: Final = "dreams.jsonl"
+INBOX: Final = "dream.inbox.json"
+FOLDER: Final = "dreams"
 #: When the log is longer than this it is cut to the newest half.
 MAX_BYTES: Final = 4_000_000
 INTERRUPTED: Final = "The run has not finished. Its process was killed or is still running."
@@ -110,15 +115,10 @@ def record(state: str, result: DreamResult) -> None:
     with private.lock(path):
         with durable.reporting(path, "read"), suppress(FileNotFoundError):
             if safeopen.stat(path).st_size > MAX_BYTES:
-                _cut(path)
+                data = private.read(path) or b""
+                tally.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
         # A line that a crash truncated must not corrupt this one.
         tally.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
-
-
-def _cut(path: str) -> None:
-    with safeopen.reader(path) as file:
-        data = file.read()
-    tally.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
 
 
 def entries(state: str) -> list[DreamResult]:
@@ -137,3 +137,65 @@ def entries(state: str) -> list[DreamResult]:
     return [
         evolve(r, status=Status.FAILED, reason=INTERRUPTED) if r.status is Status.BEGUN else r for r in found.values()
     ]
+
+
+@frozen(kw_only=True)
+class Backup:
+    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the written text's digest,
+    ``title`` its cause (a dream or an undo)."""
+
+    id: str
+    at: datetime
+    name: str
+    before: str | None
+    after: str
+    title: str = "dream"
+
+
+@frozen(kw_only=True)
+class Proposal:
+    """A result waiting for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are its source
+    statements from the notes, as (text, time, note)."""
+
+    result: DreamResult
+    name: str
+    text: str
+    base: str
+    digest: str
+    diary: str = ""
+    said: tuple[tuple[str, datetime, str], ...] = ()
+
+
+def back_up(state: str, backup: Backup, *, keep: int) -> str:
+    """Store a backup, durably, and remove the oldest beyond ``keep``. Returns its name. Raises: Unavailable."""
+    private.make(state, FOLDER)
+    name = f"{backup.at:%Y%m%dT%H%M%S%f}-{backup.id}.json"
+    json_file.save(os.path.join(state, FOLDER, name), backup)
+    for old in _backups(state)[: -max(1, keep)]:
+        durable.remove(os.path.join(state, FOLDER, old))
+    return name
+
+
+def backups(state: str) -> list[Backup]:
+    """Every backup, oldest first. Raises: Corrupt; Unavailable."""
+    loaded = (json_file.load(os.path.join(state, FOLDER, name), Backup) for name in _backups(state))
+    return [one for one in loaded if one is not None]
+
+
+def _backups(state: str) -> list[str]:
+    return [name for name in private.names(os.path.join(state, FOLDER)) if name.endswith(".json")]
+
+
+def proposal(state: str) -> Proposal | None:
+    """The result waiting for review. Raises: Corrupt; Unavailable."""
+    return json_file.load(os.path.join(state, INBOX), Proposal)
+
+
+def propose(state: str, value: Proposal) -> None:
+    """Put a result into the inbox, replacing any result there. Raises: Unavailable."""
+    json_file.save(os.path.join(state, INBOX), value)
+
+
+def clear_inbox(state: str) -> None:
+    """Raises: Unavailable."""
+    durable.remove(os.path.join(state, INBOX))

@@ -14,7 +14,8 @@ import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from types import EllipsisType
+from typing import Final
 
 from attrs import define, evolve, field
 
@@ -25,23 +26,18 @@ from holdfast.storage import ABSENT
 from holdfast.text import humanize, ownlines
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
-from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, state_files, when
+from holdfast_app.base import Services
+from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, when
 from holdfast_app.dream.checking import Check, NotApplied, NothingLasting
 from holdfast_app.dream.confirmed import Confirmation
-from holdfast_app.dream.consolidate import MOST_STATEMENTS, Statement
-from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.notes import Note, content, digest_of, window
-from holdfast_app.dream.state_files import Proposal
+from holdfast_app.dream.consolidate import MOST_STATEMENTS, Note, Statement, digest_of, window
+from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
 from holdfast_app.dream.when import Mark
 from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.facts.rejected import REASON, Rejected, key_of
+from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.progress import report
 from holdfast_app.trust import provenance
-
-if TYPE_CHECKING:
-    from types import EllipsisType
-
-    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 
@@ -95,8 +91,6 @@ def deep_dream(
 
 def _keep_newest(services: Services) -> None:
     """Keep the newest fact wherever two machines disagree. The fact log has the others."""
-    from holdfast_app.facts.store.lifecycle import Facts
-
     facts = Facts(services)
     try:
         for conflict in facts.conflicts():
@@ -112,7 +106,7 @@ def is_due(services: Services) -> bool:
     notes = window(services, when.lookback(services, mark))
     if not notes or when.not_due(services, mark):
         return False
-    waiting = state_files.proposal(services.state)
+    waiting = dreamlog.proposal(services.state)
     return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
 
 
@@ -173,14 +167,14 @@ class _Run:
             self.days = when.lookback(services, mark)
             self.note(lookback_days=self.days)
         notes = window(services, self.days)
-        if sum(len(content(text)) for _, _, text in notes) < settled.min_chars:
+        if not notes:
             raise _Skip("No recent daily note has content.")
         digest = digest_of(notes)
         if not self.force:
             if digest == mark.digest:
                 message = "The notes have not changed since the last dream."
                 raise _Skip(message, next_step="Use `--force` to dream of them again.")
-            waiting = state_files.proposal(services.state)
+            waiting = dreamlog.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 raise _Skip(
                     "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
@@ -250,7 +244,7 @@ class _Run:
         )
         if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
-            state_files.propose(services.state, evolve(proposal, result=self.result))
+            dreamlog.propose(services.state, evolve(proposal, result=self.result))
             return
         try:
             self.result = apply(services, proposal)

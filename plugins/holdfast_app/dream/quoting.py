@@ -11,16 +11,13 @@ So the dream keeps the subject without trusting the wording.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast.models import Finding
 from holdfast_app.dream.grounding import Grounded, ground
-from holdfast_app.dream.grounding.blocks import blocks, strip_marks
-from holdfast_app.dream.grounding.sources import words
+from holdfast_app.dream.grounding.sources import blocks, strip_marks, words
 from holdfast_app.dream.memorytext import LASTING, Item
 from holdfast_app.facts.relation import Known
-
-if TYPE_CHECKING:
-    from holdfast.models import Finding
 
 #: Maximum length of a quotation, in characters.
 MAX_CHARS: Final = 500

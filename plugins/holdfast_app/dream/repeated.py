@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
@@ -16,17 +17,12 @@ from holdfast.storage import ABSENT
 from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import ownwords
-from holdfast_app.dream import dreamlog, memorytext, state_files, when
-from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.grounding import blocks
-from holdfast_app.dream.state_files import Proposal
+from holdfast_app.base import Services
+from holdfast_app.dream import dreamlog, memorytext, when
+from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
+from holdfast_app.dream.grounding.sources import sentences
 from holdfast_app.dream.write import diff, new_id
 from holdfast_app.facts.rejected import Rejected
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast_app.base import Services
 
 #: Names the proposer where a dream's plugin is named.
 PROPOSER: Final = "repetition"
@@ -43,14 +39,14 @@ def propose(services: Services) -> None:
     """Let the sentences that were said in :data:`LEAST` sessions wait for review, instead of an earlier such proposal.
     Never raises, because the dream itself is done."""
     try:
-        waiting = state_files.proposal(services.state)
+        waiting = dreamlog.proposal(services.state)
         if waiting is not None and waiting.result.plugin != PROPOSER:
             return
         proposal = _proposal(services)
         if proposal is not None:
-            state_files.propose(services.state, proposal)
+            dreamlog.propose(services.state, proposal)
         elif waiting is not None:
-            state_files.clear_inbox(services.state)
+            dreamlog.clear_inbox(services.state)
     except HoldfastError:
         return
 
@@ -101,11 +97,11 @@ def _sentences(services: Services, path: str) -> Iterator[str]:
     session = journal.session_id_of(path)
     if session is None or not os.path.isfile(path):
         return
-    for entry in journal.Journal(services.state, session).entries():
+    for entry in journal.Journal(services.state, session).of_kinds("message"):
         record = entry.record
-        if record["kind"] != "message" or record["role"] != "user" or len(record["text"]) > _MAX_CHARS:
+        if record["role"] != "user" or len(record["text"]) > _MAX_CHARS:
             continue
         for line in ownwords.own_words(record["text"]).splitlines():
-            for _, text in blocks.sentences(line.strip()):
+            for _, text in sentences(line.strip()):
                 if len(text.split()) in _WORDS and not text.endswith(("?", ":")) and "[REDACTED" not in text:
                     yield text.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import frozen
 
@@ -12,9 +12,7 @@ from holdfast.config.serde import structure
 from holdfast.errors import Corrupt
 from holdfast.fs import private
 from holdfast_app import json_file
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
+from holdfast_app.base import Services
 
 MARK: Final = "dream.json"
 #: Delay before the next automatic run after one that did not finish, and the longest that one may take.

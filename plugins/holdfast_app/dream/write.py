@@ -1,32 +1,36 @@
-"""Writing and undoing a dream: backup, diary, MEMORY.md by compare-and-swap, and the mark last."""
+"""Writing, reviewing and undoing a dream: backup, diary, MEMORY.md by compare-and-swap, and the mark last.
+
+A dream waits for review with ``[dream] apply = "propose"``. A user accepts or rejects it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import zip_longest
 
 from attrs import evolve
 
 from holdfast.config.layout import ARCHIVE, Surface
+from holdfast.config.serde import stamp
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
+from holdfast.flush.notes import comment
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
-from holdfast_app.dream import confirmed, diary, dreamlog, memorytext, state_files, when
-from holdfast_app.dream.consolidate import updated
-from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.state_files import Backup, Proposal
+from holdfast.text.plain import one_line
+from holdfast_app.authorship import witness
+from holdfast_app.base import Services
+from holdfast_app.dream import confirmed, dreamlog, memorytext, when
+from holdfast_app.dream.consolidate import Before, updated
+from holdfast_app.dream.dreamlog import Backup, DreamResult, Gone, Proposal, Status
 from holdfast_app.dream.when import Mark
 from holdfast_app.facts.rejected import key_of
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 
@@ -78,11 +82,11 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
         backup = Backup(
             id=result.id, at=result.at.astimezone(UTC), name=name, before=before, after=sha256(proposal.text)
         )
-        result = evolve(result, backup=state_files.back_up(services.state, backup, keep=services.config.dream.backups))
+        result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
-    _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
+    _tell(services, page, result, lambda block_id: _rendered(result, block_id, proposal.diary))
     if result.archived:
-        _tell(services, services.layout.archive, result, partial(diary.archived, result), ARCHIVE)
+        _tell(services, services.layout.archive, result, partial(_archived, result), ARCHIVE)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:
@@ -90,19 +94,13 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
         except HoldfastError as error:
             with contextlib.suppress(HoldfastError):
                 why = admitted(services, error.message)
-                _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
+                _tell(services, page, result, lambda block_id: _not_applied(result, block_id, why))
             raise
-    _confirm(services, proposal)
+    items = [item.text for item in memorytext.read(proposal.text).items]
+    confirmed.save(services.state, updated(confirmed.load(services.state), items, proposal.said, services.now()))
     when.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
-
-
-def _confirm(services: Services, proposal: Proposal) -> None:
-    """Record the statements that confirmed each item of the new memory."""
-    items = [item.text for item in memorytext.read(proposal.text).items]
-    record = updated(confirmed.load(services.state), items, proposal.said, services.now())
-    confirmed.save(services.state, record)
 
 
 def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> DreamResult:
@@ -142,9 +140,10 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             after=sha256(text),
             title="undo",
         )
-        named = state_files.back_up(services.state, backup, keep=services.config.dream.backups)
+        named = dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
         result = evolve(result, backup=named)
-        _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
+        title, lines = _heading(ownlines.UNDONE_TITLE, result), [one_line(result.reason)]
+        _tell(services, page, result, lambda block_id: _block(result, block_id, title, lines))
         # Without a record, the next dream does not take the lines that leave for ones that a person removed.
         there = {key_of(item.text) for item in memorytext.read(text).items}
         record = confirmed.load(services.state)
@@ -159,7 +158,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 
     Backups decide, not the log, so a dream killed right after its write can be undone. Raises: Refused.
     """
-    backups = state_files.backups(services.state)
+    backups = dreamlog.backups(services.state)
     digest = sha256(current)
     found = next((b for b in reversed(backups) if b.after == digest), None)
     if found is None and not backups:
@@ -172,6 +171,49 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
     return found or backups[-1]
 
 
+def waiting(services: Services) -> Proposal:
+    """The waiting dream. Raises: Refused when there is none; Corrupt; Unavailable."""
+    found = dreamlog.proposal(services.state)
+    if found is None:
+        raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
+    return found
+
+
+def accept(services: Services) -> DreamResult:
+    """Write the waiting dream: backup, diary, MEMORY.md, mark. It passes the gate again.
+
+    Raises: Refused; Conflict when MEMORY.md was edited since it was proposed; PluginError; Corrupt; Unavailable.
+    """
+    with lock(services):
+        found = waiting(services)
+        stored = services.store.read(found.name)
+        previous = stored.text if stored else None
+        there = Before(item.text for item in memorytext.read(previous or "", prose_is_item=True).items)
+        new = [item.text for item in memorytext.read(found.text).items if not there.has(item.text)]
+        witness.check(services, new, found.name)
+        text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
+        base = found.base
+        if stored is not None and stored.text == text:  # an earlier process wrote it and then died
+            base = stored.revision
+        result = evolve(found.result, at=services.now(), reason="", next_step="")
+        result = apply(services, evolve(found, result=result, text=text, base=base))
+        dreamlog.record(services.state, result)
+        dreamlog.clear_inbox(services.state)
+        return result
+
+
+def reject(services: Services) -> DreamResult:
+    """Reject the dream. The same notes are not dreamt of again. Raises: Refused; Corrupt; Unavailable."""
+    with lock(services):
+        found = waiting(services)
+        now = services.now()
+        result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
+        when.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        dreamlog.record(services.state, result)
+        dreamlog.clear_inbox(services.state)
+        return result
+
+
 def _tell(
     services: Services, page: str, result: DreamResult, block: Callable[[str], str], header: str | None = None
 ) -> None:
@@ -182,8 +224,104 @@ def _tell(
         number += 1
         block_id = f"{result.id}-{number}"
     text = services.gate.admit(block(block_id), surface=Surface.DIARY, name=page)
-    services.store.append(Surface.DIARY, page, text, header or diary.header(result.at.date()), block_id)
+    header = header or ownlines.line(ownlines.DIARY_HEADER, result.at.date().isoformat()) + "\n"
+    services.store.append(Surface.DIARY, page, text, header, block_id)
 
 
 def diff(old: str, new: str, name: str) -> Iterator[str]:
     return difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=2)
+
+
+# --- the diary: one document per day, and one block per dream that changed or proposed something
+
+
+def _rendered(result: DreamResult, block_id: str, told: str) -> str:
+    """One block. A blank line, the dreamer's account, then the counts from core, each part with its lines.
+
+    Without ``told`` the counts are the account. Source: reading A28.
+    """
+    return _block(
+        result,
+        block_id,
+        _heading(ownlines.DREAM_TITLE, result),
+        [
+            _quoted(told) if told.strip() else _counts(result),
+            _part(ownlines.READ, [*result.read, *(ownlines.line(ownlines.NOT_READ, name) for name in result.left_out)]),
+            _part(ownlines.KEPT, _kept(len(result.kept))),
+            _part(ownlines.ADDED, (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
+            _part(ownlines.JUDGED, _reasons(result.judged)),
+            _part(ownlines.FROM_NOTES, _reasons(result.quoted)),
+            _part(ownlines.MERGED, _reasons(result.merged)),
+            _part(
+                ownlines.REPLACED,
+                _reasons(result.replaced),
+                (gone.said for gone in result.replaced),
+            ),
+            _part(ownlines.ARCHIVED, _reasons(result.archived)),
+            _part(ownlines.DROPPED, _reasons(result.dropped)),
+            _part(ownlines.REFUSED, _reasons(result.refused)),
+            _part(ownlines.WARNINGS, result.warnings),
+        ],
+    )
+
+
+def _reasons(lines: Iterable[Gone]) -> Iterable[str]:
+    return (f"{gone.text} ({gone.reason})" for gone in lines)
+
+
+def _heading(title: str, result: DreamResult) -> str:
+    return ownlines.line(ownlines.BLOCK, title, f"{result.at:%H:%M}")
+
+
+def _not_applied(result: DreamResult, block_id: str, reason: str) -> str:
+    """The block for a dream whose diary entry was written but whose result was not."""
+    return _block(
+        result,
+        block_id,
+        _heading(ownlines.NOT_APPLIED_TITLE, result),
+        [f"MEMORY.md stayed as it was: {one_line(reason)}"],
+    )
+
+
+def _counts(result: DreamResult) -> str:
+    """The dream's counts."""
+    parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
+    parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
+    moved = ((result.replaced, "replaced"), (result.archived, "archived"))
+    parts += [f"{len(gone)} {what}" for gone, what in moved if gone]
+    return ownlines.line(ownlines.COUNTS, ", ".join(parts))
+
+
+def _archived(result: DreamResult, block_id: str) -> str:
+    """The archive block with a run's items that no longer fit into MEMORY.md."""
+    lines = "\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
+    title = ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, *f"{result.at:%Y-%m-%d %H:%M}".split())
+    return _block(result, block_id, title, [lines])
+
+
+def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:
+    lines = ["", title, block_marker(block_id)]
+    lines.append(f"<!-- at={stamp(result.at.astimezone(UTC))} plugin={comment(result.plugin or 'none')} -->")
+    return "\n".join(lines) + "\n\n" + "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _kept(number: int) -> list[str]:
+    return [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
+
+
+def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
+    """``lines`` as a list under a title, with the days on which they were last ``said``, where known."""
+    pairs = zip_longest(map(one_line, lines), said, fillvalue="")
+    found = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
+    return "\n".join([ownlines.line(ownlines.PART, title), "", *found]) if found else ""
+
+
+def _from(sources: tuple[str, ...]) -> str:
+    """The best source. The record lists all sources."""
+    return f" [{sources[0]}]" if sources else ""
+
+
+def _quoted(text: str) -> str:
+    """The dreamer's account as a quotation, so it cannot forge a heading, a part or a holdfast marker."""
+    lines = text.strip().replace("<!--", "&lt;!--").splitlines()
+    return "\n".join(f"> {line}".rstrip() for line in lines)

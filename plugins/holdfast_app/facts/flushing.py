@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Final
 
 from attrs import evolve
 
@@ -11,28 +13,24 @@ from holdfast.errors import BadValue, HoldfastError, Refused
 from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
-from holdfast.models import AddOutcome, AddResult, Category, Payload, turns_of
+from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, Turn, turns_of
 from holdfast.text import ownlines, recall
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut, is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app import background
 from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.base import Services
 from holdfast_app.facts.extraction import backlog, extract
+from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
-
-    from holdfast.models import Fact, Message, Receipt, Turn
-    from holdfast_app.base import Services
-    from holdfast_app.facts.store.writer import Value
+from holdfast_app.facts.store.writer import Value
 
 logger = log("holdfast.facts")
 
 #: Characters of a fact that a warning quotes.
 _QUOTED: Final = 60
+#: A stated fact's first words, and its category.
 _CUES: Final = (
     (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
     (Lazy(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
@@ -104,8 +102,6 @@ class FlushedFacts(FactService):
         return _unstored(payload, Facts(self._services).store(stated))
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
-        from holdfast_app.facts.store.audit_log import FactTrail
-
         last = max((event.at for event in FactTrail(self._services.state).entries()), default=None)
         reached: dict[str, datetime] = {}  # by session, because its clock may have gone back
         for receipt, payload in flushes:
@@ -113,11 +109,6 @@ class FlushedFacts(FactService):
             reached[session] = max(receipt.at, reached.get(session, receipt.at))
             if last is None or reached[session] > last:
                 self.state(payload, session=session, flush=receipt.flush_id, at=receipt.at)
-
-
-def _category(text: str) -> str:
-    """A stated fact's category, by its first words. ``context`` where none of them decides."""
-    return next((found for cue, found in _CUES if cue.match(text)), Category.CONTEXT)
 
 
 def _stated(
@@ -138,7 +129,8 @@ def _stated(
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
             continue
         try:
-            found.append(facts.stated(text, _category(text), DEFAULT_CONFIDENCE, flush, at=at, said=said))
+            category = next((known for cue, known in _CUES if cue.match(text)), Category.CONTEXT)
+            found.append(facts.stated(text, category, DEFAULT_CONFIDENCE, flush, at=at, said=said))
         except (BadValue, Refused) as error:
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
     return found

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
@@ -16,10 +16,8 @@ from holdfast.errors import BadValue
 from holdfast.models import Profile
 from holdfast.text import ownlines
 from holdfast.text.plain import BOM, clean, same_key
+from holdfast_app.base import Services
 from holdfast_app.markdown.lines import read_line
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
 ANCHORS: Final[Mapping[str, str]] = dict(
@@ -72,19 +70,17 @@ def learn(services: Services, new: Profile) -> Profile:
     Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
     """
     _check({name: getattr(new, name) for name in ANCHORS})
-    return _change(services, lambda old: merged(old, new))
+    return _change(services, lambda old: _merged(old, new))
 
 
 def _check(sections: Mapping[str, object]) -> None:
     for name, text in sections.items():
         if not isinstance(text, str):
-            raise BadValue(
-                name, f"cannot be of type {type(text).__name__}", next_step="Use a string. An empty string clears it."
-            )
+            step = "Use a string. An empty string clears it."
+            raise BadValue(name, f"cannot be of type {type(text).__name__}", next_step=step)
 
 
-def merged(old: Profile, new: Profile) -> Profile:
-    """See :func:`learn`."""
+def _merged(old: Profile, new: Profile) -> Profile:
     sections = {name: _joined(getattr(old, name), getattr(new, name)) for name in ANCHORS}
     if new.top_of_mind.strip():
         sections["top_of_mind"] = _joined("", new.top_of_mind)
@@ -95,11 +91,9 @@ def merged(old: Profile, new: Profile) -> Profile:
 
 
 def _joined(old: str, new: str) -> list[str]:
-    items = {same_key(item): item for item in map(_item, old.splitlines()) if item}
-    for line in new.splitlines():
-        item = _item(line)
-        if item:
-            items.setdefault(same_key(item), item)
+    items: dict[str, str] = {}
+    for item in filter(None, map(_item, (*old.splitlines(), *new.splitlines()))):
+        items.setdefault(same_key(item), item)
     return list(items.values())
 
 

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING
 from holdfast import project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterable
 
-    from holdfast.models import Message, Profile, Turn
+    from holdfast.models import Profile
     from holdfast_app.config import Config
-    from holdfast_app.facts.extraction.extract import ExtractResult
+    from holdfast_app.facts.extraction.extract import ExtractResult, Said
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
     from holdfast_app.services import Services
     from holdfast_app.trust.store import Store
-
-    #: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
-    Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 
 class RemembersFacts(project.Project):
@@ -86,20 +82,20 @@ class RemembersFacts(project.Project):
         Unavailable.
         """
         from holdfast_app.facts.extraction.backlog import extract_now
-        from holdfast_app.facts.extraction.conversation import turns_given
+        from holdfast_app.facts.extraction.extract import turns_given
 
         return extract_now(self.services, turns_given(messages), source=source)
 
     def extract_queued(self) -> ExtractResult:
         """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""
-        from holdfast_app.facts.extraction.turnwise import everything
+        from holdfast_app.facts.extraction.backlog import everything
 
         return everything(self.services)
 
     def extract_turns(self) -> ExtractResult:
         """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
         while another process does it. Raises: Unavailable."""
-        from holdfast_app.facts.extraction.turnwise import run
+        from holdfast_app.facts.extraction.backlog import run
 
         return run(self.services)
 
@@ -108,4 +104,4 @@ class RemembersFacts(project.Project):
         from holdfast_app.facts.extraction.queue import Queue
 
         services = self.services
-        return Queue(services.state, services.config.extract).log()
+        return Queue(services.state).log()

@@ -21,30 +21,26 @@ cut from the end, and only then the text ends with a newline and three dots. Sou
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from attrs import define
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
+from holdfast.models import Fact, Profile
 from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
 from holdfast.text.lazy import log
-from holdfast_app.facts import factlines, profile
-
-if TYPE_CHECKING:
-    from holdfast.models import Profile
-    from holdfast_app.base import Services
+from holdfast_app.base import Services
+from holdfast_app.facts import profile
+from holdfast_app.facts.store import origins
 
 logger = log(__name__)
 
 MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))
 _HISTORY = ("History:", ("recent", "earlier", "background"))
-_FACTS: Final = "Facts:"
-#: Token cost of a line with a ninety-character fact. It decides how many facts the gate reads at once.
-_LINE_TOKENS: Final = 28
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
@@ -60,24 +56,44 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     with snapshot():
-        head = _admitted(services, _profile_text(profile.load(services, recalled=True)))
+        head = _head(services, profile.load(services, recalled=True))
         stored = list(services.store.backend.facts(FactOrder.STRONGEST))
         facts = services.store.known_facts(stored)
     if hidden := len(stored) - len(facts):
         logger.warning("%d facts are left out of the prompt because they came with an untrusted clone or pull", hidden)
-    lines: list[str] = []
-    stated = factlines.stated(facts)
-    refused = at = 0
-    while True:  # the gate reads no more lines than fit, and a few
-        block = _Block(head, lines, len(facts) - refused, fenced)
-        used = count(block.render(len(lines)))
-        if at >= len(facts) or used > max_tokens:
-            return _fitted(block, max_tokens, count)
-        part = slice(at, at + (max_tokens - used) // _LINE_TOKENS + 4)
-        admitted = factlines.admitted(services, facts[part], stated[part])
-        refused += admitted.count("")
-        lines += filter(None, admitted)
-        at += len(admitted)
+    lines = [line for line in _admitted(services, facts, stated(facts)) if line]
+    return _fitted(_Block(head, lines, fenced), max_tokens, count)
+
+
+def fact_line(fact: Fact) -> str:
+    """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
+    return f"- [{fact.category} | {fact.confidence + 0.0:.2f}] {one_line(fact.content)}"  # minus zero is zero
+
+
+def one_line(text: str) -> str:
+    """``text`` with spaces for line ends and tabs."""
+    return text if text.isprintable() else " ".join(text.split())
+
+
+def stated(facts: Sequence[Fact]) -> list[str]:
+    """The facts' lines. Facts on which machines disagree name their origin."""
+    disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
+
+    def says(fact: Fact) -> str:
+        return f" ({origins.of(fact.source)} says so, {fact.created_at:%Y-%m-%d}; another machine disagrees)"
+
+    return [fact_line(fact) + (says(fact) if fact.id in disputed else "") for fact in facts]
+
+
+def _admitted(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
+    """The lines of ``facts`` as they pass the gate now, empty for a fact that it refuses. Raises: PluginError."""
+    try:
+        return services.gate.admit_all(lines, surface=Surface.FACT)
+    except Refused:
+        if len(facts) > 1:
+            return [_admitted(services, [fact], [line])[0] for fact, line in zip(facts, lines, strict=True)]
+        logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
+        return [""]
 
 
 @define
@@ -85,15 +101,14 @@ class _Block:
     """The block's content."""
 
     head: str
-    lines: list[str]
-    facts: int  # in the store, without those that a validator refuses now
+    lines: list[str]  # for the facts, without those that a validator refuses now
     fenced: bool
 
     def render(self, lines: int, *, counted: bool = False) -> str:
         """The head and this many lines. ``counted`` adds the line that counts the other facts, if there are any."""
-        others = self.facts - lines if counted else 0
+        others = len(self.lines) - lines if counted else 0
         more = [f"{others} more {'fact' if others == 1 else 'facts'}: holdfast facts"] if others > 0 else []
-        facts = "\n".join([_FACTS, *self.lines[:lines], *more]) if lines or more else ""
+        facts = "\n".join(["Facts:", *self.lines[:lines], *more]) if lines or more else ""
         return self.framed(f"{self.head}\n\n{facts}" if self.head and facts else self.head or facts)
 
     def framed(self, text: str) -> str:
@@ -113,7 +128,7 @@ def _fitted(block: _Block, budget: int, count: Callable[[str], int]) -> str:
         return count(text) <= budget
 
     total = len(block.lines)
-    if total == block.facts and fits(whole := block.render(total)):
+    if fits(whole := block.render(total)):
         return whole
     if lines := _largest(total, lambda n: fits(block.render(n, counted=True))):
         return block.render(lines, counted=True)
@@ -142,20 +157,15 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
-def _profile_text(known: Profile) -> str:
+def _head(services: Services, known: Profile) -> str:
+    """The profile's part of the block, as it passes the gate now."""
     blocks = []
     for title, names in (_USER, _HISTORY):
-        rows = [
-            f"- {profile.ANCHORS[n]}: {factlines.one_line(text)}" for n in names if (text := getattr(known, n)).strip()
-        ]
-        if rows:
-            blocks.append("\n".join([title, *rows]))
-    return "\n\n".join(blocks)
-
-
-def _admitted(services: Services, head: str) -> str:
+        said = [(profile.ANCHORS[name], text) for name in names if (text := getattr(known, name)).strip()]
+        if said:
+            blocks.append("\n".join([title, *(f"- {anchor}: {one_line(text)}" for anchor, text in said)]))
     try:
-        return services.gate.admit(head, surface=Surface.PROFILE).strip() if head else ""
+        return services.gate.admit("\n\n".join(blocks), surface=Surface.PROFILE).strip() if blocks else ""
     except Refused:
         logger.warning("the profile is left out of the prompt because a validator now refuses it")
         return ""

@@ -1,25 +1,34 @@
-"""Statements removed, purged or replaced on this machine, so that they do not come back by themselves.
+"""Facts and statements removed on this machine.
 
-``state/rejected`` has one line for each, with a keyed digest and the time, never the statement itself. Extractors,
-imports and dreams may not bring such a statement back. Stating it later lifts that.
+``state/rejected`` has one line for each statement removed, purged or replaced, with a keyed digest and the time, never
+the statement itself. Extractors, imports and dreams may not bring such a statement back. Stating it later lifts that.
+
+``state/facts.log.jsonl`` has one line for each fact removed or overwritten, and why. A fact that a newer value replaced
+keeps its content there (it passed the gate when it was stored). The content of evicted, overwritten and deleted facts
+is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
+
+from attrs import asdict, evolve, frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.flush import notes
 from holdfast.fs import durable, ownership_mark, private
+from holdfast.models import Fact
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
+from holdfast_app.base import Services
+from holdfast_app.durable_queue import tally
 
 NAME: Final = "rejected"
+_TRAIL: Final = "facts.log.jsonl"
 REASON: Final = "it was removed or replaced here, and only `holdfast remember` brings it back"
 #: The list is cut to the newest half when it has more lines than this.
 MOST: Final = 20_000
@@ -98,3 +107,81 @@ class Rejected:
                 durable.replace(self._path, whole[whole.find(b"\n", len(whole) // 2) + 1 :] + data)
             else:
                 durable.append(self._path, data)
+
+
+@frozen(kw_only=True)
+class Departure:
+    """``event`` is evicted, deleted, updated or replaced. ``by`` is the replacing fact's id, ``source`` the replaced
+    one's source."""
+
+    at: datetime
+    event: str
+    id: str
+    why: str
+    by: str = ""
+    category: str = ""
+    confidence: float | None = None
+    content: str | None = None
+    source: str = ""
+
+
+class FactTrail:
+    """One project's trail. Appended without a disk sync, except for replaced facts, which the store forgets next."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._path = os.path.join(state, _TRAIL)
+
+    def evicted(self, ids: Sequence[str], by: str, at: datetime) -> None:
+        """Facts were evicted because the store was full."""
+        self._write([Departure(at=at, event="evicted", id=one, why="the store was full", by=by) for one in ids])
+
+    def changed(self, old: Fact, fields: Iterable[str], at: datetime) -> None:
+        """These fields of ``old`` were overwritten."""
+        self._write([_of(old, at, "updated", f"{' and '.join(fields)} changed by hand")])
+
+    def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
+        """A newer statement makes ``old`` obsolete. Written durably, because the store forgets it next."""
+        event = evolve(_of(old, at, "replaced", why), by=by, content=old.content, source=old.source)
+        self._write([event], durably=True)
+
+    def deleted(self, fact: Fact, at: datetime) -> None:
+        """The fact was deleted on request."""
+        self._write([_of(fact, at, "deleted", "deleted by hand")])
+
+    def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
+        skipped. Returns how many were added. Raises: Unavailable."""
+        given = (_event(row) for row in rows)
+        known = set(self.entries())
+        new = [one for one in dict.fromkeys(given) if one is not None and one not in known]
+        if new:
+            self._write(new, durably=True)
+        return len(new)
+
+    def entries(self) -> Iterator[Departure]:
+        """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
+        yield from filter(None, map(_event, private.rows(self._path)))
+
+    def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
+        """Raises: Unavailable."""
+        private.make(self._state)
+        given = (asdict(one, filter=lambda _, value: value not in ("", None)) for one in events)
+        rows = ({**row, "at": stamp(row["at"].astimezone(UTC))} for row in given)
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
+        with private.lock(self._path):
+            tally.append(self._path, data, flush=durably)
+
+
+def _event(row: Mapping[str, Any]) -> Departure | None:
+    """The row's event, None for an unreadable row."""
+    try:
+        return Departure(**{**row, "at": moment(row["at"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _of(fact: Fact, at: datetime, event: str, why: str) -> Departure:
+    """An event with its fact's fields, without the content."""
+    return Departure(at=at, event=event, id=fact.id, why=why, category=str(fact.category), confidence=fact.confidence)

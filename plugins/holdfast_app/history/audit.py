@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.relation import Relation, relation
-from holdfast_app.message_formats.reading import SUMMARY
-from holdfast_app.offline.conversation import asked
+from holdfast_app.message_formats.reading import SUMMARY, Transcript
+from holdfast_app.offline import asked
 from holdfast_app.offline.statements import Statements
-
-if TYPE_CHECKING:
-    from holdfast_app.message_formats.reading import Transcript
 
 #: Tools that read one file, as the clients name them.
 READERS: Final = frozenset({"read", "read_file", "view", "notebookread"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
@@ -12,12 +13,9 @@ from holdfast.text.humanize import count
 from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.history.memories import PROGRAMS
-from holdfast_app.history.sessions import FOLLOWED, found
+from holdfast_app.history.sessions import FOLLOWED, Past, found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast_app.history.sessions import Past
     from holdfast_app.project import Holdfast
 
 

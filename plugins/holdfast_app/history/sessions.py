@@ -15,16 +15,13 @@ from contextlib import closing
 from datetime import UTC, datetime
 from glob import iglob
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.errors import ConfigError
 from holdfast_app.history.memories import opened
-from holdfast_app.message_formats.reading import Reading, mapping
+from holdfast_app.message_formats.reading import Reading, Transcript, mapping
 from holdfast_app.transcripts import opencode, read
 from holdfast_app.transcripts.rows import lines
-
-if TYPE_CHECKING:
-    from holdfast_app.message_formats.reading import Transcript
 
 #: Clients whose hooks may still write to a session.
 FOLLOWED: Final = frozenset({"claude-code", "codex", "opencode", "pi"})

@@ -27,14 +27,9 @@ known_settings = ()
 def on_extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     """A summary in quotations, candidate facts, and the payload fields that the turns state or that follow from their
     course. Takes time in proportion."""
-    from attrs import evolve
-
-    from holdfast_app.offline import fields
     from holdfast_app.offline.extract import extract
 
-    found = extract(turns)
-    messages = [message for turn in turns for message in turn.messages]
-    return evolve(found, draft=fields.added(found.draft, messages, before)) if messages else found
+    return extract(turns, before)
 
 
 #: No model reads the notes, so that all of them can be read in one run.

@@ -1,4 +1,5 @@
-"""Changes in the session: files written by edit tools, commits reported by git, and packages taken out again."""
+"""Changes in the session: files written by edit tools, commits reported by git, and packages taken out again; and
+pointers in messages: issue and pull request numbers, addresses, commits."""
 
 from __future__ import annotations
 
@@ -37,6 +38,16 @@ _REMOVED: Final = Lazy(
     r"(?: (?!\||&)[\w@/.-]+){1,6}"
 )
 _VERSION: Final = Lazy(r"\b(?:install|add|i)\b[^\n;|]{0,200}?(?<= )([@\w][\w./-]*?)(==|@)(\d[\w.]*)")
+_POINTER: Final = Lazy(
+    r"(?P<url>https?://[^\s<>\"'`|\\^{}]{4,500})"
+    r"|(?<![\w/#&.-])(?P<full>[A-Za-z0-9][\w.-]{0,80}/[A-Za-z0-9][\w.-]{0,80}#[1-9]\d{0,6})\b"
+    # One digit alone is more often a rank ("the #1 reason"), six a colour.
+    r"|(?<![\w/#&.-])(?P<number>#[1-9]\d{1,4})\b(?!-)"
+    r"|\b(?:issues?|prs?|pull requests?|mrs?|fix(?:es|ed)?|clos(?:es|ed)|refs|see) (?P<single>#[1-9])\b"
+    r"|\b(?:commit(?:ted)?|pushed|merged)(?: (?:as|in|at|is|sha|hash|id))?:? `?(?P<sha>(?=[a-f]*\d)[0-9a-f]{7,40})\b",
+    re.IGNORECASE,
+)
+_LOOPBACK: Final = Lazy(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
 _COMPONENTS: Final = 3
 _MAX_PATH: Final = 300
 
@@ -114,3 +125,18 @@ def _shown(path: str) -> str:
         return path.removeprefix("./")
     inside = _HOME.sub("", path).lstrip("/\\")
     return "/".join(re.split(r"[\\/]", inside)[-_COMPONENTS:])
+
+
+def pointers(line: str) -> Iterator[str]:
+    """Pointers from a line, in order. Loopback URLs are left out, because they work only on this machine."""
+    for found in _POINTER.finditer(line):
+        text = found[found.lastgroup or 0]
+        if found.lastgroup == "number" and len(text) == 4 and len({*text[1:]}) == 1:
+            continue  # a colour
+        if found.lastgroup == "url":
+            text = text.rstrip(".,;:!?*_")
+            while text.endswith((")", "]")) and text.count("(") + text.count("[") < text.count(")") + text.count("]"):
+                text = text[:-1].rstrip(".,;:!?*_")
+            if _LOOPBACK.match(text):
+                continue
+        yield text

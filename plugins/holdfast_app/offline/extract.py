@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
-from typing import Final
+from typing import Any, Final
 
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import ownlines
 from holdfast.text.humanize import count
-from holdfast.text.plain import same_key
+from holdfast.text.plain import cut, first_line, is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.message_formats.reading import SUMMARY
-from holdfast_app.offline import echoes, quotes, replies
+from holdfast_app.offline import asked, ending, quotes, speech, tasks
+from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.changes import Changes, changes
-from holdfast_app.offline.conversation import asked, tasks
 from holdfast_app.offline.quotes import Quote
 from holdfast_app.offline.speech import clip, units
 from holdfast_app.offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
-
-__all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 
 MAX_FILES: Final = 60
 #: Length of the summary's quotations, in characters, and what its parts may take of it. A part that needs less leaves
@@ -41,10 +39,15 @@ _MAX_LISTED: Final = 8
 _NEWEST: Final = 300
 #: Longer messages of the user were pasted, so only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
+#: Maximum length in characters of a request that means little alone, and of a reply to a question.
+_FEW: Final = 30
+_REPLY: Final = 80
+_SINCE: Final = ". Since then: "
 
 
-def extract(turns: Sequence[Turn]) -> Extraction:
-    """The statements in ``turns``, and a summary in quotations. Fields without statements stay None."""
+def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
+    """The statements in ``turns``, a summary in quotations, and the fields that follow from the course since the state
+    ``before``. Other fields without statements stay None."""
     messages = [m for turn in turns for m in turn.messages]
     if not messages:
         return Extraction()
@@ -58,7 +61,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     done = changes(said)
     listed = tasks.of(said)
     decided = found.decisions.strings()
-    echoed = echoes.read_by_tools(decided, said)
+    echoed = speech.read_by_tools(decided, said)
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
@@ -70,6 +73,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
         follow_ups=_follow_ups(found, listed) or None,
     )
     summary = _summary(messages, said, draft, done, listed, set(found.told))
+    draft = _derived(draft, messages, before)
     return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
 
 
@@ -85,6 +89,72 @@ def final_answers(messages: Sequence[Message]) -> Iterator[Message]:
             waiting = message
     if waiting:
         yield waiting
+
+
+def _derived(draft: Payload, messages: Sequence[Message], before: Payload) -> Payload:
+    """``draft`` with the fields that follow from the conversation's course, named in its ``derived``: objective, next
+    step, and whether work is open. ``before`` is the state before ``messages``. Stated fields of open work stay until
+    the user requests something else. A finished request leaves them as they were."""
+    end = ending.of(messages)
+    if end.goes_on and not before.work_open:  # "continue", without anything to continue
+        end = ending.Ending(open=False, next_step=ending.NONE)
+    if before.work_open and not end.open and _only_asks(messages):
+        end = ending.Ending()
+    values: dict[str, Any] = {"objective": _objective(messages, before, end), "work_open": end.open}
+    if draft.next_step is None:
+        values["next_step"] = _next_step(messages, end, before)
+    return draft.evolve(**values, derived=[name for name, value in values.items() if value is not None])
+
+
+def _only_asks(messages: Sequence[Message]) -> bool:
+    """Whether the user only asked questions, answered without a tool, which changes no work."""
+    said = [m.text for m in messages if m.role == "user"]
+    return bool(said and not any(m.tool for m in messages)) and all(
+        own_words(text).endswith(("?", "？")) or asked.kind(text) in (Kind.COURTESY, Kind.NOTHING) for text in said
+    )
+
+
+def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending) -> str | None:
+    """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
+    it was stated and the request is finished. Without either, the next step that the conversation ends with."""
+    known, next_step = before.objective or "", end.next_step
+    if before.work_open and known and (end.open is None or not (before.derived or end.open)):
+        return known
+    if asked_last := asked.objective(messages, asked.OBJECTIVE):
+        return _in_context(asked_last, before) if before.work_open else asked_last
+    if known or not is_none(next_step):
+        return known or cut(next_step, asked.OBJECTIVE)
+    spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
+    spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
+    return first_line(spoken[0], _HEADLINE_CHARS) if spoken else None
+
+
+def _in_context(text: str, before: Payload) -> str:
+    """The last request ``text``, followed in brackets by the open work's objective if it is only a few words or the
+    reply to the agent's question. After a compaction the request that it belongs to is no longer among the messages."""
+    known = before.objective or ""
+    began = known.partition(asked.AFTER)[2].removesuffix(")") or known
+    few = _REPLY if (before.next_step or "").rstrip().endswith("?") else _FEW
+    if not began or asked.AFTER in text or text in began or len(text) > few:
+        return text
+    return f"{text}{asked.AFTER}{cut(began, asked.OBJECTIVE - len(text) - len(asked.AFTER) - 1)})"
+
+
+def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload) -> str:
+    """The next step according to the last messages, or the step stated earlier. Without news about the work the earlier
+    step is kept, and a stated one also until the user has said something and the work goes on; news is added to it."""
+    known = (before.next_step or "") if before.work_open else ""
+    if before.work_open and end.open is None:
+        return known or "not stated"
+    if not is_none(known) and not before.derived and not (end.open and _spoke(messages)):
+        news = end.next_step if end.open and not is_none(end.next_step) else ""
+        return f"{known.rstrip('. ')}{_SINCE}{news}" if news and news not in known else known or "not stated"
+    return end.next_step or known or "not stated"
+
+
+def _spoke(said: Sequence[Message]) -> bool:
+    """Whether the user asked for something, or told the agent to go on."""
+    return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)
 
 
 def _follow_ups(found: Statements, listed: Sequence[tasks.Task]) -> list[str]:
@@ -107,7 +177,7 @@ def _summary(
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
     room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
     compacted = next((m for m in reversed(messages) if m.role == "system" and m.tool == SUMMARY), None)
-    last = next(iter(asked.newest_requests(said, 1)), None)
+    last = asked.last_request(said)
     users = [m for m in said if m.role == "user"][-_NEWEST:]
     repeated = {same_key(unit) for m in users if len(m.text) <= _MAX_QUOTED_CHARS for unit in units(m.text)}
 
@@ -171,7 +241,7 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
     """The user's lines in a message, short ones too, because a pick or a correction is short. Before the last request,
     pasted lines are outdated, and a question was answered."""
     if message.role == "tool":
-        return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in replies.replies(message)]
+        return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in speech.replies(message)]
     if message.role != "user":
         return []
     found = quotes.lines(message, user=True)
@@ -180,7 +250,7 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
         return found
     if 2 * sum(map(len, asked.paragraphs(own))) < len(own):
         return []
-    if not found and asked.kind_of_words(own) in (asked.Kind.REQUEST, asked.Kind.STATEMENT):
+    if not found and asked.kind_of_words(own) in (Kind.REQUEST, Kind.STATEMENT):
         found = [Quote(clip(" ".join(own.split()), _HEADLINE_CHARS), short_id(message.id))]
     if len(own) > _MAX_QUOTED_CHARS and found:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]

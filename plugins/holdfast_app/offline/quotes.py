@@ -14,7 +14,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.markdown.lines import read_line
 from holdfast_app.message_formats import reading
-from holdfast_app.offline.conversation import asked
+from holdfast_app.offline import asked
 from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, own_lines, units
 
 #: Shorter lines say too little without their context, unless they name something.

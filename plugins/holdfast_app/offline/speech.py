@@ -1,10 +1,14 @@
-"""A speaker's own words: a message without code, quotations and text inserted by a client or holdfast."""
+"""A speaker's own words: a message without code, quotations and text inserted by a client or holdfast; the user's
+replies in tool results, where clients record answers to the agent's questions and reasons for refusing a call; and
+which of the agent's words only repeat a page, a file or a log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
+from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.ownlines import is_filler
 from holdfast_app.authorship.ownwords import outside
@@ -18,6 +22,21 @@ _SENTENCE_END: Final = Lazy(
 )
 #: A longer list item is read by sentence.
 MAX_ITEM_CHARS: Final = 320
+#: Tools that put questions with options to the user.
+_ASKING: Final = frozenset(
+    {"askuserquestion", "ask_user_question", "request_user_input", "question", "ask_followup_question"}
+)
+_ANSWERED: Final = Lazy(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user notes| selected)){1,600})"')
+_REFUSED: Final = Lazy(
+    r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
+)
+#: The client puts advice for the agent after the user's reason.
+_ADVICE: Final = "Note: The user's next message may contain"
+_CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
+#: Number of newest messages to search for echoes, and length of the compared statement prefix, in characters.
+_MESSAGES: Final = 5_000
+_KEY_CHARS: Final = 60
+_LEAST_CHARS: Final = 12
 
 
 def own_lines(text: str) -> Iterator[str]:
@@ -93,3 +112,50 @@ def clip(text: str, max_chars: int) -> str:
         return text
     head = text[: max_chars + 1].rpartition(" ")[0]
     return head if head.strip() else text[:max_chars]
+
+
+class Reply(NamedTuple):
+    """``text`` on one line: a question with its answer, or the user's words that ``refuse`` a call."""
+
+    text: str
+    refuses: bool = False
+
+
+def replies(message: Message) -> Iterator[Reply]:
+    """The user's replies in a tool's result, in order."""
+    if message.role != "tool":
+        return
+    text = message.text[:20_000]
+    if refused := _REFUSED.match(text):
+        own = text[refused.end() :].partition(_ADVICE)[0].strip()
+        if own and not own.startswith(_CLIENTS_OWN):
+            yield Reply(" ".join(own.split()), refuses=True)
+    elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
+        for question, answer in _ANSWERED.findall(text):
+            question = question.rpartition(', "')[2] if question.startswith("user notes") else question
+            yield Reply(" ".join(f"{question} {answer}".split()))
+
+
+def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[str]:
+    """The agent's ``strings`` in a tool result in ``said``, oldest first, before the agent or the user says them. They
+    were not made in the session. Text that the agent wrote before a tool returned it is its own, and the user's words
+    are always the user's."""
+    keys = {key: text for text in strings if len(key := _bare(text)[:_KEY_CHARS]) >= _LEAST_CHARS}
+    waiting, found = set(keys), set[str]()
+    for message in said[-_MESSAGES:] if keys else ():
+        body = _bare(message.text)
+        held = {key for key in waiting if key in body}
+        if not held:
+            continue
+        if message.role == "user" or any(replies(message)):
+            waiting -= held
+            found -= held
+        elif message.role == "tool":
+            found |= held
+        else:
+            waiting -= held - found
+    return frozenset(keys[key] for key in found)
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.replace("*", "").replace("`", "").split()).casefold()

@@ -16,11 +16,10 @@ from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.relation import outdated
 from holdfast_app.markdown.lines import Lines, read_line
-from holdfast_app.offline import cues, replies
-from holdfast_app.offline.conversation import asked
+from holdfast_app.offline import asked, cues
+from holdfast_app.offline.changes import pointers
 from holdfast_app.offline.cues import Cue, Kind
-from holdfast_app.offline.pointers import may_point, pointers
-from holdfast_app.offline.speech import clip, listed, own_lines, sentences
+from holdfast_app.offline.speech import clip, listed, own_lines, replies, sentences
 
 #: Number of newest statements of each kind to keep.
 MAX_ITEMS: Final = 20
@@ -102,7 +101,7 @@ class Statements:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
         left out (``point``)."""
         if message.role == "tool":
-            for reply in replies.replies(message):
+            for reply in replies(message):
                 if reply.refuses:
                     self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
             return
@@ -111,16 +110,15 @@ class Statements:
         if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
             self.next_step = ""
         stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
-        pointing = point and may_point(text)
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
-        for number, line in enumerate(own_lines(text) if stating or pointing else ()):
+        for number, line in enumerate(own_lines(text) if stating or point else ()):
             if number > MAX_LINES:
                 return
             if user and line.startswith(_INDENTED):
                 continue
             line = line[:MAX_LINE_CHARS]
-            for pointer in pointers(line) if pointing else ():
+            for pointer in pointers(line) if point else ():
                 self.pointers.add(pointer)
             item = listed(line)
             found = self._sentences(_as_label(line), message, is_item=item is not None) if stating else []

@@ -48,7 +48,7 @@ class Cost:
 
 def cost(services: Services) -> Cost:
     """The cost in the records. Unreadable ones are omitted. Raises: Unavailable."""
-    from holdfast_app.facts.extraction.lastrun import calls_today
+    from holdfast_app.facts.extraction.queue import calls_today
 
     folder = services.private("heartbeats")
     since: list[datetime] = []

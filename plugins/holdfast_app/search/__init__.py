@@ -9,7 +9,6 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``index``: the SQLite file and its updates
 - ``rank``: ranking of the matches
 - ``embedders``, ``vectors``: vectors, where the plugin ``embeddings`` is enabled
-- ``served``: hits from a backend whose server does the searching
 - ``hits``, ``answer``, ``searching``: from a question to hits, each sentence once, those that hold now first
 """
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.text import recall
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut, same_key
+from holdfast_app.authorship import hostile
+from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.search import records, words
-
-if TYPE_CHECKING:
-    from holdfast_app.search.hits import Hits, SearchHit
+from holdfast_app.search.hits import Hits, SearchHit
+from holdfast_app.sessions.lookup import short
 
 #: Maximum characters of an answer, and of a hit's text.
 MOST: Final = 1_500
@@ -174,8 +175,6 @@ def _repeats(new: _Group, old: _Group) -> bool:
 
 def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
     """The hits, with those marked whose value a later one replaces, below it."""
-    from holdfast_app.facts.relation import Known, Relation
-
     known: Known[tuple[int, int]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
@@ -222,8 +221,6 @@ def in_short(found: Hits, kept: str) -> str:
 
 
 def _line(hit: SearchHit) -> str:
-    from holdfast_app.sessions.lookup import short
-
     name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
     at = " ".join(filter(None, (hit.kind, hit.role, when(hit))))
     newer = f" (replaced by: {cut(hit.replaced_by, _LINE // 2)})" if hit.replaced_by else ""
@@ -234,8 +231,6 @@ def _line(hit: SearchHit) -> str:
 
 def said(hit: SearchHit) -> str:
     """The matching part; of a statement that holds, without its marks and label. Marked where it instructs an agent."""
-    from holdfast_app.authorship import hostile
-
     text = bare(hit.excerpt) if hit.holds else hit.excerpt
     if hit.role == "user" or hostile.is_marked(text) or not hostile.instructs_anywhere(hit.text):
         return text

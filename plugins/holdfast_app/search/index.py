@@ -20,18 +20,16 @@ from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from holdfast import Holdfast
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, ownership_mark, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app.progress import report
 from holdfast_app.search import records, words
+from holdfast_app.search.records import Source
 from holdfast_memory import DISTRIBUTION
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast_app.search.records import Source
 
 T = TypeVar("T")
 

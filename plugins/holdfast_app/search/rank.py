@@ -99,7 +99,6 @@ class Matches:
         self.score: dict[int, float] = {}
         self.words: dict[int, int] = {}
         self._weights = [one / whole for one in weights]
-        self._shares: dict[int, float] = {}
         for passage in sorted(scores, key=scores.__getitem__):
             self.score[passage >> PASSAGE], self.words[passage >> PASSAGE] = scores[passage], bits[passage]
         top = max(self.score.values(), default=1.0)
@@ -107,9 +106,7 @@ class Matches:
 
     def share(self, bits: int) -> float:
         """These words' share of the question, the rare ones counting more."""
-        if bits not in self._shares:
-            self._shares[bits] = sum(weight for n, weight in enumerate(self._weights) if bits >> n & 1)
-        return self._shares[bits]
+        return sum(weight for n, weight in enumerate(self._weights) if bits >> n & 1)
 
 
 def rank(

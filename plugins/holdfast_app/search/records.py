@@ -11,8 +11,9 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import paths
@@ -23,10 +24,6 @@ from holdfast.text import ownlines, untrusted
 from holdfast.text.lazy import Lazy
 from holdfast_app.markdown import marks
 from holdfast_app.search import KINDS
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast_app.trust.store import Store
 
 TURN, NOTE, DECISION, RULE, REJECTED, OPEN, MEMORY, FACT, DOCUMENT = KINDS
 #: Searched characters of a tool's output, from its beginning, because the rest is files and logs.
@@ -101,18 +98,14 @@ def _documents(memory: Holdfast) -> Iterator[Source]:
     zone = memory.config.zone if memory.config.tz else f"{time.timezone} {time.altzone}"
     for name in services.store.names():
         stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
-        yield Source(DOCUMENT, name, f"{stamp} {zone} {_provenance(services.store)}")
+        yield Source(DOCUMENT, name, f"{stamp} {zone} {services.store.provenance.stamp}")
 
 
 def _facts(memory: Holdfast) -> Source:
     store, config = memory.services.store, memory.services.config.storage
     local = Capability.LOCAL_FILES in store.backend.capabilities
     stamp = _stamp(os.path.join(_folder(memory), config.facts)) if local else _store_stamp(memory)
-    return Source(FACT, "", f"{stamp} {_provenance(store)}")
-
-
-def _provenance(store: Store) -> str:
-    return store.provenance.stamp
+    return Source(FACT, "", f"{stamp} {store.provenance.stamp}")
 
 
 def _folder(memory: Holdfast) -> str:
@@ -145,15 +138,12 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
     services = memory.services
     for entry in Journal(services.state, session).entries(start):
         if entry.record["kind"] == "message":
-            yield _message(entry.record, entry.end)
+            said = entry.record
+            body = said["text"][:TOOL_CHARS] if said["role"] == "tool" else said["text"]
+            at = datetime.fromisoformat(said["at"]).timestamp()
+            yield Text(TURN, said["id"], at, said["role"], body if body.strip() else "", entry.end)
         else:
             yield Text(TURN, "", 0, "", "", entry.end)
-
-
-def _message(record: dict[str, Any], after: int) -> Text:
-    body = record["text"][:TOOL_CHARS] if record["role"] == "tool" else record["text"]
-    at = datetime.fromisoformat(record["at"]).timestamp()
-    return Text(TURN, record["id"], at, record["role"], body if body.strip() else "", after)
 
 
 def origin(memory: Holdfast, source: Source) -> str:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from holdfast import Holdfast
 from holdfast.config import resolved
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.journal import journal
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
-from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries
-from holdfast_app.search.served import hits as served_hits
+from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries, served
+from holdfast_app.search.rank import Ranked
 from holdfast_app.trust.seen import projects
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from holdfast import Holdfast
-    from holdfast_app.search.rank import Ranked
 
 #: Entries looked through for repeated sentences, for each hit.
 _REPEATED: Final = 4
@@ -130,8 +126,8 @@ class _Search:
         hits = of_entries(memory, db, best)
         ids = {hit.where: one.id for hit, one in zip(hits, best, strict=True)}
         if not self._session:
-            served = served_hits(memory, question, self._limit, self._kinds, first, end)
-            hits = sorted([*hits, *served], key=lambda hit: -hit.score) if served else hits
+            others = served(memory, question, self._limit, self._kinds, first, end)
+            hits = sorted([*hits, *others], key=lambda hit: -hit.score) if others else hits
         found = answer.arranged(hits, len(by_kind), wanted, self._limit)
         shown = answer.replaced(excerpts(memory, db, found, ids, question))
         return [hit._replace(corrected=corrected) for hit in shown]

@@ -14,8 +14,6 @@ from holdfast.text.lazy import Lazy
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _WIDE_RUN: Final = Lazy(f"[{_WIDE}]+")
 _WORD: Final = Lazy(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
-#: The same for ASCII text, because this pattern compiles and searches faster.
-_ASCII_WORD: Final = re.compile(r"\w+(?:'\w+)?", re.ASCII)
 #: How FTS5 makes tokens of words.
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
@@ -132,7 +130,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    return _WORD.findall(text)
 
 
 def _wide(text: str) -> list[str]:

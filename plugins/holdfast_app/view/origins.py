@@ -27,7 +27,7 @@ from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact
-    from holdfast_app.facts.store.audit_log import Departure
+    from holdfast_app.facts.rejected import Departure
     from holdfast_app.view.project import Project
 
 

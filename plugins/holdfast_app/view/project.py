@@ -26,7 +26,7 @@ from holdfast_app.view import journals
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
     from holdfast_app.dream.dreamlog import DreamResult, Gone
-    from holdfast_app.facts.store.audit_log import Departure
+    from holdfast_app.facts.rejected import Departure
     from holdfast_app.sessions.status import Status
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -19,16 +19,14 @@ from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
 from holdfast.flush import handoff, notes, work_log
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
+from holdfast.flush.work_log import Decision
 from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
 from holdfast.text.plain import one_line, same_key
+from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.trust import provenance
-
-if TYPE_CHECKING:
-    from holdfast.flush.work_log import Decision
-    from holdfast_app.base import Services
 
 #: Minimum length of an id prefix, in characters.
 _LEAST_PREFIX: Final = 4
@@ -64,7 +62,8 @@ class WorkList:
         try:
             return _pick(work_id, there)
         except NotFound:
-            return _pick(work_id, self.list(everything=True), self._withheld())
+            step = provenance.NEXT_STEP if self._services.store.withheld_in(self._name) else ""
+            return _pick(work_id, self.list(everything=True), step)
 
     def text(self, work_id: str) -> str:
         """One session's entry in handoff format, for programs and people. Raises: as :meth:`get`."""
@@ -197,10 +196,6 @@ class WorkList:
             return ()
         text = handoff.render(listed)
         return handoff.parse(self._services.gate.outgoing(text, surface=Surface.HANDOFF, name=self._name), self._name)
-
-    def _withheld(self) -> str:
-        store = self._services.store
-        return provenance.NEXT_STEP if store.withheld_in(self._name) else ""
 
 
 def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:

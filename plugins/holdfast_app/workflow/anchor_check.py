@@ -8,19 +8,16 @@ A52), other repeated headings (A53), and empty sections (A54).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.models import Finding, Severity
 from holdfast.text.plain import same_key
-from holdfast.validation import MAX_DOCUMENT_CHARS
+from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.markdown.marks import without_comments
 from holdfast_app.markdown.outline import Heading, Outline, outline
 from holdfast_app.workflow.sections import heading_of
 from holdfast_app.workflow.three import ANCHORS
-
-if TYPE_CHECKING:
-    from holdfast.validation import ValidationRequest
 
 _FILE: Final = "`holdfast init --three-files` adds it."
 

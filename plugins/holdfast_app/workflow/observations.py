@@ -14,23 +14,22 @@ end of a workflow or an update. A crash loses nothing, and nothing is written tw
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve, field, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, stamp
+from holdfast.config.serde import stamp
 from holdfast.errors import Refused
 from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text.stored import duplicate_key
 from holdfast_app import json_file
+from holdfast_app.base import Services
 from holdfast_app.workflow import sections, update
 from holdfast_app.workflow.three import FILES, WORKFLOWS
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 #: Source: FR-4b names the triggers; holdfast defines the window and its bounds.
 REPEATED: Final = 3
@@ -38,7 +37,6 @@ WORKFLOWS_AFFECTED: Final = 2
 WINDOW_S: Final = 60.0
 WRITES: Final = 5
 CRITICAL_WRITES: Final = 20
-MAX_CHARS: Final = 500
 
 _FILE = "sightings.json"
 _NUMBERS: Final = re.compile(r"\b(?:0x[0-9a-f]+|[0-9a-f]*\d[0-9a-f]*)\b")
@@ -83,11 +81,7 @@ class _Book:
     """Stored data: sightings by key, and write times within the window."""
 
     sightings: dict[str, Sighting] = field(factory=dict)
-    writes: tuple[str, ...] = ()
-
-    def __attrs_post_init__(self) -> None:
-        for at in self.writes:  # a damaged book is reported when it is read
-            moment(at)
+    writes: tuple[datetime, ...] = ()
 
 
 def similar_key(kind: str, text: str) -> str:
@@ -111,9 +105,10 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
     line = update.admit(services, {Surface.PATTERNS: {_ANCHORS[kind]: [entry]}})[Surface.PATTERNS][_ANCHORS[kind]][
         0
     ].text
-    if not line or len(line) > MAX_CHARS:
+    if not line or len(line) > sections.MAX_CHARS:
         raise Refused(
-            f"A sighting must have 1 to {MAX_CHARS} characters, not {len(line)}.", next_step="Say it in one sentence."
+            f"A sighting must have 1 to {sections.MAX_CHARS} characters, not {len(line)}.",
+            next_step="Say it in one sentence.",
         )
     key = similar_key(kind, line)
     with _lock(services):
@@ -128,7 +123,7 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
         seen = evolve(seen, trigger=seen.trigger or _trigger(seen, critical=critical))
         book = evolve(book, sightings={**book.sightings, key: seen})
         _save(services, book)
-        if _due(book) and _may_write(services, book, critical=critical):
+        if _due(book) and len(_recent(services, book)) < (CRITICAL_WRITES if critical else WRITES):
             book = _write(services, book)
         return Captured(sighting=book.sightings[key], waiting=len(_due(book)))
 
@@ -160,14 +155,10 @@ def _due(book: _Book) -> list[Sighting]:
     return [s for s in book.sightings.values() if s.trigger and not s.written]
 
 
-def _may_write(services: Services, book: _Book, *, critical: bool) -> bool:
-    return len(_recent(services, book)) < (CRITICAL_WRITES if critical else WRITES)
-
-
-def _recent(services: Services, book: _Book) -> tuple[str, ...]:
+def _recent(services: Services, book: _Book) -> tuple[datetime, ...]:
     """The writes in the window. A future time (the clock went back) is ignored, or it would block indefinitely."""
     now = services.now()
-    return tuple(at for at in book.writes if 0 <= (now - moment(at)).total_seconds() < WINDOW_S)
+    return tuple(at for at in book.writes if 0 <= (now - at).total_seconds() < WINDOW_S)
 
 
 def _write(services: Services, book: _Book) -> _Book:
@@ -176,7 +167,7 @@ def _write(services: Services, book: _Book) -> _Book:
     found = sections.locate(text, _ANCHORS.values(), Surface.PATTERNS)
     due = []
     for kind, anchor in _ANCHORS.items():
-        room = sections.Limits().max_items - len(found[anchor].items)
+        room = sections.MAX_ITEMS - len(found[anchor].items)
         due += [seen for seen in _due(book) if seen.kind == kind][: max(0, room)]
     entries: dict[str, list[CuratedEntry]] = {}
     for seen in due:
@@ -184,7 +175,7 @@ def _write(services: Services, book: _Book) -> _Book:
     if due:
         update.write(services, {Surface.PATTERNS: entries})
     done = {k: evolve(s, written=True) if s in due else s for k, s in book.sightings.items()}
-    writes = (*_recent(services, book), stamp(services.now()))[-CRITICAL_WRITES:]
+    writes = (*_recent(services, book), services.now())[-CRITICAL_WRITES:]
     book = evolve(book, sightings=done, writes=writes)
     _save(services, book)
     return book

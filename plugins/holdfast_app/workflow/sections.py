@@ -25,15 +25,10 @@ from holdfast_app.markdown.outline import Heading, Outline, outline
 #: The placeholder text of a new section, replaced by the first entry.
 PLACEHOLDER: Final = ownlines.NONE_YET
 
+#: Maximum number of items per section, and of characters per entry. More is refused (R237, R239).
+MAX_ITEMS: Final = 50
+MAX_CHARS: Final = 500
 _NOTHING: Final = "none yet"
-
-
-@frozen(kw_only=True)
-class Limits:
-    """``max_items`` per section and ``max_chars`` characters per entry. More is refused (R237, R239)."""
-
-    max_items: int = 50
-    max_chars: int = 500
 
 
 class Item(NamedTuple):
@@ -100,7 +95,7 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
     return sections
 
 
-def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: str, limits: Limits) -> Edit:
+def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: str) -> Edit:
     """Place entries, each on one line, under their anchors. Existing entries are not repeated.
 
     An entry that ``replaces`` an item takes its place, or is added when the item is missing. The first entry replaces
@@ -113,12 +108,12 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
     known: dict[str, tuple[str, ...]] = {}
     for anchor, listed in entries.items():
         for entry in listed:
-            line = _line(entry, f"{name} under `{anchor}`", limits)
+            line = _line(entry, f"{name} under `{anchor}`")
             section = locate(new, (anchor,), name)[anchor]
             if same_key(line) in {same_key(item.text) for item in section.items}:
                 known[anchor] = (*known.get(anchor, ()), line)
             else:
-                new = _placed(new, section, line, line_of(entry.replaces), limits, f"{name} under `{anchor}`")
+                new = _placed(new, section, line, line_of(entry.replaces), f"{name} under `{anchor}`")
                 added[anchor] = (*added.get(anchor, ()), line)
     if new != text and _structure(outline(new)) != _structure(outline(text)):
         raise Refused(
@@ -128,20 +123,20 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
     return Edit(text=new, added=added, known=known)
 
 
-def _line(entry: CuratedEntry, where: str, limits: Limits) -> str:
+def _line(entry: CuratedEntry, where: str) -> str:
     """The entry's line. Raises: Refused."""
     line = line_of(entry.text)
     if not line:
         raise Refused(f"An entry for {where} is blank.", next_step="Write some text, or leave the entry out.")
-    if len(line) > limits.max_chars:
+    if len(line) > MAX_CHARS:
         raise Refused(
-            f"An entry for {where} has {len(line)} characters, more than {limits.max_chars}.",
+            f"An entry for {where} has {len(line)} characters, more than {MAX_CHARS}.",
             next_step="Use one sentence, or link to the details.",
         )
     return line
 
 
-def _placed(text: str, section: Section, line: str, old: str, limits: Limits, where: str) -> str:
+def _placed(text: str, section: Section, line: str, old: str, where: str) -> str:
     """``text`` with ``line`` in place of the item ``old`` or of the placeholder, otherwise at the section's end.
 
     Raises: Refused when the section is full.
@@ -151,9 +146,9 @@ def _placed(text: str, section: Section, line: str, old: str, limits: Limits, wh
     if replaced is not None:
         end = replaced.start + len(text[replaced.start : replaced.end].rstrip("\r\n"))
         return f"{text[: replaced.start]}- {line}{text[end:]}"
-    if len(section.items) >= limits.max_items:
+    if len(section.items) >= MAX_ITEMS:
         raise Refused(
-            f"{where} is full. It holds {limits.max_items} items.",
+            f"{where} is full. It holds {MAX_ITEMS} items.",
             next_step="Remove or merge old ones, or let the new entry replace one.",
         )
     newline = _newline(text)

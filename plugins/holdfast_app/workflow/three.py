@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import field, fields, frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.config.serde import structure
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedEntry
 from holdfast.text.ownlines import THREE
+
+T = TypeVar("T")
 
 FILES: Final = THREE_FILES
 TITLES: Final[Mapping[Surface, str]] = {surface: title for surface, (title, _) in zip(FILES, THREE, strict=True)}
@@ -44,21 +47,21 @@ _PLACE: Final = re.compile(r"(?::\d+){1,2}$|::\S*$|#\S*$")  # a line, a test or 
 
 
 def _entries(value: Iterable[CuratedEntry | str]) -> tuple[CuratedEntry, ...]:
-    if isinstance(value, str):
-        raise TypeError("expected a list of entries, got a string")
-    return tuple(CuratedEntry(text=v) if isinstance(v, str) else v for v in value)
+    return tuple(CuratedEntry(text=v) if isinstance(v, str) else v for v in _listed(value, "entries"))
 
 
 def _deliverables(value: Iterable[Deliverable | str]) -> tuple[Deliverable, ...]:
+    return tuple(Deliverable(text=v) if isinstance(v, str) else v for v in _listed(value, "deliverables"))
+
+
+def _listed(value: Iterable[T], what: str) -> Iterable[T]:
     if isinstance(value, str):
-        raise TypeError("expected a list of deliverables, got a string")
-    return tuple(Deliverable(text=v) if isinstance(v, str) else v for v in value)
+        raise TypeError(f"expected a list of {what}, got a string")
+    return value
 
 
 def _files(value: Iterable[str]) -> tuple[Surface, ...]:
-    if isinstance(value, str):
-        raise TypeError("expected a list of file names, got a string")
-    names = [v.removesuffix(".md") for v in value]
+    names = [v.removesuffix(".md") for v in _listed(value, "file names")]
     for name in names:
         if name not in FILES:
             raise ValueError(f"{name!r} is not one of {', '.join(FILES)}")
@@ -153,8 +156,6 @@ def update_from(data: object, source: str = "The update") -> MemoryUpdate:
 
     Raises: ConfigError naming each bad key.
     """
-    from holdfast.config.serde import structure
-
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"decisions": ["..."]}.')
     return structure(data, MemoryUpdate, what=source)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -14,13 +13,11 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Finding, Written
+from holdfast.validation import ValidationRequest
 from holdfast_app.authorship import witness
+from holdfast_app.base import Services
 from holdfast_app.workflow import sections
-from holdfast_app.workflow.sections import Limits
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 #: The line that records an explicit "no change" (reading A55). It is replaced each time, so it does not accumulate.
 _NO_CHANGE = "No change:"
@@ -155,7 +152,7 @@ def _edited(
         old = next((item.text for item in items if item.text.startswith(_NO_CHANGE)), "")
         record = CuratedEntry(text=f"{_NO_CHANGE} {no_change}", replaces=old)
         entries.setdefault(_NO_CHANGE_ANCHOR, []).append(record)
-    edit = sections.insert(text, entries, name=one.name, limits=Limits())
+    edit = sections.insert(text, entries, name=one.name)
     if edit.text == text:
         return edit
     new = services.gate.admit(edit.text, surface=one.surface, name=one.name, previous=text, verbatim=True)
@@ -220,8 +217,6 @@ def _exists(services: Services, path: str) -> bool:
 
 
 def _warnings(services: Services, files: Sequence[FileChange]) -> tuple[str, ...]:
-    from holdfast.validation import ValidationRequest
-
     found: list[tuple[str, Finding]] = []
     for change in files:
         if change.written:

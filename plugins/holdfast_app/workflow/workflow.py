@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -27,13 +26,11 @@ from holdfast.storage import Document
 from holdfast.text import recall
 from holdfast.text.plain import BOM
 from holdfast_app import json_file
+from holdfast_app.base import Services
 from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast_app.workflow.update import Loaded, Updated
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 _FOLDER = "workflows"
 

@@ -194,7 +194,7 @@ def _days(text: str) -> int:
 
 
 def _review(call: Call) -> Answer:
-    from holdfast_app.dream import review
+    from holdfast_app.dream import write
 
     words = call.args.words
     what = " ".join(words[1:])
@@ -207,8 +207,8 @@ def _review(call: Call) -> Answer:
         raise UsageError("`holdfast dream review` has no dry run.", next_step="Run it alone to see the waiting dream.")
     services = call.memory.services
     if what:
-        return _answer(review.accept(services) if what == "accept" else review.reject(services))
-    return _answer(review.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")
+        return _answer(write.accept(services) if what == "accept" else write.reject(services))
+    return _answer(write.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")
 
 
 @Command(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def confidence(text: str) -> float:
     """A confidence from the command line. Raises: UsageError."""
-    from holdfast_app.facts.store.checks import check_confidence
+    from holdfast_app.facts.store.writer import check_confidence
 
     try:
         return check_confidence(float(text))

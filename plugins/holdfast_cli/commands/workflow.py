@@ -261,16 +261,15 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
     from attrs import evolve
 
     from holdfast.models import CuratedEntry, turns_of
-    from holdfast_app.workflow.sections import Limits, line_of
+    from holdfast_app.workflow.sections import MAX_CHARS, line_of
 
     require_session(memory, session_id)
     results, _ = memory.services.plugins.on_extract(turns_of(memory.session(session_id).messages))
     drafts = [extraction.draft for _, extraction in results]
-    limit = Limits().max_chars
 
     def said(strings: list[str | None]) -> tuple[CuratedEntry, ...]:
         lines = [line_of(text or "") for text in strings]
-        clipped = [line if len(line) <= limit else line[: limit - 1].rstrip() + "…" for line in lines]
+        clipped = [line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1].rstrip() + "…" for line in lines]
         return tuple(CuratedEntry(text=line) for line in clipped if line and line.casefold() != "none")
 
     return evolve(

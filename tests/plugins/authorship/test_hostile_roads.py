@@ -12,7 +12,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, Extraction, Payload, Profile, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.config import DreamConfig
-from holdfast_app.dream import review
+from holdfast_app.dream import write
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transfer.exporting import export, import_archive
 
@@ -230,7 +230,7 @@ def test_review__a_proposal_was_changed_on_disk__a_hostile_line_is_refused(opene
     [path] = [p for p in (project / ".holdfast" / "state").glob("dream.inbox.json") if p.is_file()]
     path.write_text(path.read_text().replace("The build runs on Linux", HOSTILE[0]))
     with pytest.raises(Exception, match="instructs an agent"):
-        review.accept(memory.services)
+        write.accept(memory.services)
 
 
 def test_import__rows_instruct__are_left_out_with_the_reason(opened):

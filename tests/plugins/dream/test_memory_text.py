@@ -6,7 +6,7 @@ import pytest
 from tests.support.growth import grows_less_than
 
 from holdfast_app.dream import memorytext
-from holdfast_app.dream.grounding.blocks import blocks
+from holdfast_app.dream.grounding.sources import blocks
 from holdfast_app.facts import profile
 
 

@@ -169,7 +169,7 @@ def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
     done = opened(model).extract_queued()
     assert (len(done.added), done.given_up) == (1, ())
     services = memory.services
-    assert Queue(services.state, services.config.extract).items() == []
+    assert Queue(services.state).items() == []
 
 
 def test_session__id_is_no_string__is_a_value_error(opened):

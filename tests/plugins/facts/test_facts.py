@@ -157,15 +157,6 @@ def test_create__same_content_in_other_case__skipped_logged_and_unchanged(facts,
     assert "Straße" not in caplog.text
 
 
-@pytest.mark.req("R053")
-def test_create__duplicate_in_strict_mode__raises(opened):
-    facts = opened(strict=True).facts
-    facts.create("a")
-    with pytest.raises(DuplicateFact):
-        facts.create("A")
-    assert facts.count() == 1
-
-
 def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened):
     facts = opened(max_facts=3, rank_union=True).facts
     for n in range(3):

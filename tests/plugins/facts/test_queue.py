@@ -5,13 +5,10 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from holdfast.errors import Unavailable
 from holdfast.models import Message, Turn
-from holdfast_app.config import ExtractConfig
-from holdfast_app.facts.extraction.queue import MAX_ITEMS, GivenUp, Queue
+from holdfast_app.facts.extraction.queue import MAX_ATTEMPTS, MAX_ITEMS, GivenUp, Queue
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -22,7 +19,7 @@ def turns(name: str) -> list[Turn]:
 
 @pytest.fixture
 def queue(tmp_path) -> Queue:
-    return Queue(str(tmp_path / "state"), ExtractConfig())
+    return Queue(str(tmp_path / "state"))
 
 
 def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) -> bool:
@@ -31,7 +28,7 @@ def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) ->
 
 def test_put__then_read_by_another__whole(queue, tmp_path):
     assert put(queue, "a")
-    (item,) = Queue(str(tmp_path / "state"), ExtractConfig()).items()
+    (item,) = Queue(str(tmp_path / "state")).items()
     assert item.turns == tuple(turns("a"))
     assert (item.plugins, item.source, item.attempts, item.error) == (("openai",), "s", 1, "down")
     assert item.due == NOW + timedelta(minutes=1)
@@ -50,12 +47,12 @@ def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue):
 def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_was_said(queue, tmp_path):
     put(queue, "a", error="no answer")
     now = NOW
-    for _ in range(ExtractConfig().max_attempts - 1):
+    for _ in range(MAX_ATTEMPTS - 1):
         (item,) = queue.claim(now, limit=1, even_if_not_due=True)
         now += timedelta(hours=1)
         again = queue.failed(item, ["openai"], error="status 500", now=now)
     assert not again
-    other = Queue(str(tmp_path / "state"), ExtractConfig())
+    other = Queue(str(tmp_path / "state"))
     (gone,) = other.log()
     assert gone == GivenUp(
         at=now,
@@ -103,15 +100,15 @@ def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(q
 
 def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path):
     state = str(tmp_path / "state")
-    put(Queue(state, ExtractConfig()), "a", error="")
+    put(Queue(state), "a", error="")
     script = (
-        "import os, signal, sys; from datetime import datetime, UTC; from holdfast_app.config import ExtractConfig\n"
+        "import os, signal, sys; from datetime import datetime, UTC\n"
         "from holdfast_app.facts.extraction.queue import Queue\n"
-        "assert Queue(sys.argv[1], ExtractConfig()).claim(datetime(2026, 11, 21, 12, tzinfo=UTC), limit=1)\n"
+        "assert Queue(sys.argv[1]).claim(datetime(2026, 11, 21, 12, tzinfo=UTC), limit=1)\n"
         "os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, 'SIGKILL') else signal.SIGTERM)\n"
     )
     assert subprocess.run([sys.executable, "-c", script, state], timeout=30, check=False).returncode != 0
-    queue = Queue(state, ExtractConfig())
+    queue = Queue(state)
     assert queue.claim(NOW + timedelta(minutes=9), limit=1) == []
     (item,) = queue.claim(NOW + timedelta(minutes=10), limit=1)
     assert item.attempts == 2
@@ -119,19 +116,14 @@ def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path):
     assert not (tmp_path / "state" / "extract.jsonl").exists()
 
 
-@settings(max_examples=40)
-@given(attempts=st.integers(1, 8), backoff=st.floats(0.0, 10.0), hours=st.floats(0.1, 5.0))
-def test_failed__any_rules__attempts_and_wait_are_bounded(tmp_path_factory, attempts, backoff, hours):
-    rules = ExtractConfig(max_attempts=attempts, backoff_minutes=backoff, max_wait_hours=hours)
-    queue = Queue(str(tmp_path_factory.mktemp("queue")), rules)
-    tried = 1
-    now = NOW
+@pytest.mark.parametrize(("hours", "tried"), [(0, MAX_ATTEMPTS), (20, 4), (100, 1)])
+def test_failed__each_time__attempts_and_wait_are_bounded(queue, hours, tried):
     put(queue, "a")
+    now, attempts = NOW, 1
     while items := queue.items():
-        now = max(now, items[0].due)
-        claimed = queue.claim(now, limit=1)
-        if claimed:
-            tried += 1
+        now = max(now, items[0].due) + timedelta(hours=hours)
+        if claimed := queue.claim(now, limit=1):
+            attempts += 1
             assert queue.failed(claimed[0], ["openai"], error="down", now=now) == bool(queue.items())
-    assert tried <= attempts
-    assert now - NOW <= timedelta(hours=hours) + timedelta(minutes=backoff * 2**attempts)
+    assert attempts == tried
+    assert len(queue.log()) == 1

@@ -11,7 +11,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Message
 from holdfast_app import background
 from holdfast_app.config import ExtractConfig
-from holdfast_app.facts.extraction import turnwise
+from holdfast_app.facts.extraction import backlog
 from holdfast_app.facts.extraction.queue import Queue
 
 TURN = ExtractConfig(when="turn")
@@ -54,7 +54,7 @@ def facts(memory: Holdfast) -> list[str]:
 
 
 def waiting(memory: Holdfast) -> int:
-    return len(Queue(memory.services.state, memory.config.extract).items())
+    return len(Queue(memory.services.state).items())
 
 
 @pytest.mark.req("R033")
@@ -63,7 +63,7 @@ def test_run__turn_ended__its_facts_are_stored_before_any_flush(opened):
     memory = opened(model, extract=TURN)
     say(memory, "one")
     assert facts(memory) == []
-    assert len(turnwise.run(memory.services).added) == 1
+    assert len(backlog.run(memory.services).added) == 1
     assert facts(memory) == ["They said one"]
     assert memory.session("s").unflushed
 
@@ -74,13 +74,13 @@ def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened, q
     model = Model(quick)
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
-    turnwise.run(memory.services)
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
+    backlog.run(memory.services)
     say(memory, "three")
     memory.session("s").flush()
     say(memory, "four")
     memory.session("s").end()
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     memory.extract_queued()
     read = [t for texts in model.asked for t in texts if t.startswith("Done")]
     # Within the flush the quick ones are asked for payload fields as well: their facts are not stored from there.
@@ -95,13 +95,13 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened, cloc
     memory = opened(model, extract=TURN)
     say(memory, "one")
     say(memory, "two", session="t")
-    assert turnwise.run(memory.services).failures
+    assert backlog.run(memory.services).failures
     assert len(model.asked) == 1, "a model that does not answer is not asked for the next turn at once"
     assert waiting(memory) == 2
     model.error = None
     clock.tick(minutes=10)
     say(memory, "three")
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     assert facts(memory) == ["They said one", "They said three", "They said two"]
     assert waiting(memory) == 0
 
@@ -119,12 +119,12 @@ def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_agai
     with monkeypatch.context() as dying:
         dying.setattr("holdfast_app.facts.extraction.backlog._note", die)
         with pytest.raises(Killed):
-            turnwise.run(memory.services)
+            backlog.run(memory.services)
     again = opened(model, extract=TURN)
-    turnwise.run(again.services)
+    backlog.run(again.services)
     assert len(model.asked) == 1, "its taker may still be at it"
     clock.tick(minutes=11)
-    turnwise.run(again.services)
+    backlog.run(again.services)
     assert facts(again) == ["They said one"]
     assert waiting(again) == 0
 
@@ -142,10 +142,10 @@ def test_run__killed_before_the_piece_left_the_queue__model_is_not_asked_again(o
     with monkeypatch.context() as dying:
         dying.setattr(Queue, "done", die)
         with pytest.raises(Killed):
-            turnwise.run(memory.services)
+            backlog.run(memory.services)
     assert waiting(memory) == 1
     clock.tick(minutes=11)
-    turnwise.run(opened(model, extract=TURN).services)
+    backlog.run(opened(model, extract=TURN).services)
     assert len(model.asked) == 1
     assert waiting(memory) == 0
 
@@ -155,13 +155,13 @@ def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_r
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     say(memory, "three")
     memory.services.hurried = True
     memory.session("s").compact(0)
     assert note().count("In short: one") == 1
     assert "In short: three" not in note()
-    turnwise.run(opened(model, extract=TURN).services)
+    backlog.run(opened(model, extract=TURN).services)
     assert note().count("In short: three") == 1
     assert opened().session("s").summary == "In short: one\n\nIn short: three"
 
@@ -171,12 +171,12 @@ def test_flush__while_its_turn_waits__summary_comes_into_the_note_of_that_flush(
     model.error = ConnectionError("no route")
     memory = opened(model, extract=TURN)
     say(memory, "one")
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     memory.services.hurried = True
     memory.session("s").flush()
     model.error = None
     clock.tick(days=1)
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     assert "In short: one" in note("2026-11-21")
 
 
@@ -184,7 +184,7 @@ def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     say(memory, "two")
     opened(model).session("s").flush()
     assert [texts[0] for texts in model.asked] == ["one", "two"]
@@ -193,12 +193,12 @@ def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again
 def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(opened, project):
     memory = opened(Model(), extract=TURN)
     say(memory, "one")
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     memory.purge(subject="one")
     journal = (project / ".holdfast" / "state" / "sessions" / "s.jsonl").read_text()
     assert "In short: one" not in journal
     memory.purge(session="s")
-    turnwise.run(memory.services)
+    backlog.run(memory.services)
     assert memory.sessions() == []
 
 
@@ -229,11 +229,11 @@ def test_run__another_process_works__that_one_takes_the_new_turn_too(opened):
             if not seen:
                 seen.append(1)
                 say(other, "two")
-                assert turnwise.run(other.services).retried == 0
+                assert backlog.run(other.services).retried == 0
             return ask(turns)
 
     first = opened(Slow(), extract=TURN)
-    turnwise.run(first.services)
+    backlog.run(first.services)
     assert facts(memory) == ["They said one", "They said two"]
 
 
@@ -255,7 +255,7 @@ def test_ended__any_conversation__cut_is_a_prefix_and_leaves_only_what_has_no_an
         )
         for n, role in enumerate(roles)
     ]
-    kept = list(turnwise.ended(said))
+    kept = list(backlog.ended(said))
     rest = said[len(kept) :]
     assert [*kept, *rest] == said
     assert not any(m.role == "assistant" and not m.tool for m in rest)

@@ -7,8 +7,8 @@ import pytest
 
 from holdfast.models import Message
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.offline.conversation import asked, ending, tasks
-from holdfast_app.offline.conversation.asked import Kind
+from holdfast_app.offline import asked, ending, tasks
+from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import own_lines
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)

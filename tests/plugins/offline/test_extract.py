@@ -13,10 +13,10 @@ from tests.support.growth import grows_less_than
 import holdfast_app.transcripts as transcripts
 from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
-from holdfast_app.offline import on_extract
+from holdfast_app.offline import asked, on_extract
 from holdfast_app.offline.changes import changes
-from holdfast_app.offline.conversation import asked
-from holdfast_app.offline.extract import MAX_FILES, MAX_ITEMS
+from holdfast_app.offline.extract import MAX_FILES
+from holdfast_app.offline.statements import MAX_ITEMS
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from holdfast.flush.contract import complete
 from holdfast.models import Payload, turns_of
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.offline import on_extract
-from holdfast_app.offline.conversation import ending
+from holdfast_app.offline import ending, on_extract
 from holdfast_app.transcripts import read
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "quality"))

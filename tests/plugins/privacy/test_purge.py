@@ -325,7 +325,7 @@ def test_purge__at_the_time_of_another__refused(opened, project):
 APPENDER = """
 import sys
 from datetime import UTC, datetime
-from holdfast_app.facts.store.audit_log import FactTrail
+from holdfast_app.facts.rejected import FactTrail
 from holdfast.models import Fact
 from holdfast_models.retry import Completion, record
 state, count = sys.argv[1], int(sys.argv[2])

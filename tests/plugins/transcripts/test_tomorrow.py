@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.models import turns_of
-from holdfast_app.offline.conversation import asked
-from holdfast_app.offline.extract import extract
+from holdfast.models import Payload, turns_of
+from holdfast_app.offline import asked, on_extract
 from holdfast_app.transcripts import read
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def write(path, rows):
 def kept(path):
     """The objective and the summary that a flush of the transcript derives."""
     found = list(read(path).messages)
-    return asked.objective(asked.spoken(found), 200), extract(turns_of(found)).summary
+    return asked.objective(asked.spoken(found), 200), on_extract(turns_of(found), Payload()).summary
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -8,14 +8,12 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry
 from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown.outline import outline
-from holdfast_app.workflow.sections import Limits, complete, insert, locate
-
-LIMITS = Limits(max_items=5, max_chars=40)
+from holdfast_app.workflow.sections import MAX_CHARS, MAX_ITEMS, complete, insert, locate
 
 
 def put(text: str, *entries: CuratedEntry | str, anchor: str = "## A") -> str:
     values = [CuratedEntry(text=e) if isinstance(e, str) else e for e in entries]
-    return insert(text, {anchor: values}, name="doc.md", limits=LIMITS).text
+    return insert(text, {anchor: values}, name="doc.md").text
 
 
 @pytest.mark.req("R211", "R237")
@@ -49,7 +47,9 @@ def test_insert__entry_that_is_there__is_not_added_twice(again):
 
 
 @pytest.mark.req("R237", "R239")
-@pytest.mark.parametrize("entries", [["x" * 41], [""], ["a", "b", "c", "d", "e", "f"]], ids=["long", "blank", "many"])
+@pytest.mark.parametrize(
+    "entries", [["x" * (MAX_CHARS + 1)], [""], [str(n) for n in range(MAX_ITEMS)]], ids=["long", "blank", "many"]
+)
 def test_insert__over_the_limits__is_refused(entries):
     with pytest.raises(Refused):
         put("## A\n- q\n", *entries)

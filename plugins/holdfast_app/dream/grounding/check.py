@@ -8,16 +8,14 @@ a number, date, address, path, identifier, name, quotation or "not". Nothing els
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from attrs import frozen
 
 from holdfast.models import Finding
+from holdfast.validation import ValidationRequest
 from holdfast_app.dream.grounding.literals import Literal, has_negation, is_in, literals, plain
 from holdfast_app.dream.grounding.sources import Near, Sources, read, statement
-
-if TYPE_CHECKING:
-    from holdfast.validation import ValidationRequest
 
 #: Maximum length of a line in words of its own, in characters.
 MAX_CHARS: Final = 2_000

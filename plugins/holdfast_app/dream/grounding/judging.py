@@ -14,19 +14,17 @@ import random
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
 from holdfast.models import Finding
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile
-from holdfast_app.dream.grounding.blocks import strip_marks
+from holdfast_app.base import Services
 from holdfast_app.dream.grounding.check import Grounded, ground
+from holdfast_app.dream.grounding.sources import strip_marks
 from holdfast_models.answers import last_object
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 logger = log("holdfast.dream")
 

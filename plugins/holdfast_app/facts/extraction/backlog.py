@@ -1,43 +1,47 @@
 """The extraction backlog: queues turns for extraction after a flush or an ended turn, and works through the queue.
 
 The turns wait in the durable queue (:mod:`holdfast_app.facts.extraction.queue`), so no lock is held during a model
-call. A session's journal has the account of its messages: one record of kind ``extracted`` for each piece and plugin,
+call. In the background only one process works, bounded in time and in calls a day; its record is ``state/upkeep.json``.
+A session's journal has the account of its messages: one record of kind ``extracted`` for each piece and plugin,
 so that a purge, a scrub and retention treat it as they treat the messages. It is written after the facts are
 stored and before the piece leaves the queue. So a crash loses nothing, and a piece with a record is not asked again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
+from typing import Final, NamedTuple
 
 from attrs import evolve
 
+from holdfast import Session
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError, Refused
+from holdfast.config.serde import stamp
+from holdfast.errors import HoldfastError, Refused, Unavailable
 from holdfast.flush import notes
-from holdfast.fs import durable, paths, private, safeopen
-from holdfast.fs.records import beginning, decode
+from holdfast.fs import paths, private
+from holdfast.journal import journal as journals
+from holdfast.journal import summaries
 from holdfast.journal.journal import Journal
-from holdfast.models import turns_of
+from holdfast.models import Extraction, Message, Turn, turns_of
+from holdfast.storage import block_marker
 from holdfast.text import recall
 from holdfast.text.lazy import log
-from holdfast_app import background
+from holdfast_app import background, progress
 from holdfast_app.authorship.witness import Witness
+from holdfast_app.base import Services
 from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction.extract import ExtractResult
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from holdfast.models import Extraction, Message, Turn
-    from holdfast_app.base import Services
-    from holdfast_app.facts.extraction.queue import Queue, Waiting
+from holdfast_app.facts.extraction.queue import FILE, MAX_ITEMS, Queue, Run, Waiting, calls_today
+from holdfast_app.facts.store.writer import check_source
 
 logger = log("holdfast.facts")
 
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
-_LINE: Final = beginning("extracted")
 
 
 class Extracted(NamedTuple):
@@ -49,22 +53,14 @@ class Extracted(NamedTuple):
     summary: str = ""
 
 
-def _account(journal: Journal) -> Iterator[Extracted]:
+def _account(journal: Journal) -> list[Extracted]:
     """A session's record of extracted pieces, oldest first. Unreadable lines are skipped. Raises: Unavailable."""
-    try:
-        with safeopen.reader(journal.path) as file:
-            for line in file:
-                found = decode(line.rstrip(b"\n")) if line.startswith(_LINE) else None
-                if found is not None and isinstance(found.get("covers"), list):
-                    yield Extracted(
-                        str(found.get("plugin", "")),
-                        tuple(map(str, found["covers"])),
-                        str(found.get("summary", "")),
-                    )
-    except (FileNotFoundError, IsADirectoryError):
-        return
-    except OSError as error:
-        raise durable.unavailable(error, journal.path, "read") from error
+    rows = [entry.record for entry in journal.of_kinds("extracted")]
+    return [
+        Extracted(str(row.get("plugin", "")), tuple(map(str, row["covers"])), str(row.get("summary", "")))
+        for row in rows
+        if isinstance(row.get("covers"), list)
+    ]
 
 
 def _extracted(account: Collection[Extracted], plugin: str) -> set[str]:
@@ -74,10 +70,8 @@ def _extracted(account: Collection[Extracted], plugin: str) -> set[str]:
 
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
     """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
-    from holdfast_app.facts.store.checks import check_source
-
     source = services.gate.identifier(check_source(source))
-    queue, names, ids = extract.queue_of(services), list(services.plugins.extractors()), list[str]()
+    queue, names, ids = Queue(services.state), list(services.plugins.extractors()), list[str]()
     for piece in extract.pieces(extract.redacted(services, said)) if names else ():
         turns = recall.without_recalled(piece)
         item = queue.add(turns, names, error="", source=source, now=services.clock()) if turns else None
@@ -101,12 +95,12 @@ def enqueue(
     """
     if not said or not plugins:
         return []
-    queue, journal = extract.queue_of(services), Journal(services.state, source)
+    queue, journal = Queue(services.state), Journal(services.state, source)
     put: list[str] = []
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
-        account = list(_account(journal))
+        account = _account(journal)
         for missing, names in _missing(said, plugins, waiting, account):
             for piece in extract.pieces(recall.without_recalled(turns_of(missing))):
                 covers = [m.id for turn in piece for m in turn.messages]
@@ -176,10 +170,8 @@ def work_off(
 ) -> ExtractResult:
     """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
     waiting for a plugin in ``but``, which has just failed. Never raises."""
-    from holdfast_app import progress
-
     result = ExtractResult()
-    queue, known = extract.queue_of(services), services.plugins.extractors()
+    queue, known = Queue(services.state), services.plugins.extractors()
     failing = {*but}
     if not known:
         return result
@@ -199,8 +191,8 @@ def work_off(
                 results = found.results if item.flush or item.covers else ()
                 said = {plugin: _summary(services, extraction, heard) for plugin, extraction in results}
                 _note(services, item, [name for name in plugins if name not in found.failed], said)
-                item = evolve(item, flush=_flush_of(queue, item))
-                result += evolve(settled, retried=int(item.id not in first), summaries=_summarise(services, item, said))
+                summaries = _summarise(services, queue, item, said)
+                result += evolve(settled, retried=int(item.id not in first), summaries=summaries)
                 if not troubles:
                     queue.done(item)
                     continue
@@ -220,34 +212,25 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
         return item.plugins or tuple(services.plugins.extractors())
-    account = list(_account(Journal(services.state, item.source)))
+    account = _account(Journal(services.state, item.source))
     return tuple(name for name in item.plugins if not {*item.covers} <= _extracted(account, name))
 
 
-def _flush_of(queue: Queue, item: Waiting) -> str:
-    """The flush that covers ``item``. It may have run during the extraction."""
-    if item.flush or not item.covers:
-        return item.flush
-    return next((one.flush for one in queue.items() if one.id == item.id), "")
-
-
-def _summarise(services: Services, item: Waiting, said: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Write summaries of a flush's turns to the daily note and the session's journal, once however often this is
-    called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
-    if not item.flush:
-        return ()
-    told = []
-    for plugin, text in said.items():
-        if text and _tell(services, item.source, item.flush, plugin, text, at=item.since, part=item.id):
-            told.append((item.flush, text))
-    return tuple(told)
+def _summarise(services: Services, queue: Queue, item: Waiting, said: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Write the summaries of turns that a flush covers to the daily note and the session's journal, once however often
+    this is called. Nothing is written if the session was purged meanwhile. Returns them by flush."""
+    flush = item.flush
+    if item.covers and not flush:  # it may have run during the extraction
+        flush = next((one.flush for one in queue.items() if one.id == item.id), "")
+    write = partial(_tell, services, item.source, flush, at=item.since, part=item.id)
+    return tuple((flush, text) for plugin, text in said.items() if flush and text and write(plugin, text))
 
 
 def tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
     """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
     extracted."""
     ids = {m.id for m in said}
-    extract.queue_of(services).flushed(source, ids, flush)
+    Queue(services.state).flushed(source, ids, flush)
     by_plugin: dict[str, list[str]] = {}
     for one in _account(Journal(services.state, source)):
         if one.summary and {*one.covers} <= ids:
@@ -259,10 +242,6 @@ def tell_pieces(services: Services, source: str, said: Sequence[Message], flush:
 def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *, at: datetime, part: str = "") -> bool:
     """Put an admitted summary into the daily note of the time ``at``, which is the flush's, and into the journal of the
     session ``source``. False when it was refused or the session was purged. Raises: PluginError; Unavailable."""
-    from holdfast.config.serde import stamp
-    from holdfast.journal import summaries
-    from holdfast.storage import block_marker
-
     journal = Journal(services.state, source)
     at = at.astimezone(services.config.tz)
     name = services.layout.name(Surface.DAILY, at.date())
@@ -279,3 +258,78 @@ def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *
         services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
     journal.append(summaries.record(flush, f"{plugin} {part}".rstrip(), text, stamp(at)))
     return True
+
+
+# --- in the background
+
+_WORK: Final = "extract-work"
+#: Maximum wait for another process that may be about to end, in seconds.
+_PATIENCE_S: Final = 3.0
+#: Maximum duration of a run, in seconds. The next one continues.
+_LIMIT_S: Final = 600.0
+
+
+def run(services: Services) -> ExtractResult:
+    """Extract every ended turn not yet extracted, and everything else due in the queue.
+
+    A failure ends the run, because the next piece would most likely fail too, and so do the limits of time and of calls
+    a day. The rest waits. Returns an empty result while another process works, which looks for new turns after each
+    piece. Raises: Unavailable.
+    """
+    private.make(services.state)
+    with ExitStack() as working:
+        try:
+            working.enter_context(private.lock(services.private(_WORK), timeout_s=_PATIENCE_S))
+        except Unavailable:
+            return ExtractResult()
+        return _worked(services)
+
+
+def _worked(services: Services) -> ExtractResult:
+    result, record = ExtractResult(), Run(at=services.now(), calls=calls_today(services))
+    most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
+    while True:
+        collect(services)
+        if not services.waits(FILE):
+            break
+        if record.calls >= most or time.monotonic() > until:
+            record = evolve(record, problem=f"The rest waits: at most {most} calls a day, in at most 10 minutes each.")
+            break
+        record.save(services)
+        step = work_off(services)
+        result += step
+        calls, pieces = record.calls + step.retried, record.pieces + step.retried
+        record = evolve(record, calls=calls, pieces=pieces, facts=len(result.added), problem=" ".join(step.failures))
+        if step.failures or not step.retried:
+            break
+    if record.pieces or record.problem:
+        evolve(record, ended=services.now()).save(services)
+    return result
+
+
+def everything(services: Services) -> ExtractResult:
+    """Try every waiting item once, due or not. Raises: Unavailable."""
+    if services.config.extract.when == background.TURN:
+        collect(services)
+    return work_off(services, limit=MAX_ITEMS, even_if_not_due=True)
+
+
+def collect(services: Services) -> None:
+    """Queue every session's ended turns that are neither extracted nor queued."""
+    plugins = later(services)
+    for one in journals.every(services.state) if plugins else ():
+        try:
+            if one.is_unflushed():
+                said = Session(services, one.session_id).unflushed
+                enqueue(services, one.session_id, ended(said), plugins)
+        except HoldfastError as error:
+            logger.warning("cannot queue a session's turns: %s", error.message)
+
+
+def ended(messages: Sequence[Message]) -> Sequence[Message]:
+    """``messages`` without a final turn that has no answer yet."""
+    begun = answered = 0
+    for number, message in enumerate(messages):
+        begun = number if message.role == "user" else begun
+        answered = number + 1 if message.role == "assistant" and not message.tool else answered
+    return messages[: max(answered, begun)]

@@ -9,32 +9,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from math import fsum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
+from holdfast.errors import AnswerUnusable, BadValue, HoldfastError, HookFailed, ModelFailed, NotFound, Refused
 from holdfast.flush.interfaces import Gathered
 from holdfast.fs import paths
-from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
+from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
-from holdfast_app.authorship.witness import REASON
+from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.base import Services
+from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
+from holdfast_app.facts.rejected import Rejected
+from holdfast_app.facts.store import writer
+from holdfast_app.facts.store.lifecycle import Facts
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from holdfast.errors import HookFailed
-    from holdfast.models import Fact, Payload
-    from holdfast_app.authorship.witness import Witness
-    from holdfast_app.base import Services
-    from holdfast_app.facts.extraction.queue import GivenUp, Queue
-    from holdfast_app.facts.rejected import Rejected
-    from holdfast_app.facts.store import writer
+#: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
+Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 logger = log("holdfast.facts")
 
@@ -42,6 +40,7 @@ logger = log("holdfast.facts")
 BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
+_GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
 _WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
 #: HTTP status (None without a response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
@@ -106,20 +105,18 @@ class Trouble(NamedTuple):
 def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
     """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
     only = [name for name, quick in services.plugins.extractors().items() if quick]
-    return _call(services, recall.without_recalled(turns), only, before=before)[0] if only else Gathered()
+    return ask(services, recall.without_recalled(turns), only, before)[0] if only else Gathered()
 
 
-def _call(
-    services: Services,
-    said: Sequence[Turn],
-    only: Collection[str] = (),
-    known: Sequence[Fact] = (),
-    before: Payload | None = None,
+def ask(
+    services: Services, said: Sequence[Turn], only: Collection[str], before: Payload | None = None
 ) -> tuple[Gathered, list[Trouble]]:
-    """Call the extractors, or only the plugins in ``only``, with the stored facts ``known``. Returns results, and
-    failures. An extractor can retire only facts that it was shown."""
+    """Call the extractors in ``only``. Models see stored facts on the same subjects, and can retire only these. Returns
+    results, and failures."""
     if not said:
         return Gathered(), []
+    quick = services.plugins.extractors()
+    known = () if all(quick[name] for name in only) else _known(services, said)
     results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
@@ -127,19 +124,9 @@ def _call(
     return Gathered(results=results, failed={one.plugin: one.text() for one in troubles}), troubles
 
 
-def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
-    """Call the extractors, or only the plugins in ``only``. Models see stored facts on the same subjects. Returns
-    results, and failures."""
-    quick = services.plugins.extractors()
-    known = _known(services, said) if said and any(not quick[name] for name in only or quick) else ()
-    return _call(services, said, only, known)
-
-
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
-    from holdfast_app.facts.store.lifecycle import Facts
-
     try:
         strings = (m.text for turn in said for m in turn.messages)
         near = related(services.store.backend.facts(), strings, limit=_KNOWN)
@@ -152,8 +139,6 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
 def _trouble(failure: HookFailed, root: str) -> Trouble:
     """A failure, described for a person. Shows only the masked ``reason``, never the cause itself, because
     a plugin's error may quote the conversation."""
-    from holdfast.errors import AnswerUnusable, ModelFailed
-
     cause, sentence, step, passes = failure.__cause__, f"{failure.plugin}: {failure.reason}", failure.next_step, True
     if not isinstance(cause, HoldfastError):
         sentence, passes = failure.message, isinstance(cause, TimeoutError | ConnectionError)
@@ -180,8 +165,6 @@ def settle(
     """Check and store the candidates from the turns that ``heard`` was given, and the ``stated`` facts after them.
     ``at`` is when the turns were said, if that was earlier. A sentence that instructs an agent and is not the user's
     own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
-    from holdfast_app.facts.store.lifecycle import Facts
-
     facts = Facts(services)
     failures = list(found.failed.values())
     changed = False
@@ -232,13 +215,6 @@ def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> Ad
     return None
 
 
-def queue_of(services: Services) -> Queue:
-    """The project's queue of turns."""
-    from holdfast_app.facts.extraction.queue import Queue  # here, because a flush without a model queues nothing
-
-    return Queue(services.state, services.config.extract)
-
-
 def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
     """The turns as a journal would hold them. Raises: Refused, PluginError; in that case nothing was sent anywhere."""
     strings = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
@@ -273,3 +249,31 @@ def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> li
 
 def _words(text: str) -> set[str]:
     return {word.casefold() for word in _WORD.findall(text)}
+
+
+def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+    """A caller's conversation, as turns. Raises: BadValue."""
+    from holdfast_app.message_formats import messages as plain
+    from holdfast_app.message_formats.reading import Reading
+
+    if isinstance(said, Turn | Message | Mapping):
+        said = (said,)
+    if isinstance(said, str | bytes) or not isinstance(said, Iterable):
+        raise BadValue("messages", f"cannot be of type {type(said).__name__}", next_step=_GIVE)
+    turns: list[Turn] = []
+    loose: list[Message] = []
+    reading = Reading()  # pairs the calls of tools with their results
+    for number, item in enumerate(said):
+        if isinstance(item, Turn):
+            turns += (*turns_of(loose), item)
+            loose = []
+        elif isinstance(item, Message):
+            loose.append(item)
+        # Equal ids would merge two messages.
+        elif isinstance(item, Mapping) and plain.take({**item, "id": None}, number, reading):
+            loose += reading.messages
+            reading.messages.clear()
+        else:
+            what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
+            raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
+    return (*turns, *turns_of(loose))

@@ -25,14 +25,22 @@ from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
-from holdfast_app.config import ExtractConfig
+from holdfast_app import json_file
+from holdfast_app.base import Services
 from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
 
 logger = log("holdfast.facts")
 
 FILE: Final = "extract.jsonl"
 _LOG: Final = "extract.log.jsonl"
+_RUN: Final = "upkeep.json"
 _LEASE = timedelta(minutes=10)
+#: Attempts to extract an item, the delay before the second one, which doubles each time, and the time after which an
+#: item is given up. Source: reading A19.
+MAX_ATTEMPTS: Final = 5
+BACKOFF: Final = timedelta(minutes=1)
+_LONGEST: Final = timedelta(hours=72)
+_TOO_LONG: Final = "they waited for more than 72 h"
 #: Maximum number of waiting items; beyond it the oldest are given up.
 MAX_ITEMS = 200
 #: A log longer than this is cut to its newest half.
@@ -44,7 +52,7 @@ class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
     flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
     lists the message ids in the journal of session ``source`` that become extracted by it, see
-    :mod:`holdfast_app.facts.extraction.turnwise`; empty for turns that no journal keeps account of."""
+    :mod:`holdfast_app.facts.extraction.backlog`; empty for turns that no journal keeps account of."""
 
     id: str
     since: datetime
@@ -79,10 +87,9 @@ class GivenUp:
 class Queue(DurableQueue[Waiting]):
     """One project's queue. All methods may raise Unavailable."""
 
-    def __init__(self, state: str, rules: ExtractConfig) -> None:
+    def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Waiting, what="A waiting turn", damaged=_unreadable)
         self._state = state
-        self._rules = rules
         self._log = os.path.join(state, _LOG)
         #: Items given up by this object, oldest first; :meth:`log` has those of all processes.
         self.given_up: list[GivenUp] = []
@@ -104,7 +111,7 @@ class Queue(DurableQueue[Waiting]):
         the backoff, otherwise at once. None when the rules allow no further attempt and the turns are given up."""
         ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
         now = now.astimezone(UTC)
-        item = Waiting(
+        new = Waiting(
             id=sha256(ids)[:16],
             since=now,
             due=now,
@@ -116,12 +123,9 @@ class Queue(DurableQueue[Waiting]):
             flush=flush,
             covers=tuple(covers),
         )
-        spent = self._spent(item, now) if error else ""
-        if spent:
-            self._give_up([item], spent, now)
+        item = self._retried(new, now) if error else new
+        if item is None:
             return None
-        if error:
-            item = self._later(item, now)
         row = self.row(item)
 
         def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
@@ -159,7 +163,7 @@ class Queue(DurableQueue[Waiting]):
 
         def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
             late = [item for item in _readable(rows) if self._waited(item, now)]
-            self._give_up(late, self._too_long, now)
+            self._give_up(late, _TOO_LONG, now)
             left = limit
             for item in _readable(rows):
                 if item in late or not (even_if_not_due or item.due <= now):
@@ -192,15 +196,9 @@ class Queue(DurableQueue[Waiting]):
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
-        tried = evolve(item, plugins=tuple(sorted(plugins)), error=error)
-        spent = self._spent(tried, now)
-        if spent:
-            self._give_up([tried], spent, now)
-            self.done(item)
-            return False
-        later = self._later(tried, now)
-        self.update(lambda one: evolve(later, flush=one.flush) if one.id == item.id else one)
-        return True
+        later = self._retried(evolve(item, plugins=tuple(sorted(plugins)), error=error), now)
+        self.update(lambda one: (later and evolve(later, flush=one.flush)) if one.id == item.id else one)
+        return later is not None
 
     def log(self) -> list[GivenUp]:
         """The items given up, oldest first. Unreadable lines (truncated by a crash) are skipped."""
@@ -214,26 +212,28 @@ class Queue(DurableQueue[Waiting]):
 
     # giving up
 
-    def _spent(self, item: Waiting, now: datetime) -> str:
-        """The rule that allows no further attempt, or an empty string."""
-        if item.attempts >= self._rules.max_attempts:
-            return f"the limit is {self._rules.max_attempts} attempt{'' if self._rules.max_attempts == 1 else 's'}"
-        return self._too_long if self._waited(item, now) else ""
+    def _retried(self, item: Waiting, now: datetime) -> Waiting | None:
+        """A failed item as it waits for its next attempt; None when it gets none and is given up."""
+        if item.attempts >= MAX_ATTEMPTS:
+            self._give_up([item], f"the limit is {MAX_ATTEMPTS} attempts", now)
+        elif self._waited(item, now):
+            self._give_up([item], _TOO_LONG, now)
+        else:
+            return evolve(item, due=now + BACKOFF * 2 ** (item.attempts - 1))
+        return None
 
     def _waited(self, item: Waiting, now: datetime) -> bool:
         """Whether it has waited too long. An untried item has not, because no model was called yet."""
-        return item.attempts > 0 and now - item.since > timedelta(hours=self._rules.max_wait_hours)
-
-    @property
-    def _too_long(self) -> str:
-        return f"they waited for more than {self._rules.max_wait_hours:g} h"
+        return item.attempts > 0 and now - item.since > _LONGEST
 
     def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
         if not items:
             return
         keys = ("since", "attempts", "error", "source", "plugins")
-        kept = [{key: getattr(item, key) for key in keys} for item in items]
-        gone = [GivenUp(at=now, turns=len(one.turns), why=why, **row) for one, row in zip(items, kept, strict=True)]
+        gone = [
+            GivenUp(at=now, turns=len(item.turns), why=why, **{key: getattr(item, key) for key in keys})
+            for item in items
+        ]
         rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
         private.make(self._state)
         with private.lock(self._log):
@@ -249,9 +249,6 @@ class Queue(DurableQueue[Waiting]):
     def _logged(self) -> list[bytes]:
         return [line for line in (private.read(self._log) or b"").split(b"\n") if line]
 
-    def _later(self, item: Waiting, now: datetime) -> Waiting:
-        return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))
-
 
 def _readable(rows: Iterable[Row[Waiting]]) -> list[Waiting]:
     return [row.item for row in rows if not row.item.id.startswith(DAMAGED)]
@@ -261,3 +258,38 @@ def _unreadable(line: bytes) -> Waiting:
     logger.warning("skipped an unreadable line of state/%s, which stays in the file", FILE)
     then = datetime.fromtimestamp(0, UTC)
     return Waiting(id=damaged_id(line), since=then, due=then, attempts=0, error="", source="", plugins=(), turns=())
+
+
+# the last run in the background
+
+
+@frozen(kw_only=True)
+class Run:
+    """The last process's extraction. ``calls`` were made on the day of ``at``, by all processes; ``pieces`` of
+    conversation were read by this one. ``ended`` is None while it works, or when it was killed."""
+
+    at: datetime
+    ended: datetime | None = None
+    calls: int = 0
+    pieces: int = 0
+    facts: int = 0
+    problem: str = ""
+
+    def save(self, services: Services) -> None:
+        """Store the record, ``state/upkeep.json``. Raises: Unavailable."""
+        json_file.save(services.private(_RUN), self)
+
+
+def last_run(services: Services) -> Run | None:
+    """The record. None without one, or when it is unreadable, because it only informs."""
+    try:
+        return structure(private.table(services.private(_RUN)), Run, what=_RUN, error=Corrupt)
+    except Corrupt:
+        return None
+
+
+def calls_today(services: Services) -> int:
+    """The calls to a model that extraction made today."""
+    last = last_run(services)
+    is_today = last is not None and last.at.astimezone(services.config.tz).date() == services.now().date()
+    return last.calls if last is not None and is_today else 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import frozen
 
@@ -18,13 +18,17 @@ from holdfast.text.lazy import log
 from holdfast_app import progress
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON as REJECTED
-from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
-from holdfast_app.facts.store.writer import Value
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
-    from holdfast_app.facts.store.writer import FactWriter
+from holdfast_app.facts.store.writer import (
+    SURFACE,
+    FactWriter,
+    Value,
+    check_category,
+    check_confidence,
+    check_content,
+    is_id,
+)
 
 logger = log("holdfast.facts")
 
@@ -140,7 +144,10 @@ def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
         source = value.get("source")
         if not isinstance(source, str | None):
             raise BadValue("source", "is not a string")
-        fact_id, at = _id(value.get("id")), _time(value.get("createdAt"))
+        fact_id = value.get("id")
+        if fact_id is not None and not is_id(fact_id):
+            raise BadValue("id", "is not `fact_` and 8 hex digits")
+        at = _time(value.get("createdAt"))
         # Each row has its own time, by which a git merge keeps their order.
         return _Good(row.number, at, Value(
             check_content(value["content"]), check_category(value["category"]), check_confidence(value["confidence"]),
@@ -149,12 +156,6 @@ def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
     except BadValue as error:
         bad.append(BadRow(row.number, error.message.rstrip(".")))
         return None
-
-
-def _id(value: object) -> str | None:
-    if value is None or is_id(value):
-        return value  # type: ignore[return-value] # is_id checks that it is a string
-    raise BadValue("id", "is not `fact_` and 8 hex digits")
 
 
 def _time(value: object) -> datetime | None:

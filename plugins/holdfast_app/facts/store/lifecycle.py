@@ -1,21 +1,27 @@
-"""A fact's life: how it is added, changed and removed. :mod:`~holdfast_app.facts.store.checks` has the valid values."""
+"""A fact's life: how it is added, changed and removed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from attrs import evolve
 
+from holdfast.config.serde import fact_out
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused
-from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import delete_fact, get_fact
+from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate
+from holdfast.storage import FactOrder, delete_fact, get_fact
 from holdfast.text.lazy import log
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast_app.facts.rejected import REASON
 from holdfast_app.facts.store import origins
-from holdfast_app.facts.store.checks import (
+from holdfast_app.facts.store.factfile import ImportReport, import_rows
+from holdfast_app.facts.store.writer import (
     SURFACE,
+    FactWriter,
+    Value,
     abbreviated,
     as_number,
     check_category,
@@ -23,19 +29,9 @@ from holdfast_app.facts.store.checks import (
     check_content,
     check_source,
 )
-from holdfast_app.facts.store.writer import FactWriter, Value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-    from typing import TypeAlias
-
-    from holdfast.models import FactCandidate
-    from holdfast.storage import FactOrder
-    from holdfast_app.facts.store.factfile import ImportReport
-
-    FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
-    ResultList: TypeAlias = list[AddResult]
+FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
+ResultList: TypeAlias = list[AddResult]
 
 logger = log("holdfast.facts")
 
@@ -63,8 +59,6 @@ class Facts(FactWriter):
 
         Raises: BadValue for an unknown order, a negative limit or an unknown category.
         """
-        from holdfast.storage import FactOrder
-
         known = (FactOrder.CREATED, FactOrder.CONFIDENCE)
         if order not in known:
             raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(known)}.")
@@ -84,8 +78,6 @@ class Facts(FactWriter):
         """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
 
         Raises: PluginError."""
-        from holdfast.config.serde import fact_out
-
         facts = iter(self.services.store.backend.facts())
         while part := list(islice(facts, _EXPORTED)):
             yield from map(fact_out, self.shown(part))
@@ -112,11 +104,9 @@ class Facts(FactWriter):
 
         The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the existing fact's id.
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
-        and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
+        and PluginError from the gate.
         """
-        values = self._checked(content, category, confidence, source)
-        self.rejected.lift(values[0])
-        return self._strictly(self.add_all([Value(*values, self.services.clock())])[0])
+        return self.add_all([self.stated(content, category, confidence, source)])[0]
 
     def remember(
         self,
@@ -130,14 +120,7 @@ class Facts(FactWriter):
 
         Raises: as :meth:`create`.
         """
-        return self._strictly(self.state(content, category, confidence, source))
-
-    def _strictly(self, result: AddResult) -> AddResult:
-        if result.duplicate_of is not None and self.services.config.facts.strict:
-            raise DuplicateFact(
-                f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
-            )
-        return result
+        return self.state(content, category, confidence, source)
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
@@ -145,19 +128,16 @@ class Facts(FactWriter):
         rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
-            category = self._proposed_category(candidate.category)
-            confidence = check_confidence(as_number(candidate.confidence))
-            source = check_source(candidate.source)
+            category = check_category(candidate.category, other="context" if rules.bad_category == "context" else "")
+            confidence, source = check_confidence(as_number(candidate.confidence)), check_source(candidate.source)
             if confidence < rules.threshold:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
                 logger.info("a fact was skipped: %s", reason)
                 return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
-            content = check_content(self.services.gate.admit(content, surface=SURFACE))
-            source = self._signed(source)
+            content, source = self._admitted(content, source)
         except (BadValue, Refused) as error:
-            reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
-            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
+            return AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip("."))
         return Value(content, category, confidence, source, at or self.services.clock(), () if at else None)
 
     def state(
@@ -184,25 +164,19 @@ class Facts(FactWriter):
         """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.writer.Value`.
 
         Raises: BadValue, Refused, PluginError."""
-        values = self._checked(content, category, confidence, source)
-        rejected = self.rejected
-        if at is not None and rejected.has(values[0], at):
-            raise Refused(REASON, next_step="")
-        rejected.lift(values[0])
-        return Value(*values, at or self.services.clock(), said)
-
-    def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
-        """The values in storable form. Raises: BadValue, Refused, PluginError."""
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
-        source = check_source(source)
-        content = check_content(self.services.gate.admit(content, surface=SURFACE))
-        return content, category, confidence, self._signed(source)
+        content, source = self._admitted(content, check_source(source))
+        rejected = self.rejected
+        if at is not None and rejected.has(content, at):
+            raise Refused(REASON, next_step="")
+        rejected.lift(content)
+        return Value(content, category, confidence, source, at or self.services.clock(), said)
 
-    def _signed(self, source: str) -> str:
-        """The source as it may be stored, with who states the fact. Raises: Refused, PluginError."""
-        admitted = self.services.gate.admit(source, surface=SURFACE) if source else ""
-        by = self.services.origin()
-        return origins.signed(admitted, by) if by else admitted
+    def _admitted(self, content: str, source: str) -> tuple[str, str]:
+        """Both as they may be stored, the source with who states the fact. Raises: BadValue, Refused, PluginError."""
+        content = check_content(self.services.gate.admit(content, surface=SURFACE))
+        source = self.services.gate.admit(source, surface=SURFACE) if source else ""
+        return content, origins.signed(source, self.services.origin())
 
     def conflicts(self) -> Sequence[origins.Conflict]:
         """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
@@ -224,21 +198,11 @@ class Facts(FactWriter):
             self.retire(fact, by=kept.id, why=why)
         return gone
 
-    def _proposed_category(self, value: object) -> str:
-        try:
-            return check_category(value)
-        except BadValue:
-            if self.services.config.facts.bad_category == "context":
-                return "context"
-            raise
-
     def import_(self, rows: Iterable[object], *, is_archive: bool = False) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
         skipped and reported by number. The threshold does not apply. A row that orders something is marked, except
         those of an archive of holdfast.
         """
-        from holdfast_app.facts.store.factfile import import_rows
-
         return import_rows(self.services, self, rows, is_archive=is_archive)
 
     # changing and leaving

@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast.models import Fact
 from holdfast.text.lazy import Lazy
 from holdfast_app.facts.relation import Known, Relation
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
 
 _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"
 _SIGNED: Final = Lazy(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)

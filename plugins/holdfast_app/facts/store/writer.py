@@ -1,38 +1,98 @@
-"""Writes checked values to the store, and records in the trail which facts leave."""
+"""Checks facts' values, in the order content, category, confidence (reading A09), writes them to the store, and records
+in the trail which facts leave."""
 
 from __future__ import annotations
 
-from datetime import UTC
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast.errors import Conflict, NotFound
+from holdfast.errors import BadValue, Conflict, NotFound
 from holdfast.fs import durable, private
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import Capability, delete_fact
-from holdfast.text.lazy import log
-from holdfast.text.stored import duplicate_key
-from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast.storage import delete_fact
+from holdfast.text.lazy import Lazy, log
+from holdfast.text.stored import CATEGORIES, duplicate_key
+from holdfast_app.base import Services
+from holdfast_app.facts.rejected import FactTrail, Rejected, key_of
 from holdfast_app.facts.relation import K, Known, Relation
 from holdfast_app.facts.store import origins
-from holdfast_app.facts.store.checks import draw_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
-
-    from holdfast_app.base import Services
-    from holdfast_app.facts.store.audit_log import FactTrail
 
 logger = log("holdfast.facts")
 
+SURFACE = "fact"
+
+_ID = Lazy(r"fact_[0-9a-f]{8}")
+_DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _DRAWS = 100
 _NEWER = "a newer value was stated"
 #: A fact more confident than a newer statement by more than this stays.
 _OUTRANKED: Final = 0.3
+
+
+def draw_id() -> str:
+    """A new id: ``fact_`` and 8 random hex digits, as a uuid4 begins with. Stores report collisions. Source: R043."""
+    return "fact_" + os.urandom(4).hex()
+
+
+def is_id(text: object) -> bool:
+    """Whether ``text`` is formatted like an id."""
+    return isinstance(text, str) and _ID.fullmatch(text) is not None
+
+
+def check_content(value: object) -> str:
+    """``value`` without surrounding whitespace. Raises: BadValue when it is blank or not a string."""
+    if not isinstance(value, str) or not value.strip():
+        raise BadValue(
+            "content", "is blank" if isinstance(value, str) else "is not a string", next_step="Say what to keep."
+        )
+    return value.strip()
+
+
+def check_category(value: object, *, other: str = "") -> str:
+    """Normalise a category's name, or ``other`` for an unknown one. Case and outer whitespace are ignored.
+
+    Raises: BadValue. Source: R037, R038, reading A08.
+    """
+    name = value.strip().casefold() if isinstance(value, str) else None
+    if name not in CATEGORIES and other:
+        return other
+    if name not in CATEGORIES:
+        raise BadValue("category", f"cannot be {abbreviated(value)}", next_step=f"Use one of: {', '.join(CATEGORIES)}.")
+    return name
+
+
+def check_confidence(value: object) -> float:
+    """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and strings too. Source: R036, reading A07."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadValue("confidence", f"cannot be {abbreviated(value)}", next_step="Use a number from 0.0 to 1.0.")
+    return float(value) + 0.0  # -0.0 becomes 0.0
+
+
+def check_source(value: object) -> str:
+    """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
+    if not isinstance(value, str):
+        raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a string, which may be empty.")
+    return value.strip()
+
+
+def abbreviated(value: object) -> str:
+    """A value for an error message, at most 40 characters long."""
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def as_number(value: object) -> object:
+    """Convert a numeric string, because models often write numbers as strings. Source: reading A07."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        return float(value)
+    return value
 
 
 class Value(NamedTuple):
@@ -68,8 +128,6 @@ class FactWriter:
     @property
     def trail(self) -> FactTrail:
         """The removals from the store, and the changes, with their reasons."""
-        from holdfast_app.facts.store.audit_log import FactTrail
-
         return FactTrail(self.services.state)
 
     @property
@@ -79,37 +137,37 @@ class FactWriter:
 
     def _reject(self, *facts: Fact, stays: str | None = "") -> None:
         """Record facts that leave, before they do. The content that ``stays`` is none of them."""
-        keys = {key_of(fact.content) for fact in facts} - {key_of(stays or "")}
         if stays is not None:
+            keys = {key_of(fact.content) for fact in facts} - {key_of(stays)}
             self.rejected.add(keys, self.services.clock())
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
-        where there is none or it is taken. ``older`` has the facts that each value replaces."""
+        where there is none or it is taken. ``older`` has the facts that each value replaces, which leave in the same
+        step. The trail gets their content first."""
         facts = [
             Fact(id=one.id or self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
                  created_at=one.at.astimezone(UTC), source=one.source)
             for one in values
         ]  # fmt: skip
-        pairs = list(zip(facts, older, strict=True)) if any(older) else []
-        choosing = self.services.config.facts.rank_union
-        at_once = bool(pairs) and not choosing and Capability.TRANSACTIONS in self.services.store.backend.capabilities
-        gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
-        added = [self._ranked(fact) for fact in facts] if choosing else self._add(facts, gone)
-        results = [self._logged(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
-        for at, (_, replaced) in enumerate(pairs):
-            stored = results[at].fact
-            by = stored.id if stored is not None else results[at].duplicate_of or ""
-            results[at] = evolve(results[at], replaced=[old.id for old in replaced if old.id != by])
-            if not at_once:
-                for old in replaced:
-                    self.retire(old, by=by)
+        replaced = list(older) or [()] * len(facts)
+        if self.services.config.facts.rank_union:
+            added = [self._ranked(fact, old) for fact, old in zip(facts, replaced, strict=True)]
+        else:
+            added = self._add(facts, replaced)
+        results = []
+        for fact, old, result in zip(facts, replaced, added, strict=True):
+            result = self._logged(result or self._redrawn(fact))
+            if result.outcome is not AddOutcome.REFUSED:
+                stays = result.duplicate_of or (result.fact.id if result.fact else "")
+                result = evolve(result, replaced=[one.id for one in old if one.id != stays])
+            results.append(result)
         return results
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
         """The result for each value, in order. Results among the values stay unchanged.
 
-        A new value is stored first and then replaces older ones, which go to the trail with their content. So a crash
+        A new value replaces older ones, see :meth:`add_all`. Where the backend makes no single step of it, a crash
         leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or
         machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before;
         None to read them when they are needed. Raises: errors of the store.
@@ -155,7 +213,8 @@ class FactWriter:
             if newer is not None:
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
                 continue
-            shared = [fact for fact in older if _others(fact, value)]
+            by = value.source  # a fact that others state, too, loses only this origin
+            shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
             unsaid += [(fact.id, value.source) for fact in shared]
             leaving[at] = [fact for fact in older if fact not in shared]
             for fact in older:
@@ -173,9 +232,10 @@ class FactWriter:
             return True
         return self.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
 
-    def _add(self, facts: Sequence[Fact], gone: Sequence[str] = ()) -> list[AddResult | None]:
-        """Store ``facts``, delete those ``gone``, and record in the trail which facts the full store evicted. The
-        result is None for a fact whose id is taken. A crash right after it loses the trail's lines."""
+    def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult | None]:
+        """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
+        result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones."""
+        gone = [old.id for fact, older in zip(facts, replaced, strict=True) for old in self._recorded(fact, older)]
         results = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
@@ -183,17 +243,16 @@ class FactWriter:
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
 
-    def _ranked(self, fact: Fact) -> AddResult | None:
-        """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01). Only this
-        machine's processes take turns."""
+    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult | None:
+        """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
+        a duplicate. Only this machine's processes take turns."""
         private.make(self.services.state)
         with durable.lock(self.services.private("facts.lock")):
             stored = list(self.services.store.backend.facts())
             is_weakest = all(fact.confidence < one.confidence for one in stored)
-            if len(stored) < self.services.config.facts.max_facts or not is_weakest:
-                return self._add([fact])[0]
-            if duplicate_key(fact.content) in {duplicate_key(one.content) for one in stored}:
-                return self._add([fact])[0]  # reports the duplicate
+            is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
+            if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
+                return self._add([fact], [older])[0]
         reason = "the store is full of facts that are at least as strong"
         return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
 
@@ -204,13 +263,14 @@ class FactWriter:
         leaving = [old for old in replaced if old.id != by]
         for old in leaving:
             self.trail.replaced(old, by, self.services.clock(), why=_NEWER)
-        self._reject(*leaving, stays=fact.content)
+        if leaving:
+            self._reject(*leaving, stays=fact.content)
         return leaving
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
         for _ in range(_DRAWS - 1):
-            result = self._add([evolve(fact, id=self._new_id())])[0]
+            result = self._add([evolve(fact, id=self._new_id())], [()])[0]
             if result is not None:
                 return result
         raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
@@ -257,8 +317,3 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
         for fact in stored
         if fact.confidence - value.confidence <= _OUTRANKED and origins.share(value.source, fact.source)
     )
-
-
-def _others(fact: Fact, value: Value) -> bool:
-    """Whether ``fact`` has another origin besides that of ``value``."""
-    return bool(origins.of(value.source) and origins.of(origins.left(fact.source, value.source)))

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast.models import Message
 from holdfast.text.lazy import Lazy
-from holdfast_app.offline.conversation import asked
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
+from holdfast_app.offline import asked
 
 _WHOLE: Final = frozenset({"todowrite", "updateplan", "updatetodolist", "writetodos"})
 _LISTED: Final = Lazy(r"^#(\d+) \[(\w+)\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)

@@ -12,16 +12,14 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
-from holdfast_app.offline.conversation import asked, tasks
-from holdfast_app.offline.conversation.asked import Kind
+from holdfast_app.offline import asked, tasks
+from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import units
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
 
 #: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little
 #: alone, and of a request that only answers or picks.
@@ -122,7 +120,7 @@ def of(messages: Sequence[Message]) -> Ending:
     if not said:
         return Ending()
     last = said[-1]
-    request = next(iter(asked.newest_requests(said, 1)), None)
+    request = asked.last_request(said)
     since = takewhile(lambda m: request is None or m is not request[0], reversed(said))
     step = tail(_spoke(since))
     task, is_working = "", bool(last.tool) or last.role == "tool"

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import cues
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
@@ -122,7 +119,7 @@ def _part_kind(part: str) -> Kind:
     return Kind.ASSENT if all(w in _SAYS_NOTHING for w in words) else Kind.REQUEST
 
 
-def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+def _requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
     """The requests, oldest first, each with the user's own words."""
     for message in messages:
         if message.role == "user":
@@ -131,10 +128,9 @@ def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
                 yield message, own
 
 
-def newest_requests(messages: Sequence[Message], count: int) -> list[tuple[Message, str]]:
-    """The newest ``count`` requests, oldest first. Reads only the messages it needs."""
-    found = list(islice(requests(reversed(messages)), count))
-    return found[::-1]
+def last_request(messages: Sequence[Message]) -> tuple[Message, str] | None:
+    """The newest request. Reads only the messages it needs."""
+    return next(_requests(reversed(messages)), None)
 
 
 def headline(own: str, limit: int) -> str:
@@ -176,7 +172,7 @@ def is_pasted(line: str) -> bool:
 def objective(messages: Sequence[Message], limit: int) -> str:
     """The last request in at most ``limit`` characters. A few words ("push"), a reply or a question about the
     work are followed in brackets by the request that they belong to. Empty without a request."""
-    found = requests(reversed(messages))
+    found = _requests(reversed(messages))
     last = next(found, None)
     if last is None:
         return ""
