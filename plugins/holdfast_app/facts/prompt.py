@@ -24,8 +24,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from attrs import define
-
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
 from holdfast.models import Fact, Profile
@@ -62,7 +60,11 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if hidden := len(stored) - len(facts):
         logger.warning("%d facts are left out of the prompt because they came with an untrusted clone or pull", hidden)
     lines = [line for line in _admitted(services, facts, stated(facts)) if line]
-    return _fitted(_Block(head, lines, fenced), max_tokens, count)
+
+    def framed(text: str) -> str:
+        return f"{recall.OPEN}\n{recall.escape(text)}\n{recall.CLOSE}" if fenced and text else text
+
+    return _fitted(head, lines, framed, lambda text: count(text) <= max_tokens)
 
 
 def fact_line(fact: Fact) -> str:
@@ -96,56 +98,37 @@ def _admitted(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -
         return [""]
 
 
-@define
-class _Block:
-    """The block's content."""
-
-    head: str
-    lines: list[str]  # for the facts, without those that a validator refuses now
-    fenced: bool
-
-    def render(self, lines: int, *, counted: bool = False) -> str:
-        """The head and this many lines. ``counted`` adds the line that counts the other facts, if there are any."""
-        others = len(self.lines) - lines if counted else 0
-        more = [f"{others} more {'fact' if others == 1 else 'facts'}: holdfast facts"] if others > 0 else []
-        facts = "\n".join(["Facts:", *self.lines[:lines], *more]) if lines or more else ""
-        return self.framed(f"{self.head}\n\n{facts}" if self.head and facts else self.head or facts)
-
-    def framed(self, text: str) -> str:
-        if not self.fenced or not text:
-            return text
-        return f"{recall.OPEN}\n{recall.escape(text)}\n{recall.CLOSE}"
-
-
-def _fitted(block: _Block, budget: int, count: Callable[[str], int]) -> str:
-    """The block with as many lines as fit, and a count of facts left out.
+def _fitted(head: str, facts: Sequence[str], framed: Callable[[str], str], fits: Callable[[str], bool]) -> str:
+    """The block with as many lines of ``facts`` as fit, and a count of facts left out.
 
     The count never replaces the last line. When it does not fit next to one line, that line appears alone, even where
     two would fit, because a smaller budget must never show more facts than a larger one.
     """
+    total = len(facts)
 
-    def fits(text: str) -> bool:
-        return count(text) <= budget
-
-    total = len(block.lines)
-    if fits(whole := block.render(total)):
-        return whole
-    if lines := _largest(total, lambda n: fits(block.render(n, counted=True))):
-        return block.render(lines, counted=True)
-    if total and fits(alone := block.render(1)):
-        return alone
-    if total:
-        logger.warning("no fact fits into %d tokens; shorten the strongest fact", budget)
-    if not block.head:
-        return ""
-    for text in (block.render(0, counted=True), block.render(0)):
-        if fits(text):
-            return text
+    def render(lines: int, *, counted: bool = False) -> str:
+        others = total - lines if counted else 0
+        more = [f"{others} more {'fact' if others == 1 else 'facts'}: holdfast facts"] if others > 0 else []
+        block = "\n".join(["Facts:", *facts[:lines], *more]) if lines or more else ""
+        return framed(f"{head}\n\n{block}" if head and block else head or block)
 
     def cut(chars: int) -> str:
-        return block.framed(block.head[:chars] + MARKER)
+        return framed(head[:chars] + MARKER)
 
-    return cut(_largest(len(block.head) - 1, lambda n: fits(cut(n)))) if fits(cut(0)) else ""
+    if fits(whole := render(total)):
+        return whole
+    if lines := _largest(total, lambda n: fits(render(n, counted=True))):
+        return render(lines, counted=True)
+    if total and fits(alone := render(1)):
+        return alone
+    if total:
+        logger.warning("no fact fits into the budget; shorten the strongest fact")
+    if not head:
+        return ""
+    for text in (render(0, counted=True), render(0)):
+        if fits(text):
+            return text
+    return cut(_largest(len(head) - 1, lambda n: fits(cut(n)))) if fits(cut(0)) else ""
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:

@@ -169,6 +169,15 @@ def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(open
     assert facts.count() == 3
 
 
+def test_rank_union__newer_value_is_refused__the_older_one_stays(opened):
+    facts = opened(max_facts=2, rank_union=True).facts
+    first = facts.create("The port is 8080", "context", 0.8).fact
+    facts.create("strong", "goal", 0.9)
+    result = facts.remember("The port is 9090", "context", 0.6)
+    assert (result.outcome, result.replaced) == (AddOutcome.REFUSED, ())
+    assert facts.get(first.id) == first
+
+
 def test_create__secret__stored_masked_and_key_taken_after_masking(opened):
     facts = opened(plugins=[("masker", Masker())]).facts
     assert facts.create("the password is hunter2").outcome is AddOutcome.ADDED
