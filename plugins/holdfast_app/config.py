@@ -159,24 +159,6 @@ class DreamConfig:
         check=at_least(1),
         project=between(1_000, 200_000),
     )
-    max_memory_chars: int = setting(
-        50_000,
-        "Maximum characters in the result. Beyond that, items go to the archive, the least confirmed and oldest first.",
-        check=at_least(1),
-        project=between(10_000, 200_000),
-    )
-    max_items: int = setting(
-        200,
-        "Maximum items, likewise. The lower of this and `plugins.curated.max_items` applies.",
-        check=at_least(1),
-        project=between(50, 1_000),
-    )
-    backups: int = setting(
-        30,
-        "Number of earlier versions of `MEMORY.md` to keep.",
-        check=at_least(1),
-        project=not_below_users("dream.backups", 30, 1_000),
-    )
 
 
 @frozen(kw_only=True)

@@ -52,10 +52,6 @@ class Services(base.Services):
             judge = Provenance(root, state)
         return Store(backend, config.layout, state, judge)
 
-    @property
-    def curated_limit(self) -> int:
-        return min((self.config.dream.max_items, *self.validator_limits))
-
     def is_expired(self, surface: str, at: datetime) -> bool:
         """Whether retention removes documents of that day."""
         rules = self.config.retention

@@ -43,7 +43,6 @@ HOSTILE = {
     "[extract]\ncalls_a_day = 1000": "extract.calls_a_day",
     "[prompt]\nmax_tokens = 1000000": "prompt.max_tokens",
     '[dream]\nplugin = "openai"': "dream.plugin",
-    "[dream]\nbackups = 1": "dream.backups",
     "[dream]\nevery_hours = 0.01": "dream.every_hours",
 }
 #: Those that would move the store.

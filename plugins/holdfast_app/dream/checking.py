@@ -26,6 +26,8 @@ from holdfast_app.facts.rejected import key_of
 
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
+#: Maximum characters of the items. Beyond that, they go to the archive, the least confirmed and oldest first.
+MAX_CHARS: Final = 49_800
 
 
 class NotApplied(HoldfastError):
@@ -141,7 +143,7 @@ class Check:
         """``left`` with the source lines that the refused lines were about."""
         found = quoting.instead(gone, draft, left.items, self.sources, is_barred=self.heard.is_hostile)
         lines = "\n".join(f"- {item.text}" for item, _ in found)
-        room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
+        room = MAX_CHARS - len(left.render())
         if not found or len(lines) > room:
             return left
         passed, _ = self.services.gate.filter_lines(lines, surface=Surface.MEMORY, name=self.name, sources=self.sources)
@@ -152,9 +154,8 @@ class Check:
 
     def _within(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
         """The items that fit. The result names the archived items, and warns when little room is left."""
-        settled, most = self.services.config.dream, self.services.curated_limit
-        chars = settled.max_memory_chars - 200
-        kept, archived = consolidate.within(items, self.before, self.record, most=most, chars=chars)
+        most = self.services.curated_limit
+        kept, archived = consolidate.within(items, self.before, self.record, most=most, chars=MAX_CHARS)
         if archived:
             place = f"now in {self.services.layout.archive}"
             last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}

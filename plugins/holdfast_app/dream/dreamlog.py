@@ -26,6 +26,8 @@ from holdfast_app.durable_queue import tally
 LOG: Final = "dreams.jsonl"
 INBOX: Final = "dream.inbox.json"
 FOLDER: Final = "dreams"
+#: Number of earlier versions of MEMORY.md to keep.
+BACKUPS: Final = 30
 #: When the log is longer than this it is cut to the newest half.
 MAX_BYTES: Final = 4_000_000
 INTERRUPTED: Final = "The run has not finished. Its process was killed or is still running."
@@ -166,12 +168,12 @@ class Proposal:
     said: tuple[tuple[str, datetime, str], ...] = ()
 
 
-def back_up(state: str, backup: Backup, *, keep: int) -> str:
-    """Store a backup, durably, and remove the oldest beyond ``keep``. Returns its name. Raises: Unavailable."""
+def back_up(state: str, backup: Backup) -> str:
+    """Store a backup, durably, and remove the oldest beyond :data:`BACKUPS`. Returns its name. Raises: Unavailable."""
     private.make(state, FOLDER)
     name = f"{backup.at:%Y%m%dT%H%M%S%f}-{backup.id}.json"
     json_file.save(os.path.join(state, FOLDER, name), backup)
-    for old in _backups(state)[: -max(1, keep)]:
+    for old in _backups(state)[:-BACKUPS]:
         durable.remove(os.path.join(state, FOLDER, old))
     return name
 

@@ -82,7 +82,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
         backup = Backup(
             id=result.id, at=result.at.astimezone(UTC), name=name, before=before, after=sha256(proposal.text)
         )
-        result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
+        result = evolve(result, backup=dreamlog.back_up(services.state, backup))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: _rendered(result, block_id, proposal.diary))
     if result.archived:
@@ -140,7 +140,7 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             after=sha256(text),
             title="undo",
         )
-        named = dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
+        named = dreamlog.back_up(services.state, backup)
         result = evolve(result, backup=named)
         title, lines = _heading(ownlines.UNDONE_TITLE, result), [one_line(result.reason)]
         _tell(services, page, result, lambda block_id: _block(result, block_id, title, lines))

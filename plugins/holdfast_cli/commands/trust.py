@@ -48,7 +48,6 @@ _REASONS = {
     "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
     "flush": "changes when context may be dropped",
-    "dream.backups": "deletes older copies of MEMORY.md",
     "dream.plugin": "decides which plugin reads the notes",
     "dream.judge": "sends lines of the notes to a model",
     "dream.when": "decides when a model is paid",
