@@ -57,27 +57,27 @@ def test_ending__answer__decides_by_its_last_sentences(answer, next_step):
     assert end(ASK, ("assistant", answer)) == (next_step != "none", next_step)
 
 
-def test_ending__call_or_result_is_last__is_open_with_what_was_announced():
-    said = (ASK, ("assistant", "I'll run the tests first."), ("assistant", "Bash: pytest", "Bash"))
-    assert end(*said) == (True, "I'll run the tests first.")
-    assert end(*said, ("tool", "1 failed", "Bash")) == (True, "I'll run the tests first.")
-    assert end(ASK, ("assistant", "Bash: pytest", "Bash")) == (True, "Fix the login test")
+PYTEST = ("assistant", "Bash: pytest", "Bash")
+QUESTION = "The check fails in other files. Should I commit with `--no-verify`, although the check fails?"
+MOVING, FILLER = "I'm moving the cookie settings to `src/session.ts`.", "Let me find the right paths:"
+READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
 
 
-def test_ending__thanks_after_an_answer__change_nothing():
-    assert end(ASK, ("assistant", "Fixed."), ("user", "Great, thanks!")) == (False, "none")
-
-
-def test_ending__words_before_a_filler__are_kept():
-    moving = "I'm moving the cookie settings to `src/session.ts`."
-    said = (ASK, ("assistant", moving), ("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read"))
-    filler = "Let me find the right paths:"
-    assert end(*said, ("assistant", filler), ("assistant", "Grep: x", "Grep")) == (True, f"{moving} {filler}")
-
-
-def test_ending__few_words_of_progress__are_followed_by_the_request():
-    said = (ASK, ("assistant", "Checking in."), ("assistant", "Bash: pytest", "Bash"))
-    assert end(*said) == (True, "Checking in. (after: Fix the login test)")
+@pytest.mark.parametrize(
+    ("said", "state", "step"),
+    [
+        ([("assistant", "I'll run the tests first."), PYTEST], True, "I'll run the tests first."),
+        ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, "I'll run it."),
+        ([PYTEST], True, "Fix the login test"),
+        ([("assistant", "Fixed."), ("user", "Great, thanks!")], False, "none"),
+        ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER}"),
+        ([("assistant", "Checking in."), PYTEST], True, "Checking in. (after: Fix the login test)"),
+        ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
+    ],
+    ids=["call", "result", "call alone", "thanks", "filler", "few words of progress", "question"],
+)
+def test_ending__what_follows_a_request__decides_state_and_next_step(said, state, step):
+    assert end(ASK, *said) == (state, step)
 
 
 def test_objective__pasted_error__is_quoted_with_the_words_before_it():
@@ -237,17 +237,6 @@ def test_objective__corrections__name_the_request_that_they_belong_to(correction
         ("user", correction),
     )
     assert asked.objective(said, 200) == f"{correction} (after: Fix the login test)"
-
-
-def test_ending__question_whether_to_do_what_was_asked__is_open():
-    question = "Should I commit with `--no-verify`, although the check fails?"
-    said = (
-        ASK,
-        ("assistant", "Fixed."),
-        ("user", "commit"),
-        ("assistant", f"The check fails in other files. {question}"),
-    )
-    assert end(*said) == (True, f"The check fails in other files. {question}")
 
 
 def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for():
