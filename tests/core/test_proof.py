@@ -1,10 +1,10 @@
 """A flush says "flushed already" only when what its receipt proves is stored; what is missing is written again."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
@@ -174,16 +174,34 @@ def test_flush__gone_and_nothing_left_to_write_it_from__is_refused(opened, paylo
     assert again.state is State.SAFE
 
 
+#: A session is flushed, which imports everything. Then twenty processes open the project, and flush when all have.
 CROWD = """
-import sys
+import os, sys
 from holdfast import Holdfast
-memory = Holdfast.open(sys.argv[1])
-print("ready", flush=True)
-sys.stdin.readline()
-for n in range(3):
-    session = memory.session(sys.argv[2])
-    session.add("user", f"message {n}")
-    print(session.flush().flush_id, flush=True)
+with Holdfast.open(sys.argv[1]) as memory:
+    memory.session("first").add("user", "hello")
+    memory.session("first").flush()
+ready, go = os.pipe(), os.pipe()
+for number in range(20):
+    if os.fork():
+        continue
+    try:
+        memory = Holdfast.open(sys.argv[1])
+        os.write(ready[1], b".")
+        os.read(go[0], 1)
+        for n in range(3):
+            session = memory.session(f"s{number}")
+            session.add("user", f"message {n}")
+            session.flush()
+        os._exit(0)
+    except Exception as error:
+        os.write(2, f"{error}\\n".encode())
+    finally:
+        os._exit(1)
+for _ in range(20):
+    os.read(ready[0], 1)
+os.write(go[1], b"." * 20)
+print(*(os.wait()[1] for _ in range(20)))
 """
 
 
@@ -198,27 +216,8 @@ def test_flush__twenty_processes_at_once__none_is_refused(project, backend):
         f'zone = "UTC"\n[storage]\nbackend = "{backend}"\n[plugins.curated]\nenabled = false\n'
     )
     trusted(project)
-    with Holdfast.open(project) as memory:
-        memory.session("first").add("user", "hello")
-        memory.session("first").flush()
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", CROWD, str(project), f"s{number}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(20)
-    ]
-    for child in children:
-        assert child.stdout.readline() == "ready\n"
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    answers = [child.communicate(timeout=300) for child in children]
-    assert [error for _, error in answers if error] == []
-    assert all(len(out.split()) == 3 for out, _ in answers)
+    done = finished([sys.executable, "-c", CROWD, str(project)], timeout=300)
+    assert (done.stdout.split(), done.stderr) == (["0"] * 20, "")
     with Holdfast.open(project) as memory:
         assert memory.unsafe() == []
         assert {w.session for w in memory.load().work} == {"first", *(f"s{number}" for number in range(20))}
