@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
@@ -95,20 +95,22 @@ FETCHES: Final = Lazy(
 )
 
 
-class _Heard:
-    """A message, prepared for comparison."""
+class Heard:
+    """A message, prepared when it is compared. ``call`` is the one that it answers."""
 
-    def __init__(self, message: Message, *, is_fetched: bool) -> None:
-        self.message = message
-        text = message.text
-        if message.role == "tool" and "&" in text:
-            import html
+    def __init__(self, message: Message, call: Heard | None) -> None:
+        self.message, self._call = message, call
 
-            text = html.unescape(text)
-        self.plain = _without_tags(hostile.fold_quickly(text))
-        self.is_outside = message.role == "system" or (
-            message.role == "tool" and (is_fetched or is_outside(message.tool))
-        )
+    @cached_property
+    def plain(self) -> str:
+        return _plain(self.message.text, self.message.role == "tool")
+
+    @cached_property
+    def is_outside(self) -> bool:
+        """Whether strangers write such messages."""
+        if self.message.role != "tool":
+            return self.message.role == "system"
+        return is_outside(self.message.tool) or (self._call is not None and self._call.fetches)
 
     @cached_property
     def fetches(self) -> bool:
@@ -161,9 +163,23 @@ class _Sentence:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.letters = "".join(words)
         self.words = set(words)
-        self.directs = is_rule or directs(text)
+        self._text, self._is_rule = text, is_rule
         self.stems = _stems(" ".join(words))
         self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
+
+    @cached_property
+    def directs(self) -> bool:
+        return self._is_rule or directs(self._text)
+
+
+@lru_cache(500)  # a journal's messages are compared with several sentences
+def _plain(text: str, is_result: bool) -> str:
+    """``text`` as it is compared."""
+    if is_result and "&" in text:
+        import html
+
+        text = html.unescape(text)
+    return _without_tags(hostile.fold_quickly(text))
 
 
 def _without_tags(plain: str) -> str:
@@ -202,22 +218,17 @@ def _stems(plain: str) -> set[str]:
     return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
 
 
-def source(
-    text: str, turns: Iterable[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False, is_outside: bool = False
-) -> Message | None:
-    """A stranger's or a client's message with ``text``. A tool's counts where strangers write its results, or
-    ``text`` directs or is to be a rule; with ``is_outside`` only a stranger's. ``earlier`` are turns from before
-    ``turns``."""
+def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_outside: bool = False) -> Message | None:
+    """A stranger's or a client's message with ``text``, of those that :func:`read` returned. A tool's counts where
+    strangers write its results, or ``text`` directs or is to be a rule; with ``only_outside`` only a stranger's."""
     said = _Sentence(text, is_rule)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
-    heard = [one for some in (earlier, turns) for one in _read(message for turn in some for message in turn.messages)]
-    heard.sort(key=lambda one: one.message.at)
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
-        if (is_outside and not one.is_outside) or one.message.tool in _OF_OWN:
+        if (only_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
         if not one.may_have(said):
             continue
@@ -227,27 +238,18 @@ def source(
     return None
 
 
-#: Prepared messages, because a flush compares the same ones with many sentences; emptied when full.
-_compared: dict[tuple[int, bool], _Heard] = {}
-_MOST_COMPARED: Final = 100_000
-
-
-def _read(messages: Iterable[Message]) -> list[_Heard]:
-    """The messages, in order. A result belongs to the oldest call of its tool without one."""
-    if len(_compared) > _MOST_COMPARED:
-        _compared.clear()
-    calls: dict[str, deque[_Heard]] = {}
+def read(turns: Iterable[Turn], also: Iterable[Heard] = ()) -> list[Heard]:
+    """The messages of ``turns`` and ``also``, oldest first. A result belongs to the oldest call of its tool without
+    one."""
+    calls: dict[str, deque[Heard]] = {}
     found = []
-    for message in messages:
+    for message in (message for turn in turns for message in turn.messages):
         called = calls.get(message.tool) if message.role == "tool" else None
-        is_fetched = called.popleft().fetches if called else False
-        one = _compared.get((id(message), is_fetched))
-        if one is None:  # the message stays in it, so its id is not used again
-            one = _compared[id(message), is_fetched] = _Heard(message, is_fetched=is_fetched)
+        one = Heard(message, called.popleft() if called else None)
         if message.role == "assistant" and message.tool:
             calls.setdefault(message.tool, deque()).append(one)
         found.append(one)
-    return found
+    return sorted((*found, *also), key=lambda one: one.message.at)
 
 
 def place_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:
@@ -265,12 +267,6 @@ def named(found: Message) -> str:
         name = _NO_NAME.sub(" ", found.tool).strip()[:60].strip()
         return f"a result of {name}" if name else "a tool result"
     return "an answer of the agent" if found.role == "assistant" else "a message of the client"
-
-
-def may_stay(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = (), *, is_rule: bool = False) -> bool:
-    """Whether ``text`` is in the user's own words, or neither instructs an agent nor is a stranger's sentence."""
-    is_foreign = hostile.is_marked(text) or hostile.instructs(text) or source(text, turns, earlier, is_rule=is_rule)
-    return not is_foreign or hostile.by_user(text, (*earlier, *turns))
 
 
 def directs(text: str) -> bool:

@@ -60,7 +60,12 @@ class Witness:
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs_anywhere(text):
             return not self.is_own(text)
-        return any(not strangers.may_stay(f, self.said, self._earlier(f), is_rule=is_rule) for f in _forms(text))
+        return any(self._is_foreign(form, is_rule) for form in _forms(text))
+
+    def _is_foreign(self, text: str, is_rule: bool) -> bool:
+        if not (hostile.is_marked(text) or hostile.instructs(text) or self._stranger(text, is_rule=is_rule)):
+            return False
+        return not hostile.by_user(text, (*self._earlier(text), *self.said))
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -77,7 +82,7 @@ class Witness:
             return ""
         forms = _forms(text)
         for form in forms:
-            if found := strangers.source(form, self.said, self._earlier(form)):
+            if found := self._stranger(form):
                 return strangers.named(found)
         return strangers.place_of(forms[-1], self.said, self._earlier(forms[-1]))
 
@@ -97,6 +102,15 @@ class Witness:
 
     def _earlier(self, text: str) -> list[Turn]:
         return [self._recalled, *self._journals.holding(text)]
+
+    def _stranger(self, text: str, *, is_rule: bool = False) -> Message | None:
+        earlier = self._earlier(text)
+        heard = strangers.read(earlier, self._heard) if any(turn.messages for turn in earlier) else self._heard
+        return strangers.source(text, heard, is_rule=is_rule)
+
+    @cached_property
+    def _heard(self) -> list[strangers.Heard]:
+        return strangers.read(self.said)
 
     @cached_property
     def _recalled(self) -> Turn:
@@ -121,7 +135,8 @@ class _Journals:
     ``recordings``, which a journal cuts."""
 
     def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Iterable[str] = ()) -> None:
-        self._state, self._said, self._recordings = state, said, recordings
+        self._state, self._recordings = state, recordings
+        self._said = {message.id.encode() for turn in said for message in turn.messages}
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
 
@@ -133,8 +148,8 @@ class _Journals:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
-            said = {message.id.encode() for turn in self._said for message in turn.messages}
-            self._found[keys] = [Turn(messages=_holding(*one, keys, said, self._messages)) for one in self.read if keys]
+            parts = (_holding(*one, keys, self._said, self._messages) for one in self.read if keys)
+            self._found[keys] = [Turn(messages=found) for found in parts if found]
         return self._found[keys]
 
 
@@ -147,7 +162,7 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
         left -= len(forms)
         read = ((form, journals.holding(form)) for form in forms)
-        strange = (one for one in read if strangers.source(one[0], (), one[1], is_outside=True))
+        strange = (one for one in read if strangers.source(one[0], strangers.read(one[1]), only_outside=True))
         if left < 0 or not all(hostile.by_user(*one) for one in strange):
             found.add(text)
     return found
