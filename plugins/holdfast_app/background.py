@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 TURN = "turn"
 #: The command that extracts ended turns.
 EXTRACT = ("extract", "--turns")
+#: The command that brings the search index up to date.
+INDEX = ("search", "--index")
 
 
 def after_turn(root: str, *, is_full: bool = False) -> None:

@@ -94,6 +94,12 @@ class Services(base.Services):
 
         upkeep.begin(self, flushed=flushed)
 
+    def packed(self) -> None:
+        """Index ended sessions in the background, so that no question waits for it."""
+        from holdfast_app import background
+
+        background.start(self.root, *background.INDEX)
+
     def said(self, role: str, tool: str) -> None:
         """Extract the turn that an answer ends, if it is to be at once."""
         from holdfast_app import background

@@ -202,7 +202,8 @@ class Session(Context):
             from holdfast.journal.tidy import tidy
 
             try:
-                tidy(self._services.state)
+                if tidy(self._services.state):
+                    self._services.packed()
             except HoldfastError as error:  # the next session's end tries again
                 logger.warning("ended sessions could not be packed: %s", error.message)
         return receipt

@@ -1,7 +1,7 @@
 """Search past sessions: ``memory.search()``, ``holdfast search`` and the MCP tools ``search`` and ``open``.
 
 The index is an SQLite file with FTS5 in the private folder, derived from journals, notes, facts and documents. It is
-updated by a search and never by a hook, and can be deleted at any time.
+updated by a search and in the background, never by a hook, and can be deleted at any time.
 
 - ``words``: words in questions and stored content
 - ``dates``: the days that a question names

@@ -1,8 +1,9 @@
 """The index, an SQLite file derived from the store and updated by each search.
 
 It remembers a stamp of each source and how far it has read a journal, so an unchanged source costs one comparison. A
-file with another version, or a file that SQLite cannot read, is rebuilt. A killed rebuild continues with the
-next search. Where nothing can be written, a search works on a copy in memory.
+file with another version, or a file that SQLite cannot read, is rebuilt, the newest sources first. A search adds a
+part of what is new, and a process in the background the rest. Where nothing can be written, a search works on a copy
+in memory, with everything.
 
 An entry is a turn, a line or a fact. Its text is indexed as passages. An entry's id is its source's id and its number
 there, and a passage's id is its entry's id and its number there, so neighbours need no lookup.
@@ -15,8 +16,9 @@ import os
 import re
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -26,6 +28,7 @@ from holdfast import Holdfast
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, ownership_mark, private, safeopen
 from holdfast.text.lazy import Lazy
+from holdfast_app import background
 from holdfast_app.progress import report
 from holdfast_app.search import records, words
 from holdfast_app.search.records import Source
@@ -55,8 +58,10 @@ CREATE TABLE vector_of (identity TEXT);
 """
 _WAIT_S: Final = 60.0
 _ACTIVITY: Final = "Updating the search index"
-#: Entries added in one transaction.
-_STEP: Final = 500
+#: Entries added in one transaction, and about how many while a question waits.
+_STEP, MOST = 500, 2_000
+#: Between two parts added in the background, so that a question gets its turn.
+_PAUSE_S: Final = 0.05
 #: Optional libraries with which our validators find more.
 _LIBRARIES: Final = ("re2", "stdnum")
 #: The name before what someone says, where several people talk in one session.
@@ -73,20 +78,44 @@ class Index(NamedTuple):
     """The open index.
 
     ``texts`` is the number of indexed entries. ``unread`` names damaged sources that could not be read completely.
-    The next search tries them again.
+    The next search tries them again. ``left`` is the number of sources that are not in it yet, or not all of them.
     """
 
     db: sqlite3.Connection
     texts: int
     unread: tuple[str, ...] = ()
+    left: int = 0
 
 
 def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
-    """The result of ``work`` on the index, brought up to date. A damaged file is made again once.
+    """The result of ``work`` on the index, after a part of what is new was added; a process is started for the rest.
+    A damaged file is made again once.
 
     Without a place to write, or when another process holds the file for a minute, ``work`` gets a copy in memory.
     Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when a source cannot be read.
     """
+
+    def found(open_index: Index) -> T:
+        if open_index.left:
+            background.start(memory.services.root, *background.INDEX)
+        return work(open_index)
+
+    return _opened(memory, found)
+
+
+def complete(memory: Holdfast) -> None:
+    """Add everything that is new. Of several processes one works. Raises: Unavailable when a source cannot be read."""
+    folder = private.make(memory.services.state, private.DERIVED)
+    with ExitStack() as held:
+        try:
+            held.enter_context(private.lock(os.path.join(folder, "building"), timeout_s=0.0))
+        except Unavailable:
+            return
+        while _opened(memory, lambda open_index: open_index.left):
+            time.sleep(_PAUSE_S)
+
+
+def _opened(memory: Holdfast, work: Callable[[Index], T]) -> T:
     state = memory.services.state
     path = os.path.join(state, FILE)
     if os.path.isdir(state) or memory.services.store.names() or memory.facts.count():
@@ -133,8 +162,9 @@ def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], copy_of: 
                 file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another version")
-        unread = _update(db, memory, edited=edited)
-        return work(Index(db, size(db), unread))
+        most = MOST if path != ":memory:" else sys.maxsize
+        unread, left = _update(db, memory, most, edited=edited)
+        return work(Index(db, size(db), unread, left))
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -180,37 +210,41 @@ def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
 # bringing it up to date
 
 
-def _update(db: sqlite3.Connection, memory: Holdfast, *, edited: bool) -> tuple[str, ...]:
-    """Returns the names of damaged sources. ``edited``: a changed journal may have lost text, not only grown."""
+def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool) -> tuple[tuple[str, ...], int]:
+    """Add new content, about ``most`` entries, the newest sources first. Returns the names of damaged sources and how
+    many are left. ``edited``: a changed journal may have lost text, not only grown."""
     known: set[tuple[str, str, str]] = set(db.execute("SELECT kind, name, stamp FROM source"))
     current = list(records.sources(memory))
     if known == set(current):
-        return ()
-    changed = [(one, records.origin(memory, one)) for one in current if one not in known]
-    names = {(one.kind, one.name) for one in current}
-    new = {(one.kind, one.name): origin for one, origin in changed}
+        return (), 0
+    changed = {one[:2]: one for one in reversed(current) if one not in known}
+    names = {one[:2] for one in current}
     rows = db.execute("SELECT id, kind, name, origin FROM source").fetchall()
     gone = [one for one, kind, name, _ in rows if (kind, name) not in names]
-    other = [
-        one
-        for one, kind, name, origin in rows
-        if (found := new.get((kind, name))) is not None and (edited or not found or found != origin)
-    ]
+    indexed = {(kind, name): (one, origin) for one, kind, name, origin in rows if (kind, name) in changed}
+    origins = {name: records.origin(memory, changed[name]) for name in indexed}
+    other = [one for name, (one, origin) in indexed.items() if edited or not origin or origin != origins[name]]
     if gone or other:
         with _transaction(db):
             _forget(db, gone, other)
-    unread = []
-    for done, (one, origin) in enumerate(changed):
+    unread, left = [], len(changed)
+    for done, (name, one) in enumerate(changed.items()):
+        if most <= 0:
+            break
         report(done, len(changed), _ACTIVITY)
         db.execute(
-            "INSERT OR IGNORE INTO source (kind, name, stamp, origin, place, texts) VALUES (?, ?, '', '', 0, 0)",
-            one[:2],
+            "INSERT OR IGNORE INTO source (kind, name, stamp, origin, place, texts) VALUES (?, ?, '', '', 0, 0)", name
         )
-        row = db.execute("SELECT id, place, texts FROM source WHERE kind = ? AND name = ?", one[:2]).fetchone()
-        if not _read(db, memory, one, origin, row):
+        row = db.execute("SELECT id, place, texts FROM source WHERE kind = ? AND name = ?", name).fetchone()
+        origin = origins[name] if name in origins else records.origin(memory, one)
+        try:
+            added, is_whole = _read(db, memory, one, origin, row, most)
+            most, left = most - added, left - is_whole
+        except Corrupt:  # what came before the damage is found all the same
             unread.append(one.name or one.kind)
+            left -= 1
     report(len(changed), len(changed), _ACTIVITY)
-    return tuple(unread)
+    return tuple(unread), left
 
 
 @contextmanager
@@ -225,22 +259,24 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str, row: tuple[int, int, int]) -> bool:
-    """Index a source's new content, in steps that stay when the process is killed. ``row`` has its id, and where the
-    last update ended in a journal that only grew.
-
-    Returns whether all of it could be read. What came before damage is found all the same.
-    """
-    source_id, place, number = row
-    is_whole, is_done = True, False
+def _read(
+    db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str, row: tuple[int, int, int], most: int
+) -> tuple[int, bool]:
+    """Index a source's new content, in steps that stay when the process is killed; returns how many entries, and
+    whether that is all of it. A journal is left after ``most``. ``row`` has its id, and where the last update ended in
+    a journal that only grew. Raises: Corrupt for a damaged source, with what comes before indexed."""
+    source_id, place, first = row
+    number = first
     rows: Iterator[records.Text] | None = None
-    while not is_done:
+    damage: Corrupt | None = None
+    is_done = False
+    while not is_done and (number - first < most or not origin):
         step: list[records.Text] = []
         try:
             rows = rows or records.read(memory, source, place)
             step += islice(rows, _STEP)
-        except Corrupt:
-            is_whole = False
+        except Corrupt as error:
+            damage = error
         is_done = len(step) < _STEP
         with _transaction(db):
             _add(db, memory, source_id << SOURCE | number, [text for text in step if text.body])
@@ -249,9 +285,11 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str,
             # The stamp is from before the reading, so the next search reads later additions, and damage again.
             db.execute(
                 "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
-                (source.stamp if is_done and is_whole else "", origin, place, number, source_id),
+                (source.stamp if is_done and not damage else "", origin, place, number, source_id),
             )
-    return is_whole
+    if damage is not None:
+        raise damage
+    return number - first, is_done
 
 
 def _add(db: sqlite3.Connection, memory: Holdfast, first: int, added: list[records.Text]) -> None:

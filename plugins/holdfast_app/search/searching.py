@@ -13,6 +13,7 @@ from holdfast import Holdfast
 from holdfast.config import resolved
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.journal import journal
+from holdfast.text.humanize import count
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries, served
@@ -64,7 +65,7 @@ def search(
             entries=open_index.texts,
             unread=open_index.unread,
             corrected=hits[0].corrected if hits else "",
-            warning=" ".join(filter(None, (ask.warning, warning))),
+            warning=" ".join(filter(None, (ask.warning, warning, _unfinished(open_index.left)))),
             days=span.shown(now) if span else "",
             outside=outside,
         )
@@ -190,6 +191,10 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
         if kind not in KINDS:
             raise BadValue("kinds", f"{kind!r} is not one of {', '.join(KINDS)}")
     return chosen
+
+
+def _unfinished(left: int) -> str:
+    return f"The index is being built: {count(left, 'older source')} not searched yet." if left else ""
 
 
 def _no_word() -> BadValue:

@@ -156,7 +156,7 @@ def dream(call: Call) -> Answer:
                 from holdfast_app.search import index
 
                 with suppress(HoldfastError):
-                    index.search(memory, lambda _: None)  # so that no question waits for it
+                    index.complete(memory)  # so that no question waits for it
                     memory.store.withheld(remember=True)  # nor `status`
     lacks = upkeep.lacks_model(memory.services)
     return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")

@@ -28,7 +28,7 @@ _KEYS: Final = (
 @Command(
     "Resume and search",
     "search rules, decisions, facts, notes and turns of every session",
-    argument("words", nargs="+", metavar="WORDS", help="words or a question, in any language"),
+    argument("words", nargs="*", metavar="WORDS", help="words or a question, in any language"),
     argument("--kind", action="append", default=[], choices=KINDS, help="only this kind; can be repeated"),
     argument("--since", metavar="WHEN", help="not older than 3d, 2w, 6m, 1y or a date like 2026-11-02"),
     argument("--until", metavar="WHEN", help="older than this"),
@@ -40,6 +40,7 @@ _KEYS: Final = (
         flag("--everywhere", "all your projects on this machine whose settings you trust"),
     ),
     flag("--short", "at most 1,500 characters, for agents"),
+    flag("--index", "only bring the index up to date, as holdfast does by itself when sessions end"),
     examples=(
         "holdfast search why did we choose sqlite",
         "holdfast search what did we decide last week",
@@ -56,6 +57,11 @@ def search(call: Call) -> Answer:
     from holdfast_app.sessions.lookup import resolve
 
     memory, args = call.memory, call.args
+    if args.index:
+        from holdfast_app.search import index
+
+        index.complete(memory)
+        return Answer({}, "The index is up to date.")
     question, now = " ".join(args.words), memory.services.now()
     options: dict[str, Any] = {
         "limit": args.limit,

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,7 @@ def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_fou
     before = _entries(path)
     running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"]) for _ in range(2)]
     assert [one.wait(timeout=120) for one in running] == [0, 0]
+    processes.run("--root", str(project), "search", "--index")
     assert 0 < before < _entries(path) == 6_030
 
 
@@ -188,3 +190,24 @@ def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file
     left = (project / FILE).read_bytes()
     assert b"quetzal" not in left
     assert b"huitzil" not in left
+
+
+def test_search__much_is_new__answers_from_the_newest_and_the_background_adds_the_rest(opened, monkeypatch):
+    begun: list[tuple[str, ...]] = []
+    monkeypatch.setattr("holdfast_app.background.start", lambda _, *words: begun.append(words))
+    monkeypatch.setattr(index, "MOST", 20)
+    memory = opened()
+    for number in range(90):
+        with memory.session(f"talk-{number:02}") as session:
+            session.add("user", f"turn about plum{number} and apples")
+    assert set(begun) == {("search", "--index")}  # when sessions were packed
+    before = len(begun)
+    asked = partial(memory.search, "plum1", kinds=["turn"])
+    assert memory.search("plum89")  # of the newest note
+    found = asked()
+    assert (list(found), "not searched yet" in found.warning) == ([], True)
+    assert begun[before:] == [("search", "--index")] * 2
+    index.complete(memory)
+    found = asked()
+    assert ([hit.name for hit in found], found.warning) == (["talk-01"], "")
+    assert len(begun) == before + 2
