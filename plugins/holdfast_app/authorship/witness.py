@@ -11,13 +11,13 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import interfaces
-from holdfast.fs import records
+from holdfast.fs import records, safeopen
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
@@ -178,15 +178,23 @@ def _forms(text: str) -> list[str]:
 def _newest(state: str) -> list[bytes]:
     """The message lines of the newest journals, oldest first; unreadable ones are skipped."""
     found: list[bytes] = []
-    left = _BYTES
-    for path in reversed(journal.by_age(state)[-_JOURNALS:]):
-        with suppress(OSError, HoldfastError), journal.opened(path) as file:
-            left -= file.seek(0, os.SEEK_END)
-            if left < 0:
-                break
-            file.seek(0)
-            found.insert(0, b"".join(line for line in file if line.startswith(_MESSAGE)))
-    return found
+    left, paths = _BYTES, journal.by_age(state)[-_JOURNALS:]
+    with suppress(OSError), safeopen.Folder(os.path.join(state, "sessions")) as folder:
+        for path in reversed(paths):
+            with suppress(OSError, HoldfastError), _opened(folder, path) as file:
+                left -= file.seek(0, os.SEEK_END)
+                if left < 0:
+                    break
+                file.seek(0)
+                found.append(b"".join(line for line in file if line.startswith(_MESSAGE)))
+    return found[::-1]
+
+
+def _opened(folder: safeopen.Folder, path: str) -> BinaryIO:
+    try:  # the folder is opened once for all of them
+        return os.fdopen(folder.open(os.path.basename(path), os.O_RDONLY), "rb")
+    except FileNotFoundError:  # another process has just packed it
+        return journal.opened(path)
 
 
 def _results(path: str) -> bytes:
