@@ -1,7 +1,9 @@
 """A store under load and with age: `python benchmarks/load.py load`, `open` or `past`.
 
 ``load``: processes, each with a session of its own, flush a stated payload to one store at the same moment. It prints
-the refused flushes and the rate beside bare inserts into a SQLite log (``synchronous=FULL``) by as many processes.
+the refused flushes and the rate beside bare inserts of that payload into a SQLite log (``synchronous=FULL``) by as many
+processes. Both take turns of equal length, because other work on the machine changes. Choose a folder on a disk: where
+a sync costs nothing, this compares Python with C.
 ``open`` and ``past``: a flush, and commands as processes, by the number of sessions with open work or with none, twenty
 a day. Processor time, the best of three.
 """
@@ -52,25 +54,25 @@ def flushes(folder: Path, number: int, start: float, rounds: int, answers: Any) 
     answers.put((times, refused))
 
 
-def inserts(folder: Path, number: int, start: float, rounds: int, answers: Any) -> None:
-    """One process: ``rounds`` bare inserts of the same content."""
+def inserts(folder: Path, number: int, start: float, seconds: float, answers: Any) -> None:
+    """One process: bare inserts of the same content, for so many seconds."""
     time.sleep(max(0.0, start - time.time()))
     times = []
     with contextlib.closing(sqlite3.connect(folder / "bare.db", timeout=600, isolation_level=None)) as sql:
         sql.execute("PRAGMA synchronous = FULL")
-        for _ in range(rounds):
+        while time.time() < start + seconds:
             began = time.perf_counter()
             sql.execute("INSERT INTO bare VALUES (?, ?)", (number, json.dumps(PAYLOAD)))
             times.append(time.perf_counter() - began)
     answers.put((times, []))
 
 
-def run(work: Callable[..., None], folder: Path, processes: int, rounds: int) -> tuple[list[float], list[str], float]:
+def run(work: Callable[..., None], folder: Path, processes: int, much: float) -> tuple[list[float], list[str], float]:
     """Seconds of each success, the refusals, and the seconds of all together."""
     fork = multiprocessing.get_context("fork")
     answers = fork.Queue()
     start = time.time() + 0.5 + processes / 100
-    started = [fork.Process(target=work, args=(folder, n, start, rounds, answers)) for n in range(processes)]
+    started = [fork.Process(target=work, args=(folder, n, start, much, answers)) for n in range(processes)]
     for one in started:
         one.start()
     found = [answers.get() for _ in started]
@@ -78,22 +80,23 @@ def run(work: Callable[..., None], folder: Path, processes: int, rounds: int) ->
     return [t for times, _ in found for t in times], [r for _, refused in found for r in refused], seconds
 
 
-def load(processes: int, rounds: int, backend: str) -> None:
+def load(processes: int, rounds: int, backend: str, turns: int) -> None:
     with tempfile.TemporaryDirectory(prefix="holdfast-load-") as name:
         folder = Path(name)
         (folder / "holdfast.toml").write_text(f'[storage]\nbackend = "{backend}"\n', encoding="utf-8")
         past(folder, 1, PAYLOAD)  # imports everything, so that the store is measured
-        times, refused, seconds = run(flushes, folder, processes, rounds)
         with contextlib.closing(sqlite3.connect(folder / "bare.db", isolation_level=None)) as sql:
             sql.execute("PRAGMA journal_mode = WAL")
             sql.execute("CREATE TABLE bare (number INTEGER, text TEXT)")
-        bare, _, bare_seconds = run(inserts, folder, processes, rounds)
-    print(f"{processes} processes on {backend}: {len(times)} flushes, {len(refused)} refused, {seconds:.1f} s")
-    print(f"  median {statistics.median(times or [0]):.2f} s, slowest {max(times, default=0):.2f} s")
-    rate, plain = len(times) / seconds, len(bare) / bare_seconds
-    print(f"  {rate:.1f} flushes a second, {plain:.0f} bare inserts: {rate / plain:.3f}")
-    for text, count in Counter(refused).most_common(5):
-        print(f"  {count} x {text}")
+        for _ in range(turns):
+            times, refused, seconds = run(flushes, folder, processes, rounds)
+            bare, _, bare_seconds = run(inserts, folder, processes, seconds)
+            rate, plain = len(times) / seconds, len(bare) / bare_seconds
+            print(f"{processes} processes on {backend}: {len(times)} flushes, {len(refused)} refused, {seconds:.1f} s")
+            print(f"  median {statistics.median(times or [0]):.2f} s, slowest {max(times, default=0):.2f} s")
+            print(f"  {rate:.1f} flushes a second, {plain:.0f} bare inserts: {rate / plain:.3f}", flush=True)
+            for text, count in Counter(refused).most_common(5):
+                print(f"  {count} x {text}")
 
 
 def past(folder: Path, sessions: int, payload: dict[str, Any]) -> float:
@@ -142,11 +145,12 @@ def main() -> None:
     parser.add_argument("what", choices=("load", "open", "past"))
     parser.add_argument("--processes", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3, help="flushes of each process")
+    parser.add_argument("--turns", type=int, default=1, help="of flushes and bare inserts")
     parser.add_argument("--backend", default="file")
     parser.add_argument("--sessions", type=int, nargs="+", default=[0, 10, 200, 500])
     given = parser.parse_args()
     if given.what == "load":
-        load(given.processes, given.rounds, given.backend)
+        load(given.processes, given.rounds, given.backend, given.turns)
         return
     for count in given.sessions:
         age(count, PAYLOAD if given.what == "open" else CLOSED)
