@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.storage import Capability, ComposedBackend, Condition
 from holdfast_file import repair
 from holdfast_file.documents import Documents
 from holdfast_file.facts import FactFile
 from holdfast_file.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.models import Fact
 
 
 class FileBackend(ComposedBackend[Documents, FactFile]):
@@ -45,6 +50,9 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
     def compact(self) -> None:
         self._documents.settle()
         self._facts.compact()
+
+    def judge(self, is_known: Callable[[Fact], bool]) -> None:
+        self._facts.is_known = is_known
 
     def where(self, name: str = "") -> str:
         return self._place.shown(name)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, Final
 from zlib import crc32
 
@@ -55,6 +56,7 @@ class FactFile:
         self._mark = os.path.join(place.state, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
         self._waiting: list[bytes] | None = None  # lines of the batch under way
+        self.is_known: Callable[[Fact], bool] = lambda _: True
         self._forget()
         # Cleared when this process knows that all it has read would survive a power cut.
         self._unflushed = True
@@ -66,7 +68,8 @@ class FactFile:
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
             self._follow()
-            return self._index.listed(order, limit)
+            found = chain(self._index.listed(order, None), self._index.changes.values())
+            return islice(found, limit and max(limit, 0))
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)
@@ -215,6 +218,7 @@ class FactFile:
         gone = tuple(self._index.gone)[-MOST_TOMBSTONES:]
         lines = [encode(Operation(gone=gone))] if gone else []
         lines += [encode(Operation(fact=fact)) for fact in self._index]
+        lines += [encode(Operation(fact=fact, update=True)) for fact in self._index.changes.values()]
         marks.lower(self._mark, self._short)
         if lines:
             self._replace(lines)
@@ -260,7 +264,7 @@ class FactFile:
     # --- following the file
 
     def _forget(self) -> None:
-        self._index = FactIndex()
+        self._index = FactIndex(lambda fact: self.is_known(fact))  # noqa: PLW0108 - it may be set later
         self._key = None
         self._size = self._lines = self._kept = 0
         self._last, self._ended = b"", True

@@ -24,7 +24,9 @@ from holdfast.storage import CATEGORIES, FactTable, tombstone
 from holdfast.text import untrusted
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact
+    from collections.abc import Callable
+
+    from holdfast.models import AddResult, Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?$')
 #: How each line begins that :func:`encode` writes.
@@ -45,20 +47,39 @@ class Operation(NamedTuple):
 
 
 class FactIndex(FactTable):
-    """The facts after all applied lines. ``gone`` has the tombstones of removed ones, the oldest first."""
+    """The facts after all applied lines. ``gone`` has the tombstones of removed ones, the oldest first.
 
-    def __init__(self) -> None:
+    A line that came by a pull acts on no fact ``is_known`` here. Its change of one waits in ``changes``, by id.
+    """
+
+    def __init__(self, is_known: Callable[[Fact], bool] = lambda _: True) -> None:
         super().__init__()
         self.gone: dict[str, None] = {}
+        self.changes: dict[str, Fact] = {}
+        self._is_known = is_known
+
+    def addition(self, fact: Fact, limit: int) -> AddResult:
+        if len(self) >= limit:
+            limit += sum(not self._is_known(one) for one in self)
+        return super().addition(fact, limit)
+
+    def _has_known(self, fact_id: str) -> bool:
+        return fact_id in self and self._is_known(self.get(fact_id))
 
     def follow(self, operation: Operation) -> None:
         """Apply one line. Raises: ValueError when a new fact's id is taken."""
         fact, update, leaves, gone = operation
         self.gone.update(dict.fromkeys(gone))
+        if fact and (update or leaves) and not self._is_known(fact):
+            leaves = tuple(one for one in leaves if not self._has_known(one))
+            if update and self._has_known(fact.id):
+                self.changes[fact.id] = fact
+                fact = None
         if fact and not update and fact.id in self and fact.id not in leaves:
             raise ValueError(f"its id {fact.id!r} is taken by an earlier line")
         for fact_id in leaves:
             self.gone[tombstone(fact_id)] = None
+            self.changes.pop(fact_id, None)
             self.remove(fact_id)
         if fact:
             self.gone.pop(tombstone(fact.id), None)

@@ -36,7 +36,7 @@ class Services(base.Services):
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
         """Withholds what this machine did not write. A store on a server is trusted, because the user named the
         server."""
-        from holdfast_app.trust.provenance import Provenance
+        from holdfast_app.trust.provenance import Provenance, trusts_all
         from holdfast_app.trust.store import Store
 
         def repeating(passages: Iterable[str]) -> set[str]:
@@ -47,7 +47,9 @@ class Services(base.Services):
         storage, judge = config.storage, provenance.Provenance()
         if Capability.LOCAL_FILES in backend.capabilities:
             facts = f"{storage.path}/{storage.facts}"
-            judge = Provenance(root, state, folder=storage.path, facts=facts, repeating=repeating)
+            judge = own = Provenance(root, state, folder=storage.path, facts=facts, repeating=repeating)
+            if not trusts_all(root):
+                backend.judge(lambda fact: not own.unrecorded_facts([fact]))
         elif Capability.REMOTE not in backend.capabilities:
             judge = Provenance(root, state)
         return Store(backend, config.layout, state, judge)

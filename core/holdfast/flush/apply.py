@@ -132,7 +132,7 @@ class Documents:
     def _entries(self) -> tuple[handoff.Work, ...]:
         name = self.services.layout.name(Surface.HANDOFF)
         text = self._known_text(name)
-        return handoff.parse(text, name) if text else ()
+        return handoff.parse(text, name) if text and text.strip() else ()
 
     def _entry(self) -> handoff.Work | None:
         return next((w for w in self._entries() if w.session == self.session_id), None)
@@ -195,7 +195,8 @@ class Documents:
         name = self.services.layout.name(Surface.HANDOFF)
         if not (work.is_open or work.rules or written_again) and self.services.store.read(name) is None:
             return
-        before = self._entry()
+        known = self._entries()
+        before = next((w for w in known if w.session == self.session_id), None)
         standing = self.services.standing
         work = evolve(work, rules=handoff.ruled(before.rules if before else (), work.rules, standing))
         after: tuple[handoff.Work, ...] = ()
@@ -205,7 +206,8 @@ class Documents:
             new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
             new = new if new.ended == handoff.CLOSED else work
             newer = next((w for w in entries if self.is_later and is_newer(w, work, state)), None)
-            after = handoff.put(entries, newer or new, standing)
+            # Withheld work comes last, because it must not push what this machine knows out of a full handoff.
+            after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing)
             return after
 
         self.written.append(self.change_handoff(update))

@@ -105,14 +105,13 @@ class _Export:
                 yield {"name": name, "text": shown.text}
 
     def _facts(self) -> Iterator[dict[str, object]]:
-        hidden = {fact.id for fact in self._services.store.withheld_facts()}
-        if hidden:
+        stored = list(self._services.store.backend.facts())
+        known = set(map(id, self._services.store.known_facts(stored)))
+        if len(known) < len(stored):
             self._done.withheld.append("facts")
-        stored = iter(self._services.store.backend.facts())
-        for row in self._memory.facts.export():
-            fact = next(stored, None)
-            self._done.masked += fact is not None and (fact.content, fact.source) != (row["content"], row["source"])
-            if row["id"] not in hidden:
+        for fact, row in zip(stored, self._memory.facts.export(), strict=False):
+            self._done.masked += (fact.content, fact.source) != (row["content"], row["source"])
+            if id(fact) in known:
                 yield row
 
     def _events(self) -> Iterator[dict[str, object]]:

@@ -47,6 +47,8 @@ _MOST_CHARS: Final = 1_000_000
 _MOST_BLAMED: Final = 40_000
 _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
+#: What a fact's digest covers.
+_STATED: Final = ("id", "content", "category", "source")
 
 
 #: A passage's digest, its lines' numbers and its text.
@@ -147,7 +149,7 @@ class Provenance(provenance.Provenance):
         if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)
-        pending = {f.id: f for f in unknown if self._foreign_digest(self._fact_digest(f)) not in foreign}
+        pending = {digest for f in unknown if self._foreign_digest(digest := self._fact_digest(f)) not in foreign}
         if not pending or not self._facts or not self._seen.has_begun:
             return unknown
         lines = self._file_lines(self._facts)
@@ -158,10 +160,12 @@ class Provenance(provenance.Provenance):
                 row = untrusted.from_json(line.encode()) if line else None
             except ValueError:
                 continue
-            if isinstance(row, dict) and row.get("id") in pending:
+            if not isinstance(row, dict):
+                continue
+            values = [str(row.get(key, "")) for key in _STATED]
+            if (digest := self._seen.digest(FACTS, *values)) in pending:
                 # The store seals each line that it writes, also a remote's, so only an editor leaves an unsealed line.
-                fact = pending[row["id"]]
-                (sealed if "crc" in row else typed).append((self._fact_digest(fact), [number], fact.content))
+                (sealed if "crc" in row else typed).append((digest, [number], values[1]))
         if not typed and not self._trusted_authors:
             return unknown
         found = self._origins(self._facts, lines)
@@ -253,7 +257,7 @@ class Provenance(provenance.Provenance):
         return {self._digest(name, passage.key): passage for passage in _passages(text)}
 
     def _fact_digest(self, fact: Fact) -> str:
-        return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)
+        return self._seen.digest(FACTS, *(str(getattr(fact, key)) for key in _STATED))
 
     def unrecorded(self, name: str, text: str) -> list[Passage]:
         """The passages that neither holdfast wrote here nor the user accepted, in order."""

@@ -26,11 +26,11 @@ _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collisi
 
 
 class LineList:
-    """An append-only file's lines. Only its new part is read again."""
+    """An append-only file's lines."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.data = bytearray(b"\n")
+        self.data = b"\n"
         self._sought = 0
         self._lines: set[bytes] = set()
         self._file = (0, 0, 0)  # inode, size and time of the file as read
@@ -41,18 +41,10 @@ class LineList:
             status = os.lstat(self.path)
             file = (status.st_ino, status.st_size, status.st_mtime_ns)
             if file != self._file:
-                is_longer = status.st_ino == self._file[0] and status.st_size > self._file[1]
                 with safeopen.reader(self.path) as opened:
-                    opened.seek(self._file[1] if is_longer else 0)
-                    new = opened.read()
-                if not is_longer:
-                    self.data, self._lines = bytearray(b"\n"), set()
-                self.data += new
-                if self._lines:
-                    self._lines.update(new.split(b"\n"))
-                self._file = file
+                    self.data, self._lines, self._file = b"\n" + opened.read(), set(), file
         except (FileNotFoundError, NotADirectoryError):
-            self.data, self._lines, self._file = bytearray(b"\n"), set(), (0, 0, 0)
+            self.data, self._lines, self._file = b"\n", set(), (0, 0, 0)
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         return self
@@ -62,7 +54,7 @@ class LineList:
         self._sought += 1
         if not self._lines and self._sought < _FEW:
             return self.data.rfind(b"\n%b\n" % sought) >= 0
-        self._lines = self._lines or set(bytes(self.data).split(b"\n"))
+        self._lines = self._lines or set(self.data.split(b"\n"))
         return sought in self._lines
 
     def __bool__(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.fs import durable, private
 from holdfast.session import store
-from holdfast.storage import Add, Change, Remove, get_fact, update_fact
+from holdfast.storage import Add, Change, Remove, Update, get_fact, update_fact, updated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,8 +40,10 @@ class Store(store.Store):
     def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         """Those of ``facts`` that agents may have, in their order. Raises: Unavailable."""
         listed = list(facts)
-        hidden = {fact.id for fact in self.provenance.withheld_facts(listed)}
-        return [fact for fact in listed if fact.id not in hidden] if hidden else listed
+        hidden = set(
+            map(id, self.provenance.withheld_facts(listed))
+        )  # a change that waits has the id of what it changes
+        return [fact for fact in listed if id(fact) not in hidden] if hidden else listed
 
     def withheld_facts(self) -> list[Fact]:
         """The stored facts that are withheld from agents, up to a damaged one. Raises: Unavailable."""
@@ -72,16 +74,25 @@ class Store(store.Store):
         one step where the backend can. The result is None for a fact whose id is taken. Raises the same errors."""
         self.provenance.record_facts(facts)
         changes: list[Change] = [Add(fact, limit) for fact in facts]
-        return self.backend.commit([*changes, *map(Remove, older)]).added
+        added = self.backend.commit([*changes, *map(Remove, older)]).added
+        for fact, result in zip(facts, added, strict=True):
+            if (
+                result
+                and result.duplicate_of
+                and not self.known_facts([twin := get_fact(self.backend, result.duplicate_of)])
+            ):
+                # It was said here too, so what a pull brought must not hide it.
+                self.update_fact(twin.id, is_own=True, content=fact.content, category=fact.category, source=fact.source)
+        return added
 
     def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
         """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states
         its new content. Raises the same errors."""
-        is_own = is_own or bool(self.known_facts([get_fact(self.backend, fact_id)]))
-        fact = update_fact(self.backend, fact_id, **changed)
-        if is_own:
-            self.provenance.record_facts([fact])
-        return fact
+        old = get_fact(self.backend, fact_id)
+        is_own = is_own or bool(self.known_facts([old]))
+        if is_own:  # before the store has it, so that no other process takes it for a stranger's
+            self.provenance.record_facts([updated(old, Update(fact_id, **changed))])
+        return update_fact(self.backend, fact_id, **changed)
 
     def record_all(self, provenance: Provenance) -> None:
         """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""

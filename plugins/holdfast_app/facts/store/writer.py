@@ -200,7 +200,7 @@ class FactWriter:
 
         if stored is None:
             stored = list(self.services.store.backend.facts()) if any(isinstance(one, Value) for one in values) else []
-        learn(stored)
+        learn(self.services.store.known_facts(stored))
         for at, value in enumerate(values):
             if isinstance(value, AddResult):
                 results[at] = value
@@ -248,7 +248,7 @@ class FactWriter:
         a duplicate. Only this machine's processes take turns."""
         private.make(self.services.state)
         with durable.lock(self.services.private("facts.lock")):
-            stored = list(self.services.store.backend.facts())
+            stored = self.services.store.known_facts(self.services.store.backend.facts())
             is_weakest = all(fact.confidence < one.confidence for one in stored)
             is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
             if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
