@@ -26,7 +26,7 @@ def test_normalized__megabytes_of_marks__take_time_in_proportion():
         text = "use a" + PILE * (size // 2)
         start = time.process_time()
         duplicate_key(text)
-        hostile.instructs_anywhere(text)
+        hostile.instructs(text)
         Needle("Zelda Quimby").in_bytes(text.encode())
         return time.process_time() - start
 

@@ -14,6 +14,7 @@ from holdfast.errors import ConfigError
 from holdfast.fs import paths, private
 from holdfast.gate import Gate, is_plain
 from holdfast.journal.journal import Entry, Journal
+from holdfast.text.plain import untagged
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -44,7 +45,7 @@ def message_record(
             raise ValueError(f"{name} must be a str, not {type(value).__name__}")  # noqa: TRY004 - one error for bad values
     if not isinstance(at, datetime):
         raise ValueError(f"at must be a datetime, not {type(at).__name__}")  # noqa: TRY004 - as above
-    text = gate.admit(paths.rewrite(text, root), surface="journal")
+    text = gate.admit(paths.rewrite(_seen(role, text), root), surface="journal")
     if tool:
         tool = gate.admit(paths.rewrite(tool, root), surface="journal")
     message_id = gate.identifier(message_id) if message_id else os.urandom(8).hex()
@@ -56,13 +57,18 @@ def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[
     for message in messages:
         _check_role(message.role)
     rewritten = paths.rewriter(root)
-    given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
+    given = [rewritten(text) for message in messages for text in (_seen(message.role, message.text), message.tool)]
     strings = gate.admit_all(given, surface="journal")
     ids = gate.identifiers([message.id for message in messages])
     return [
         _record(message_id, m.at, m.role, text, tool, m.failed, m.tokens or None)
         for m, message_id, text, tool in zip(messages, ids, strings[::2], strings[1::2], strict=True)
     ]
+
+
+def _seen(role: str, text: str) -> str:
+    """What a model sees in a message. What hides in a result is evidence of who said it, and is kept."""
+    return untagged(text) if role == "tool" else text
 
 
 def _check_role(role: str) -> None:

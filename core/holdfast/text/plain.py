@@ -59,6 +59,13 @@ def lines(text: str, *, start: int = 0, keepends: bool = False) -> Iterator[tupl
         yield start, text[start:]
 
 
+def untagged(text: str) -> str:
+    """``text`` with the letters that its tag characters stand for. They print nothing, but a model reads them."""
+    return (
+        text.translate({ord(_TAGS) + code: code for code in range(32, 127)}) if max(text, default="") > _TAGS else text
+    )
+
+
 def normalized(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
     """``unicodedata.normalize`` in linear time, see :func:`stream_safe`."""
     import unicodedata

@@ -16,6 +16,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve
@@ -45,6 +46,8 @@ _PAUSE_S = 0.02
 _CHUNK_CHARS = 1_000_000
 _MOMENT = timedelta(microseconds=1)
 _HEAD_BYTES = 512
+#: How many earlier sessions' recordings are evidence.
+_EARLIER = 8
 #: A line number that starts a line.
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
 
@@ -75,6 +78,10 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
             unread = unread or _holds_something(path)
             continue
         services.recordings[path] = None
+        if event.kind == events.COMPACTING:  # what a result says further than its journal is evidence in later sessions
+            earlier = islice(memos.newest(services.state), _EARLIER)
+            found = (one.transcript for one in earlier if memos.is_of(one.client, one.transcript, services.root))
+            services.recordings.update(dict.fromkeys(found))
         same = (memo.transcript, memo.head) == (path, head)
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import normalized
+from holdfast.text.plain import normalized, untagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -122,7 +122,7 @@ _OTHER_SCRIPTS: Final = Lazy(
     re.DOTALL,
 )
 #: The last Latin letter before the other scripts.
-_LATIN: Final = "\u02af"
+LATIN: Final = "\u02af"
 _TARGETED: Final = 4_000
 #: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
 _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd\[?)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
@@ -130,12 +130,12 @@ _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd\[?)[0-9;?]{0,20}m|\x1b\[[0-9;?]{
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
 #: A character that prints nothing or looks like a Latin letter.
 _ODD: Final = Lazy(
-    "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\uffff\U000e0100-\U000e01ef]"
+    "[\u00ad\u034f\u0370-\u058f\u115f\u1160\u17b4\u17b5\u1d00-\u1d22\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\uffff\U000e0000-\U000e01ef]"
 )
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"(?:&#|\\u00)(?:(x[0-9a-fA-F]{1,6}|[0-9]{1,7});|(?<=u00)([2-7][0-9a-fA-F]))")
 _MARKS: Final = Lazy(r"[\W_]+")
-_SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,400}\w(?!\w)")
+_SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){2,400}\w(?!\w)")
 #: Cyrillic, Greek and Armenian letters and small capitals that look like Latin letters, and variation selectors.
 _LIKES: Final = str.maketrans(
     "\u0430\u0432\u0435\u0501\u04bb\u0456\u0458\u043a\u04cf\u043c\u043d\u043e\u0440\u051b\u0455"
@@ -150,20 +150,14 @@ _LIKES: Final = str.maketrans(
 )
 
 
-def instructs(text: str) -> bool:
-    """Whether a sentence in ``text`` is phrased as an instruction to an agent. Only a few forms are known in languages
-    other than English."""
-    return instructs_anywhere(text[:_TARGETED])
-
-
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
     """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis. A
-    client's blocks in the user's message are not the user's words."""
-    from holdfast_app.authorship.ownwords import own_words
+    client's blocks in the user's message, and what the user quotes, are not the user's words."""
+    from holdfast_app.authorship.ownwords import own_lines, own_words
 
     wanted = _words(text)
     said = (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool)
-    return any(wanted in _words(one) and wanted in _words(own_words(one)) for one in said)
+    return any(wanted in _words(one) and wanted in _words("\n".join(own_lines(own_words(one)))) for one in said)
 
 
 def _words(text: str) -> str:
@@ -172,20 +166,16 @@ def _words(text: str) -> str:
 
 def linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:
     """The addresses in ``links`` that the user gave, or that are in a line which does not instruct an agent."""
-    waiting, found = {*links}, set[str]()
-    for message in (m for turn in turns for m in turn.messages if "://" in m.text):
-        for link in [one for one in waiting if one in message.text]:
-            lines = [line for line in message.text.splitlines() if link in line]
-            if message.role == "user" or not all(map(instructs_anywhere, lines)):
-                found.add(link)
-                waiting.discard(link)
-    return found
+    messages = (message for turn in turns for message in turn.messages)
+    lines = ((m.role == "user", line) for m in messages for line in m.text.splitlines() if "://" in line)
+    said = [line for is_own, line in lines if is_own or not instructs(line)]
+    return {link for link in links if any(link in line for line in said)}
 
 
 def marked(text: str, source: Callable[[str], str]) -> str:
     """``text`` with a mark before each line that instructs an agent, showing its ``source``. Lines with an empty
     source or an existing mark stay unchanged."""
-    if not instructs_anywhere(text):
+    if not instructs(text):
         return text
     given = text.split("\n")
     found = _instructing(given)
@@ -219,7 +209,7 @@ def is_marked(text: str) -> bool:
 def withheld(text: str, is_own: Callable[[str], bool]) -> str:
     """``text`` with lines that instruct an agent or are marked made empty, except those that ``is_own`` accepts. The
     other lines keep their numbers."""
-    if not (_MARKED.search(text) or instructs_anywhere(text)):
+    if not (_MARKED.search(text) or instructs(text)):
         return text
     lines = text.split("\n")
     found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(body_of(line))}
@@ -229,7 +219,7 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
 def _instructing(lines: Sequence[str]) -> set[int]:
     """Numbers of lines that instruct an agent, alone or, for the first form, with the next line."""
     bodies = [body_of(line) for line in lines]
-    found = {number for number, body in enumerate(bodies) if instructs_anywhere(body)}
+    found = {number for number, body in enumerate(bodies) if instructs(body)}
     for number, (one, other) in enumerate(pairwise(bodies)):
         both = fold(f"{one[-200:]} {other[:200]}") if found.isdisjoint((number, number + 1)) else ""
         if _FORMS[0].may_be_in(both) and _FORMS[0].pattern.search(both):
@@ -237,8 +227,9 @@ def _instructing(lines: Sequence[str]) -> set[int]:
     return found
 
 
-def instructs_anywhere(text: str) -> bool:
-    """:func:`instructs` for text of any length, in linear time."""
+def instructs(text: str) -> bool:
+    """Whether a sentence in ``text`` is phrased as an instruction to an agent, in linear time. Only a few forms are
+    known in languages other than English."""
     plain = fold(text)
     windows = [plain[at : at + _TARGETED] for at in range(0, len(plain), _TARGETED // 2)]
     if any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows):
@@ -246,7 +237,7 @@ def instructs_anywhere(text: str) -> bool:
     if text.isascii():
         return False
     shown = _visible(text).casefold()  # usually with no more than a dash or an ellipsis
-    return any(c > _LATIN and c.isalpha() for c in set(shown)) and _OTHER_SCRIPTS.search(shown) is not None
+    return any(c > LATIN and c.isalpha() for c in set(shown)) and _OTHER_SCRIPTS.search(shown) is not None
 
 
 def fold(text: str) -> str:
@@ -264,7 +255,7 @@ def fold(text: str) -> str:
 
 def _visible(text: str) -> str:
     """In compatibility form, without characters that print nothing."""
-    text = normalized("NFKC", text)
+    text = normalized("NFKC", untagged(text))
     return _without(text, lambda c: unicodedata.category(c) == "Cf" or c in _FILLERS)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownlines import is_filler
+from holdfast_app.markdown import marks
 
 #: Maximum searched length of one message, in characters. The rest is a pasted file.
 MAX_CHARS: Final = 200_000
@@ -87,6 +89,9 @@ _ENVELOPE: Final = Lazy(
     re.MULTILINE | re.IGNORECASE | re.DOTALL,
 )
 _ENVELOPE_WORDS: Final = ("[message_id: ", "(untrusted")
+_LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
+#: The head of a mail, which is quoted to its end.
+_MAIL: Final = Lazy(r"^(?:From|Von|De|Da): [^\n]*\n(?:[A-Z][\w-]{1,12}: [^\n]*\n){1,8}", re.MULTILINE)
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
 
@@ -160,3 +165,31 @@ def outside(text: str) -> Iterator[str]:
             start = tag.end()
     if depth == 0:
         yield text[start:]
+
+
+def own_lines(text: str) -> Iterator[str]:
+    """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted, nor of a
+    mail, nor lines of holdfast's layout.
+
+    An unclosed block extends to the text's end.
+    """
+    mail = _MAIL.search(text) if "\nSubject: " in text else None
+    for part in outside(text[: mail.start()] if mail else text):
+        fence = ""
+        for found in _LINE.finditer(part):
+            line = found[0]
+            if mark := _fence(line):
+                if not fence:
+                    fence = mark
+                elif mark.startswith(fence):
+                    fence = ""
+            elif not fence and not line.lstrip().startswith(">") and not is_filler(line):
+                yield line
+
+
+def _fence(line: str) -> str:
+    """The fence that a line, or the item on it, begins with; empty for other lines."""
+    if "```" not in line and "~~~" not in line:
+        return ""
+    text = line.lstrip()
+    return marks.fence(text) or marks.fence(text[len(marks.item(text)) :].lstrip())

@@ -37,17 +37,28 @@ _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
 )
 _TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
+#: What a tag says to people who see no picture.
+_VALUE: Final = Lazy(r"=\s*[\"']([^\"']{12,})")
 _LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,300}\)")
 _BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
 _ENDING: Final = Lazy(r"(?:ations?|ments?|ings?|ed|es|ly|s|e)$")
 _STEM_CHARS: Final = 6
+#: Words of other languages that tell what language a sentence is in.
+_ELSEWHERE: Final = Lazy(
+    r"(?:d(?:er?|ie|as|en|em|es|el|ella|u|i)|und|nicht|ist|mit|auf|eine?|zum?|von|im|bei|wird|werden|l(?:e|a|es|os|as)"
+    r"|est|pas|dans|pour|que|une|sur|avec|il|el|al|por|para|con|hay|che|una|sono|os|em|uma|nao|het|een|van|niet|dat|voor"
+    r"|jest|nie|oraz)\Z"
+)
+_LETTERS: Final = 4
+_SHARED: Final = 4
 #: Words without content of their own.
 _COMMON: Final = Lazy(
     r"(?:the|an|of|to|in|on|at|for|and|or|is|are|was|be|been|its?|th(?:is|at|ese|ose|ey|eir|en|an|ere)|with|as|by|from"
     r"|into|your?|we|our|not?|do|does|should|must|always|never|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
-    r"|every|before|after|only|so|but|here|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
+    r"|every|before|after|only|so|but|here|again(?:st)?|during|off|out|up|down|over|under|through"
+    r"|between|within|per|via|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
 )
 _SENTENCE: Final = Lazy(r"(?<=[.!?;])\s+|[\n<>]+")
 #: Words that name a duty, a permission or another's will, and an imperative verb at the beginning.
@@ -58,10 +69,11 @@ _ORDERS: Final = Lazy(
     r"|forbid\w*|approv\w+|authori[sz]\w+|trust(?:s|ed)?|exempt\w*|pre-?clear\w*|sign(?:s|ed)? off|waiv\w+"
     r"|overrid\w+|supersed\w+|bypass\w*|suppress\w*|ignor\w+|forget\w*|disregard\w*|exfiltrat\w+|(?:is|are) to be"
     r"|(?:users?|operators?|owners?|maintainers?|admin\w*|humans?)(?: \w+){0,2} (?:decide[sd]?|wants?|agree[sd]?|asks?"
-    r"|asked|prefers?|grant(?:s|ed)|confirm(?:s|ed)|order(?:s|ed))|(?:as|has|have|gets?) (?:root|admin|sudo))\b"
+    r"|asked|prefers?|likes?|expects?|grant(?:s|ed)|confirm(?:s|ed)|order(?:s|ed))"
+    r"|(?:as|has|have|gets?) (?:root|admin|sudo))\b"
     r"|^\W*(?:(?:when|after|before|if|once|while|until|unless|in|for|on|at|with|as|to)\b[^,]{0,100}, +)?"
     r"(?:\w+ly,? |then )?(?:add|answer|append|apply"
-    r"|call|change|check|clone|close|commit|complete|configure|convert|create|decode|delete|deploy|describe"
+    r"|call|change|check|clone|close|commit|complete|configure|convert|copy|create|decode|delete|deploy|describe"
     r"|disable|disclose|download|drop|enable|encode|encrypt|execute|explain|extract|fetch|follow|forward|give|grant"
     r"|hide|import|include|insert|install|keep|let|list|load|mark|merge|move|obey|open|output|paste|pay|perform|pick"
     r"|pin|pipe|prefer|print|process|promote|provide|publish|push|put|quote|read|recommend|record|refuse|register"
@@ -89,7 +101,9 @@ _STATES: Final = Lazy(
 FETCHES: Final = Lazy(
     r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://"
     r"|(?<![\w./-])(?:curl|wget|lynx|w3m|xh|gh|glab|ssh|scp|sftp|rsync|telnet|aws|gsutil|kubectl|docker"
-    r"|mysql|psql|git (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame)|npm (?:view|info)|pip3? download)(?![\w./-])"
+    r"|mysql|psql|(?:git|tig|hg|svn|jj) (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame|annotate|rev-list)"
+    r"|npm (?:view|info)|pip3? download)(?![\w./-])"
+    r"|(?:\b|\.)(?:node_modules|(?:site|dist)-packages|vendor|third_party|cargo|go/pkg|gems)/"
     r"|(?:\b(?:node|deno|bun|ruby|perl|python[\d.]*|make|run|(?:ba|z)?sh) |\./)\S*(?:fetch|download|scrape|crawl)",
     re.MULTILINE,
 )
@@ -116,6 +130,19 @@ class Heard:
     def fetches(self) -> bool:
         """Whether this is a call that prints strangers' text."""
         return FETCHES.search(self.message.text) is not None
+
+    @cached_property
+    def foreign(self) -> list[str]:
+        """The sentences in a language other than English."""
+        return list(filter(_is_foreign, sentences(self.plain)))
+
+    def may_translate(self, said: _Sentence) -> bool:
+        """Whether one of this and the sentence is in English, the other in another language, and two words begin alike,
+        unless other letters leave none to compare."""
+        ours = [] if said.is_foreign and self.foreign else sentences(self.plain) if said.is_foreign else self.foreign
+        begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
+        found = any(_is_lettered(one) or sum(word in one for word in begins) > 1 for one in ours)
+        return found and (said.is_foreign or said.directs)
 
     @cached_property
     def _words(self) -> list[str]:
@@ -161,10 +188,11 @@ class _Sentence:
 
     def __init__(self, text: str, is_rule: bool) -> None:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
-        self.letters = "".join(words)
+        self.row, self.letters = words, "".join(words)
         self.words = set(words)
         self._text, self._is_rule = text, is_rule
         self.stems = _stems(" ".join(words))
+        self.is_foreign = _is_foreign(text)
         self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
 
     @cached_property
@@ -185,7 +213,7 @@ def _plain(text: str, is_result: bool) -> str:
 def _without_tags(plain: str) -> str:
     """Folded text without tags, emphasis and the escapes of an address."""
     if "<" in plain:
-        plain = _TAG.sub(lambda found: "" if found[1] else "\n", plain)
+        plain = _TAG.sub(lambda found: "" if found[1] else "\n".join(["", *_VALUE.findall(found[0]), ""]), plain)
     if "%20" in plain:
         from urllib.parse import unquote
 
@@ -213,6 +241,20 @@ def sentences(text: str) -> list[str]:
     return [one for one in _SENTENCE.split(text) if one.strip()]
 
 
+def _is_foreign(text: str) -> bool:
+    """Whether a sentence is in a language other than English."""
+    if _is_lettered(text):
+        return True
+    words = _WORD.findall(text.casefold())
+    other = sum(_ELSEWHERE.match(word) is not None for word in words)
+    return other > 1 and 5 * other >= len(words) and other > sum(_COMMON.match(word) is not None for word in words)
+
+
+def _is_lettered(text: str) -> bool:
+    """Whether a sentence has letters of another script."""
+    return sum(c > hostile.LATIN and c.isalpha() for c in text) > _LETTERS
+
+
 def _stems(plain: str) -> set[str]:
     words = [word for word in _WORD.findall(plain) if not _COMMON.match(word) and len(word) > 1]
     return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
@@ -224,17 +266,31 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     said = _Sentence(text, is_rule)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
+    own = [one for one in heard if one.message.role == "user"]
     for number, one in enumerate(heard):
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
         if (only_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
+        if one.is_outside and one.may_translate(said) and not any(o.foreign or o.may_have(said) for o in own):
+            return one.message
         if not one.may_have(said):
             continue
         if said.letters in one.letters or (role != "user" and one.says_otherwise(said)):
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
+    return _end_of(said, [one for one in heard if one.is_outside])
+
+
+def _end_of(said: _Sentence, heard: Sequence[Heard]) -> Message | None:
+    """The message with the sentence's end, where another has all words before it."""
+    for at in range(_FEWEST, len(said.row) - _FEWEST + 1) if len(heard) > 1 else ():
+        begins = [one for one in heard if "".join(said.row[:at]) in one.letters]
+        end = "".join(said.row[at:])
+        found = next((one for one in heard if end in one.letters and begins != [one]), None)
+        if found or not begins:
+            return found.message if found and begins else None
     return None
 
 
@@ -250,15 +306,6 @@ def read(turns: Iterable[Turn], also: Iterable[Heard] = ()) -> list[Heard]:
             calls.setdefault(message.tool, deque()).append(one)
         found.append(one)
     return sorted((*found, *also), key=lambda one: one.message.at)
-
-
-def place_of(text: str, turns: Sequence[Turn], earlier: Sequence[Turn] = ()) -> str:
-    """A noun phrase for the newest tool result with ``text``, else the newest message; empty when there is none."""
-    wanted = hostile.squeezed(text)
-    messages = [message for turn in (*earlier, *turns) for message in turn.messages]
-    having = [one for one in reversed(messages) if wanted in hostile.squeezed(one.text)]
-    found = next((one for one in having if one.role == "tool"), next(iter(having), None))
-    return named(found) if found else ""
 
 
 def named(found: Message) -> str:

@@ -6,6 +6,7 @@ only in the agent's. This machine's journals are the evidence.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from contextlib import suppress
@@ -40,7 +41,10 @@ _MOST_LABEL: Final = 3  # words
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
-_RESULT: Final = b'"tool_result"'
+_RESULT: Final = re.compile(rb'"(?:tool_result|function_call_output)"')
+_SIDE: Final = b'"isSidechain":true'
+_CALL: Final = re.compile(rb'"id": ?"([^"]{1,80})", ?"name": ?"([^"]{1,80})", ?("input": ?\{[^\n]{0,2000})')
+_CALLED: Final = re.compile(rb'"tool_use_id": ?"([^"]{1,80})"')
 _MESSAGE: Final = records.beginning("message")
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
@@ -58,33 +62,22 @@ class Witness:
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
         user's own words."""
-        if hostile.is_marked(text) or hostile.instructs_anywhere(text):
+        if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
-        return any(self._is_foreign(form, is_rule) for form in _forms(text))
-
-    def _is_foreign(self, text: str, is_rule: bool) -> bool:
-        if not (hostile.is_marked(text) or hostile.instructs(text) or self._stranger(text, is_rule=is_rule)):
-            return False
-        return not hostile.by_user(text, (*self._earlier(text), *self.said))
+        strange = (form for form in _forms(text) if self._stranger(form, is_rule=is_rule))
+        return any(not hostile.by_user(form, (*self._earlier(form), *self.said)) for form in strange)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
-        bare = text.strip().lstrip("-*> ").strip()
-        forms = (bare, bare.partition(": ")[2])
-        return any(
-            form and hostile.instructs(form) and hostile.by_user(form, (*self._earlier(form), *self.said))
-            for form in forms
-        )
+        forms = filter(hostile.instructs, _forms(hostile.body_of(text.strip())))
+        return any(hostile.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
 
     def source_of(self, text: str) -> str:
         """A noun phrase for where ``text`` comes from; empty for the user's own words."""
         if self.is_own(text):
             return ""
-        forms = _forms(text)
-        for form in forms:
-            if found := self._stranger(form):
-                return strangers.named(found)
-        return strangers.place_of(forms[-1], self.said, self._earlier(forms[-1]))
+        found = map(self._stranger, _forms(text))
+        return next((strangers.named(one) for one in found if one), "an answer of the agent")
 
     def marked(self, text: str, otherwise: str = "") -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -94,7 +87,7 @@ class Witness:
         for line in text.split("\n"):
             body = hostile.body_of(line)
             if not hostile.is_marked(body):
-                said = (one for one in strangers.sentences(body) if strangers.directs(one) and self.is_hostile(one))
+                said = (one for one in strangers.sentences(body) if _may_direct(one) and self.is_hostile(one))
                 if source := next(filter(None, map(self.source_of, said)), ""):
                     line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
@@ -142,7 +135,7 @@ class _Journals:
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
-        return [(data.lower(), data) for data in (*_newest(self._state), *map(_results, self._recordings))]
+        return [(data.lower(), data) for data in (*_newest(self._state), *_recorded(self._recordings))]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
@@ -175,6 +168,10 @@ def _forms(text: str) -> list[str]:
     return [text, rest] if is_label and rest.strip() else [text]
 
 
+def _may_direct(text: str) -> bool:
+    return strangers.directs(text) or len(_forms(text)) > 1
+
+
 def _newest(state: str) -> list[bytes]:
     """The message lines of the newest journals, oldest first; unreadable ones are skipped."""
     found: list[bytes] = []
@@ -197,12 +194,26 @@ def _opened(folder: safeopen.Folder, path: str) -> BinaryIO:
         return journal.opened(path)
 
 
-def _results(path: str) -> bytes:
-    """The rows of a client's recording with a long result."""
-    with suppress(OSError), open(path, "rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _BYTES))
-        return b"".join(row for row in file if len(row) > MAX_RESULT_CHARS and _RESULT in row)
-    return b""
+def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
+    """Rows of clients' recordings that a journal cuts, or has not: long results, and those of sub-agents. Each follows
+    its tool's name."""
+    left = _BYTES
+    for path in paths:
+        for name in (path, *sorted(glob.glob(f"{glob.escape(path.rpartition('.')[0])}/subagents/*.jsonl"))):
+            calls: dict[bytes, bytes] = {}
+            rows = []
+            with suppress(OSError), open(name, "rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - left))
+                left = max(0, left - size)
+                for row in file:
+                    for call, tool, told in _CALL.findall(row):
+                        is_fetched = strangers.FETCHES.search(told.decode("utf-8", "replace"))
+                        calls[call] = tool + b" fetched" if is_fetched else tool
+                    if _RESULT.search(row) and (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row):
+                        called = _CALLED.search(row)
+                        rows.append(calls.get(called[1] if called else b"", b"") + b"\t" + row)
+            yield b"".join(rows)
 
 
 def _holding(
@@ -221,9 +232,9 @@ def _holding(
                 with suppress(KeyError, TypeError, ValueError):
                     if record is not None:
                         known[place] = message(record)
-                    elif at and _RESULT in line:
-                        text = line.decode("utf-8", "replace")
-                        known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="")
+                    elif at:
+                        tool, _, text = line.decode("utf-8", "replace").partition("\t")
+                        known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="", tool=tool)
             if place in known:
                 found.append(known[place])
     return found

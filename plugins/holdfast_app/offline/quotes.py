@@ -10,12 +10,12 @@ from holdfast.models import Message
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
-from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.markdown.lines import read_line
 from holdfast_app.message_formats import reading
 from holdfast_app.offline import asked
-from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, own_lines, units
+from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, units
 
 #: Shorter lines say too little without their context, unless they name something.
 _LEAST_CHARS: Final = 24

@@ -10,12 +10,10 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownlines import is_filler
-from holdfast_app.authorship.ownwords import outside
+from holdfast_app.authorship.ownwords import own_lines
 from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
 
-_LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 #: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind.
 _SENTENCE_END: Final = Lazy(
     r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)(?<!^\d.)(?<!^\d\d.)[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
@@ -37,33 +35,6 @@ _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request i
 _MESSAGES: Final = 5_000
 _KEY_CHARS: Final = 60
 _LEAST_CHARS: Final = 12
-
-
-def own_lines(text: str) -> Iterator[str]:
-    """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted, nor lines
-    of holdfast's layout.
-
-    An unclosed block extends to the text's end.
-    """
-    for part in outside(text):
-        fence = ""
-        for found in _LINE.finditer(part):
-            line = found[0]
-            if mark := _fence(line):
-                if not fence:
-                    fence = mark
-                elif mark.startswith(fence):
-                    fence = ""
-            elif not fence and not line.lstrip().startswith(">") and not is_filler(line):
-                yield line
-
-
-def _fence(line: str) -> str:
-    """The fence that a line, or the item on it, begins with; empty for other lines."""
-    if "```" not in line and "~~~" not in line:
-        return ""
-    text = line.lstrip()
-    return marks.fence(text) or marks.fence(text[len(marks.item(text)) :].lstrip())
 
 
 def listed(line: str) -> str | None:

@@ -13,13 +13,13 @@ from attrs import define, evolve, field
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
-from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.facts.relation import outdated
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import asked, cues
 from holdfast_app.offline.changes import pointers
 from holdfast_app.offline.cues import Cue, Kind
-from holdfast_app.offline.speech import clip, listed, own_lines, replies, sentences
+from holdfast_app.offline.speech import clip, listed, replies, sentences
 
 #: Number of newest statements of each kind to keep.
 MAX_ITEMS: Final = 20

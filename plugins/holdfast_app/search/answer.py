@@ -232,7 +232,7 @@ def _line(hit: SearchHit) -> str:
 def said(hit: SearchHit) -> str:
     """The matching part; of a statement that holds, without its marks and label. Marked where it instructs an agent."""
     text = bare(hit.excerpt) if hit.holds else hit.excerpt
-    if hit.role == "user" or hostile.is_marked(text) or not hostile.instructs_anywhere(hit.text):
+    if hit.role == "user" or hostile.is_marked(text) or not hostile.instructs(hit.text):
         return text
     return hostile.MARK.format(name=hit.name) + text
 

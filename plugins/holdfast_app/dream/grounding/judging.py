@@ -222,7 +222,7 @@ def _case(line: Grounded, sources: Mapping[str, Sequence[str]]) -> Case | None:
     passages: dict[str, str] = {}
     for support in line.supports:
         lines = sources[support.document]
-        if not hostile.instructs_anywhere(lines[support.line - 1]):  # text that addresses an agent proves nothing
+        if not hostile.instructs(lines[support.line - 1]):  # text that addresses an agent proves nothing
             passages[f"{support.document}:{support.line}"] = _passage(lines, support.line - 1)
     return Case(line.text, tuple(passages.items())) if passages else None
 
@@ -235,7 +235,7 @@ def _passage(lines: Sequence[str], cited: int) -> str:
         range(max(0, cited - AROUND), min(len(lines), cited + AROUND + 1)), key=lambda at: abs(at - cited)
     ):
         text = lines[at]
-        if at != cited and text.strip() and len(text) <= room and not hostile.instructs_anywhere(text):
+        if at != cited and text.strip() and len(text) <= room and not hostile.instructs(text):
             shown[at] = text
             room -= len(text)
     return "\n".join(shown[at] for at in sorted(shown))
