@@ -43,18 +43,9 @@ _OUTSIDE: Final = (
     "pull_request", "mail", "slack", "discord",
 )  # fmt: skip
 _TELLING_ARGUMENTS: Final = (
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "notebook_path",
-    "pattern",
-    "path",
-    "query",
-    "url",
-    "description",
+    "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "path", "query", "url", "description",
     "prompt",
-)
+)  # fmt: skip
 
 
 def clean(value: object) -> str:
@@ -161,36 +152,17 @@ def telling(arguments: object) -> tuple[str, tuple[str, ...]]:
 
 #: Members that link or control blocks, left out unless they contain words (:func:`says`). This includes signatures and
 #: encrypted reasoning, which only the provider can read. A known block's other members are content.
-STRUCTURE: Final = frozenset(
-    {
-        "cache_control",
-        "call_id",
-        "encrypted_content",
-        "id",
-        "index",
-        "logprobs",
-        "messageID",
-        "sessionID",
-        "signature",
-        "status",
-        "synthetic",
-        "thoughtSignature",
-        "time",
-        "tool_use_id",
-        "type",
-    }
-)
+STRUCTURE: Final = frozenset({
+    "cache_control", "call_id", "encrypted_content", "id", "index", "logprobs", "messageID", "sessionID", "signature",
+    "status", "synthetic", "thoughtSignature", "time", "tool_use_id", "type",
+})  # fmt: skip
 #: ``logprobs`` repeats the text in pieces. Other members, and those of tools, may add words.
 _LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}
 _TEXT_BLOCK: Final = STRUCTURE | {"text"}
 _LABELS: Final = {
-    "image": "image",
-    "input_image": "image",
-    "image_url": "image",
-    "document": "file",
-    "file": "file",
+    "image": "image", "input_image": "image", "image_url": "image", "document": "file", "file": "file",
     "input_file": "file",
-}
+}  # fmt: skip
 #: Output members of a tool's structured response.
 _OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
 _EMPTY: Final[tuple[object, ...]] = (None, [], {})

@@ -44,10 +44,7 @@ _WRAPS = frozenset("[sSbBC")
 #: Maximum length of a value without quotes, which bounds the work on hostile text. Longer ones have known formats.
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
-_CUT = Lazy(
-    r"&[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[\"']|\*\*|\|(?=\s|$)|\]\(",
-    re.ASCII,
-)
+_CUT = Lazy(r"&[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII)
 #: A script without blanks that follows a value.
 SCRIPT = Lazy(r"(?<=[!-~])[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 #: First characters of ``_DECLARED`` after its blank.

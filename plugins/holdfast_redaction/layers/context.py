@@ -18,12 +18,10 @@ _LONG = 64
 #: Nouns that name a secret only with the word before them: "api key".
 _TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin", "seed")
 #: Words before a noun that do not say which kind of token or key it is.
-_SMALL_WORDS = frozenset(
-    """
+_SMALL_WORDS = frozenset("""
     the a an my our your his her its their this that each every any no of to for with and or in is as by on at from per
     new old one
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", *names.LOGINS)
 #: Nouns that suffice in a sentence with a striking value. Others need a word before them: "signing key".
 _TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")

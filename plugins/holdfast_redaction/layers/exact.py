@@ -62,13 +62,7 @@ class Formats:
         return compiled
 
     def _at_keyword(
-        self,
-        text: str,
-        haystack: str,
-        keyword: str,
-        rules: tuple[int, ...],
-        hits: list[Hit],
-        budget: Budget,
+        self, text: str, haystack: str, keyword: str, rules: tuple[int, ...], hits: list[Hit], budget: Budget
     ) -> None:
         for index in rules:
             free = haystack.find(keyword)

@@ -28,27 +28,20 @@ _FOREIGN = Lazy(
 )
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PASSWORDS = tuple(
-    """
+_PASSWORDS = tuple("""
     password passwd passphrase passcode motdepasse passwrd psswd
-    """.split()  # noqa: SIM905
-)
-_SECRETS = tuple(
-    """
+""".split())  # fmt: skip  # noqa: SIM905
+_SECRETS = tuple("""
     secret apikey accesskey secretkey authkey privatekey signingkey encryptionkey masterkey authtoken accesstoken
     apitoken bearertoken refreshtoken sessiontoken idtoken clientsecret appsecret apisecret deploykey licensekey
     storagekey accountkey sharedkey
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: ``pass`` ending a word is a password, except in these.
-_NOT_PASS = frozenset(
-    """
+_NOT_PASS = frozenset("""
     bypass compass encompass overpass surpass trespass underpass subpass multipass onepass lastpass keepass
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: Words after the noun that make it a property of a secret.
-_ABOUT = frozenset(
-    """
+_ABOUT = frozenset("""
     age alg algo algorithm algorithms arn array at attempts binding bindings board bucket budget budgets bytes
     cache callback chain changed chars check checker class code codes command comparison cost count counter
     counts created creation date deadline digest dir directory disabled down enabled encoder encoding endpoint
@@ -65,20 +58,16 @@ _ABOUT = frozenset(
     tag template tests time timeout timestamp title tree ttl type types unit up update updated uri url usage
     used user username uuid valid validation validator value_type values var variable vault verified verifier
     version view visible volume warning width window word words writer
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: Words before ``token`` that make it a position, a unit of text or a mark.
-_NOT_TOKEN = frozenset(
-    """
+_NOT_TOKEN = frozenset("""
     audio bos cached cancel cancellation change cls column completion context continuation count current_page
     cursor delta design end eos first idempotency image input last lexer mask masked max min next nextpage num
     output pad page pagination parser per position prev previous prompt reasoning resume row scroll sep special
     start stop sync syntax thinking total unk watch
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: Words before ``key`` that make it a secret. ``key`` alone is anything.
-_SECRET_KEYS = frozenset(
-    """
+_SECRET_KEYS = frozenset("""
     wifi wlan wpa
     access account admin aes algolia anthropic api app application auth authentication aws azure bot cf client
     cloudflare cohere consumer cookie crypt crypto datadog dd decryption deepseek deploy developer discord enc
@@ -87,26 +76,20 @@ _SECRET_KEYS = frozenset(
     npm openai openrouter paypal pinecone plaid private prod production project pypi read recaptcha replicate
     rest root sdk secret secure sendgrid sentry server service session shared shopify sign signing slack square
     ssh ssl storage stripe subscription supabase telegram test tls tmdb twilio weather webhook write x
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: Words after the noun that do not change its meaning.
-_QUALIFIERS = frozenset(
-    """
+_QUALIFIERS = frozenset("""
     value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
     secondary literal test local backup main confirm confirmation again stdin for
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")
 #: Other names of secrets, which have further meanings.
-_WEAK_NAMES = frozenset(
-    """
+_WEAK_NAMES = frozenset("""
     auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins
     jeton clave
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: Words before ``key`` that make it a key of a table, a map or a lock, or a public key.
-_PLAIN_KEYS = frozenset(
-    """
+_PLAIN_KEYS = frozenset("""
     answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
     config content control correlation cursor data dedup deduplication delete dict digest dimension document down
     encoded enter entity entry env escape etag event every extra fact feature field file filter fingerprint flag
@@ -117,8 +100,7 @@ _PLAIN_KEYS = frozenset(
     request resource result return right route row s3 search segment serial setting shard shift short sort sorted
     source space stable state storage store stream sub subject surrogate tab tag task that the this thread topic
     trace translation translations tree type unique up url user value verification verifying version which
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 
 
 def words(identifier: str) -> list[str]:

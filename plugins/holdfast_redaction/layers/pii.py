@@ -26,11 +26,9 @@ _NO_PERSON = Lazy(
 #: Before the user name of a URL, as in ``ssh://ann@host.dev``.
 _URL_USER = Lazy(r"(?i)[a-z][a-z0-9+.-]*://$")
 #: Endings after ``@`` in a package or file name rather than a mail address.
-_NO_DOMAIN = frozenset(
-    """
+_NO_DOMAIN = frozenset("""
     internal js json jsx local localhost lock md png py service sh socket svg timer toml ts tsx txt yaml yml
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 _EXAMPLE = Lazy(r"(?i)@(?:[a-z0-9-]+\.)*(?:example\.(?:com|org|net)|example|test|invalid)$")
 
 # `re` skips to the next character of a class twice as fast when the class comes first without a repetition.

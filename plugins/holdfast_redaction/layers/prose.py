@@ -26,12 +26,10 @@ _MORE = (
     r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
 #: Words between the noun and the value's assignment.
-_ABOUT = frozenset(
-    """
+_ABOUT = frozenset("""
     for of to on in at from i we you they that which used using here there between protecting behind changed rotated
     reset updated für von vom zum der des im de del du d'accès d'api pour para por
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 
 
 def _after(between: str, about: str = "|".join(sorted(_ABOUT)), be: str = _BE) -> Lazy:
@@ -91,6 +89,8 @@ _OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
 #: Words of a passphrase, and an id that may be called an API key.
 _ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
 _UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+#: The same, or a row of as many digits as no number or short commit has.
+_ID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{20,31})")
 #: ``pass name=value``
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
 #: The shortest token after its noun that has no digit.
@@ -243,7 +243,7 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
     named = (
         (noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10)
         or (noun == "passphrase" and quoted and _ROW.fullmatch(value))
-        or (sure and strength == STRONG and _UUID.fullmatch(value))
+        or (((sure and strength == STRONG) or noun.endswith("secret")) and _ID.fullmatch(value))
     )
     if not named and not sure and strength < PASSWORD and len(value) < 12:
         return None

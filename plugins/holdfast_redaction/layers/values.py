@@ -65,12 +65,10 @@ _REFERENCE = Lazy(
 _KEYWORDS = frozenset(("await", "new", "return", "lambda", "not", "yield", "def", "fn", "func", "typeof", "async"))
 _SIGNLESS = Lazy(r"[A-Za-z0-9_-]+")
 #: Placeholder words, in pieces of letters and digits.
-_STANDS = frozenset(
-    """
+_STANDS = frozenset("""
     your example changeme changethis replace replaceme replacethis replacewith placeholder insert todo fixme redacted
     masked hidden dummy foo bar baz foobar removed omitted elided censored sanitized here
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 _PIECES = Lazy(r"[a-z0-9]+")
 #: ... of two words.
 _STAND = Lazy(
@@ -81,8 +79,7 @@ _STAND = Lazy(
 _STAND_WORDS = frozenset(("change", "my", "your", "the", "some", "a", "an", "insert", "enter"))
 #: Signs for omitted characters.
 _LEFT_OUT = ("...", "…", "***", "xxxxx", "XXXX", "____", "----", "•••", "●●●", "███", "[REDACTED")
-_TECH = frozenset(
-    """
+_TECH = frozenset("""
     2fa a aes aes128 aes192 aes256 argon2 argon2i argon2id ascii auth0 base16 base32 base58 base62 base64
     base64url bcrypt blake2 blake2b blake2s blake3 brotli cl100k cl100k_base cp1252 des des3 ec2 ecdsa ed25519
     ed448 eddsa es256 es384 es512 fido2 fips140 gcm gpt2 gpt3 gpt4 gpt4o gzip h2 hex hex32 hex64 hmac hs256
@@ -91,10 +88,8 @@ _TECH = frozenset(
     python3 rfc6749 rfc6750 rfc7519 rs256 rs384 rs512 rsa2048 rsa4096 s3 saml2 scrypt sha1 sha2 sha256 sha3
     sha512 sigv4 sse4 ssh2 ssl3 step1 step2 tls1 tls12 tls13 u2f utf-8 utf16 utf8 v1 v2 v3 v4 v5 web3 win32
     x25519 x509 x86 zstd
-    """.split()  # noqa: SIM905
-)
-_STOP = frozenset(
-    """
+""".split())  # fmt: skip  # noqa: SIM905
+_STOP = frozenset("""
     a absent access admin again already also always an and any api_key apikey are args array as at auth
     authentication authorization auto automatic available basic be bearer been being blank bool boolean budget
     but by bytes can changed changeme char closed complex compromised confidential config configuration const
@@ -115,14 +110,11 @@ _STOP = frozenset(
     unavailable unchanged undefined unknown unsafe unset unsupported use used user username users uses using
     valid value values var varchar variable vault via void warning was weak were what when where which who why
     will with without would write wrong yes
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 #: Words that make several words a sentence rather than a passphrase.
-COMMON = frozenset(
-    """
+COMMON = frozenset("""
     a an and are as at be by for from in is it must not of on or should that the this to was we with you
-    """.split()  # noqa: SIM905
-)
+""".split())  # fmt: skip  # noqa: SIM905
 _DOTTED = Lazy(r"\w+(?:\.\w+)+", re.ASCII)
 _LEET = Lazy(r"[A-Za-z]\d+[A-Za-z]|[A-Z][a-z]+\d+$", re.ASCII)
 #: A regular expression, and a class name.

@@ -37,6 +37,12 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text):
     assert redact(masked) == masked
 
 
+@pytest.mark.parametrize("secret", ["123e4567-e89b-42d3-a456-426614174abc", "12ab34cd56ef78901234aabb"])
+def test_redact__an_id_directly_behind_the_word_secret__is_masked(secret):
+    assert secret not in redact(f"acme SECRET {secret}")
+    assert secret in redact(f"secret of build {secret}")
+
+
 @pytest.mark.req("R240")
 @pytest.mark.parametrize(
     "text",
