@@ -51,7 +51,8 @@ class FlushedFacts(FactService):
         self._services = services
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
-        return extract.at_once(self._services, turns, before)
+        quick = [name for name, is_quick in self._services.plugins.extractors().items() if is_quick]
+        return extract.ask(self._services, recall.without_recalled(turns), quick, before)[0] if quick else Gathered()
 
     def settle(
         self,

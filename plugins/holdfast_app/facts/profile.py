@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import attrs
@@ -35,9 +35,9 @@ _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 def parse(text: str) -> Profile:
     """The profile that a document holds; items are separate lines of a section's text."""
     found: dict[str, list[str]] = {}
-    for name, line, heading in _sections(text):
-        if name and heading is None and line.strip():
-            found.setdefault(name, []).append(_item(line))
+    for name, lines in _parts(text):
+        if name:
+            found.setdefault(name, []).extend(map(_item, lines[1:]))
     return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
 
 
@@ -125,32 +125,26 @@ def _put(text: str, name: str, value: str) -> str:
     items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
     lines: list[str] = []
     seen = False
-    for section, line, heading in _sections(text):
-        if heading == name and not seen:
-            seen = True
-            lines += [line, "", *items]
-        elif section == name and heading != name:
-            continue
-        else:
-            if seen and heading is not None and lines and lines[-1]:
-                lines.append("")
-            lines.append(line)
+    for field, part in _parts(text):
+        if field == name:
+            part = [part[0]] if seen else [part[0], "", *items]
+        if seen and lines[-1]:
+            lines.append("")
+        lines += part
+        seen = seen or field == name
     if not seen and items:
-        lines += [] if not lines or not lines[-1] else [""]
-        lines += [f"## {ANCHORS[name]}", "", *items]
+        lines += [*([""] if lines and lines[-1] else []), f"## {ANCHORS[name]}", "", *items]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _sections(text: str) -> Iterator[tuple[str, str, str | None]]:
-    """Each line between its section's field (``""`` outside our sections) and the field that it opens as a heading.
-
-    A heading belongs to the section it opens.
-    """
-    current = ""
+def _parts(text: str) -> list[tuple[str, list[str]]]:
+    """The document's parts: each section's field (``""`` outside our sections), and its lines with its heading."""
+    parts: list[tuple[str, list[str]]] = [("", [])]
     for line in text.splitlines():
-        heading = _heading(line)
-        current = current if heading is None else heading
-        yield current, line, heading
+        if (field := _heading(line)) is not None:
+            parts.append((field, []))
+        parts[-1][1].append(line)
+    return parts
 
 
 def _heading(line: str) -> str | None:

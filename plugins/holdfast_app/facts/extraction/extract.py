@@ -20,7 +20,6 @@ from holdfast.errors import AnswerUnusable, BadValue, HoldfastError, HookFailed,
 from holdfast.flush.interfaces import Gathered
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
-from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness
@@ -100,12 +99,6 @@ class Trouble(NamedTuple):
     def text(self, more: str = "") -> str:
         """The sentence, the next step and ``more``."""
         return " ".join(filter(None, (self.sentence, self.step, more)))
-
-
-def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
-    """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
-    only = [name for name, quick in services.plugins.extractors().items() if quick]
-    return ask(services, recall.without_recalled(turns), only, before)[0] if only else Gathered()
 
 
 def ask(
