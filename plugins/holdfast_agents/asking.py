@@ -38,6 +38,12 @@ _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 _LARGE_SUFFIX = "[1m]"
 #: Share of the window at which Gemini CLI compacts, unless its settings name a smaller one.
 _GEMINI_AT, _THRESHOLD = 0.5, ("model", "compressionThreshold")
+#: Client -> what only a prompt's row has in its record, an answer's value at a path, and the path to the answer's text.
+_ANSWERS = {
+    "copilot": (b'"type":"user.message"', "assistant.message", ("type",), ("data", "content")),
+    "kimi": (b'"type":"turn.prompt"', "content.part", ("event", "type"), ("event", "part", "text")),
+    "droid": (b'"interactionMode"', "assistant", ("message", "role"), ("message", "content")),
+}
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 _WAIT_S = 1.0
@@ -119,13 +125,24 @@ def is_far(path: str, folder: str) -> bool:
     return isinstance(used, int) and str(row.get("model"))[:7] == "gemini-" and used < 0.8 * at * _LARGE_WINDOW
 
 
-def answer_of_copilot(path: str) -> str:
-    """The answer to the last prompt in Copilot CLI's record, which is written with a delay."""
+def recorded_answer(client: str, path: str, native: str) -> str:
+    """The answer to the last prompt in the client's record, which is written with a delay: at ``path``, or for Kimi
+    Code by the session's ``native`` id."""
+    from holdfast_agents import clientfiles
+
+    asked, said, kind, where = _ANSWERS[client]
+    if client == "kimi":
+        import glob
+
+        folder = os.path.join(glob.escape(clientfiles.own_folder(client)), "sessions", "*", glob.escape(native))
+        path = next(glob.iglob(os.path.join(folder, "agents/main/wire.jsonl")), "")
     for _ in range(50):
-        row = newest(path, b'"type":"assistant.message"', b'"type":"user.message"')
-        data = row.get("data")
-        if row.get("type") == "assistant.message" and isinstance(data, dict) and data.get("content"):
-            return str(data["content"])
+        row = newest(path, asked, f'"{kind[-1]}":"{said}"'.encode())
+        answer = clientfiles.at(row, where) if clientfiles.at(row, kind) == said else ""
+        if isinstance(answer, list):
+            answer = "\n".join(events.text(block, "text") for block in answer if isinstance(block, dict))
+        if isinstance(answer, str) and answer.strip():
+            return answer
         time.sleep(0.02)
     return ""
 

@@ -6,6 +6,7 @@ last heartbeat with the client's own recordings.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -21,7 +22,7 @@ from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
-from holdfast_agents.clientfiles import hooks_of, is_ours, own_folder, read_or_empty, table
+from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.setup import claude_code, jsontext, placing, program
 from holdfast_agents.setup.claude_code import SCRIPT, module
@@ -50,7 +51,8 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     now = memory.services.now()
     scopes = [where(root, scope) for scope in SCOPES]
     for name, client in CLIENTS.items():
-        there = [one for one in scopes if client.is_there(one)]
+        # Kimi Code's hooks are the user's in both scopes.
+        there = [*{client.needed(one).places[0].path: one for one in scopes if client.is_there(one)}.values()]
         plugins = [one for one in scopes if name == claude_code.NAME and _as_plugin(one)]
         if there or plugins or name in beats:
             none = False
@@ -197,6 +199,9 @@ def _problems(client: Client, where: Where) -> Iterator[Problem]:
 def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:
     places = [client.needed(evolve(where, program=words)).places[0] for words in program.KNOWN]
     parts = [cast("Hooks", place.part) for place in places]
+    for path, value in parts[0].members.items():
+        if path != parts[0].server and at(settings, path) != value:
+            yield Problem(f"{shown} does not set {'.'.join(path)} to {json.dumps(value)}.")
     for event in parts[0].groups:
         groups = [group for _, group in ours(settings, client.name, event)]
         gate = event in ("PreCompact", "PreCompress")

@@ -29,7 +29,7 @@ FOLDERS: Final = {
     "windsurf": (".windsurf", "", ".codeium", "windsurf"),
     "vscode": (".vscode", "XDG_CONFIG_HOME", ".config", "Code/User"),
     "droid": (".factory", "", ".factory", ""),
-    "kimi": (".kimi-code", "", ".kimi-code", ""),
+    "kimi": (".kimi-code", "KIMI_CODE_HOME", ".kimi-code", ""),
     "kiro": (".kiro", "", ".kiro", ""),
     "zed": (".zed", "XDG_CONFIG_HOME", ".config", "zed"),
 }

@@ -186,11 +186,11 @@ def plugin_answer(kind: str, reply: Reply) -> Answer:
 
 
 class Shape(NamedTuple):
-    """A client with command hooks in Claude Code's form. ``names`` maps its events to Claude Code's. ``flat``: the
-    answer is only the text for the model. ``second``: as in its time limits."""
+    """A client with command hooks in Claude Code's form. ``names`` maps its events to Claude Code's. ``key``: the
+    answer is only the text for the model, under this key. ``second``: as in its time limits."""
 
     names: Mapping[str, str] = {}
-    flat: bool = False
+    key: str = ""
     second: int = 1
 
 
@@ -200,24 +200,30 @@ _GEMINI = {
     "AfterAgent": "Stop",
     "PreCompress": "PreCompact",
 }
+#: Where the clients' events have a tool's result.
+_RESULTS = ("tool_response", "tool_result", "tool_output", "error")
 SHAPES = {
     "deepagents": Shape(),
     "qwen": Shape(),
     "gemini": Shape(names=_GEMINI, second=1000),
-    "copilot": Shape(flat=True),
+    "copilot": Shape(key="additionalContext"),
+    "kimi": Shape(key="message"),
+    "droid": Shape(),
 }
 
 
 def shaped_event(payload: Mapping[str, object], client: str) -> Event:
     """The event in the payload of a client in :data:`SHAPES`. A sub-agent's compaction saves its parent."""
     name, prompt = text(payload, "hook_event_name"), text(payload, "prompt")
+    prompt = prompt or "\n".join(text(one, "text") for one in _list(payload.get("prompt")) if isinstance(one, dict))
     if prompt.startswith("<hook_context>"):  # Gemini CLI puts the brief before the prompt
         prompt = prompt.partition("</hook_context>")[2].lstrip()
     own = {
         "hook_event_name": SHAPES[client].names.get(name, name),
         "prompt": prompt if name in ("UserPromptSubmit", "BeforeAgent") else "",
         "last_assistant_message": text(payload, "last_assistant_message", "prompt_response"),
-        "tool_response": payload.get("tool_response", payload.get("tool_result")),
+        "tool_response": next(filter(None, map(payload.get, _RESULTS)), None),
+        "tool_use_id": text(payload, "tool_use_id", "tool_call_id"),
     }
     event, path = parse({**payload, **own}, client), text(payload, "transcript_path")
     if event.agent and event.kind in (events.COMPACTING, events.COMPACTED):
@@ -226,10 +232,10 @@ def shaped_event(payload: Mapping[str, object], client: str) -> Event:
         from holdfast_agents.asking import is_far
 
         event = event._replace(kind=events.OTHER) if is_far(path, event.cwd) else event
-    if event.kind == events.STOP and client == "copilot":
-        from holdfast_agents.asking import answer_of_copilot
+    if event.kind == events.STOP and client in ("copilot", "kimi", "droid"):
+        from holdfast_agents.asking import recorded_answer
 
-        event = event._replace(text=answer_of_copilot(path))
+        event = event._replace(text=recorded_answer(client, path, event.native))
     return event._replace(transcripts=())
 
 
@@ -238,8 +244,9 @@ def shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
     shape = SHAPES[client]
     if kind == events.COMPACTING and client in UNSTOPPABLE:
         return Answer(stdout=events.json_text({"systemMessage": reply.block})) if reply.block else Answer()
-    if shape.flat and kind in _NAMES:
-        return Answer(stdout=events.json_text({"additionalContext": reply.context})) if reply.context else Answer()
+    if shape.key and kind in _NAMES:
+        told = "\n\n".join(filter(None, (reply.notice if client == "kimi" else "", reply.context)))
+        return Answer(stdout=events.json_text({shape.key: told})) if told else Answer()
     return answer(kind, reply)
 
 

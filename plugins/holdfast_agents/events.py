@@ -18,7 +18,7 @@ COMPACTING, COMPACTED, END, CONFIG, OTHER = "compacting", "compacted", "end", "c
 
 _MAX_ID_CHARS = 120
 #: Clients that wait for the flush, then compact even if it failed.
-UNSTOPPABLE = frozenset({"qwen", "gemini", "copilot"})
+UNSTOPPABLE = frozenset({"qwen", "gemini", "copilot", "kimi"})
 
 
 class Event(NamedTuple):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADING = "Guard a client"
 SUMMARY = "answer one client event (run by the installed hooks)"
 
-CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi", "deepagents", "qwen", "gemini", "copilot")
+CLIENTS = ("claude-code", "codex", "opencode", "kilo", "pi", "deepagents", "qwen", "gemini", "copilot", "kimi", "droid")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
 #: Claude Code names the project in it.
@@ -42,8 +42,8 @@ _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
 _STORES_SHARE = 0.8
 #: Events that the hook in the user's settings leaves to the same one in the project's.
 _REPEATED = frozenset({events.START, events.PROMPT, events.TOOL, events.STOP, events.COMPACTED, events.END})
-#: Clients without a start after a compaction. The brief comes with the next prompt.
-_LATE = frozenset({"gemini", "copilot"})
+#: Clients and their events after which the brief comes with the next prompt: no start follows, or none is heeded.
+_LATE = {"gemini": (events.COMPACTING,), "copilot": (events.COMPACTING,), "kimi": (events.COMPACTING, events.START)}
 _OF_AGENTS = (events.TOOL, events.COMPACTING, events.COMPACTED)
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
@@ -261,6 +261,7 @@ class _Call:
         from holdfast import Holdfast
         from holdfast.fs import durable, private
         from holdfast.storage import deadline
+        from holdfast_agents import turns
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             from holdfast_agents.records import follow
@@ -272,6 +273,9 @@ class _Call:
         ):
             self.state = memory.services.state
             memory.services.hurried = True  # a client waits for the answer, so models are called later
+            if event.kind in _LATE.get(event.client, ()):
+                private.make(self.state, "agents")
+                durable.replace(f"{turns.gap(self.state, event.session)}-brief", b"", flush=False)
             if event.kind == events.START:
                 from holdfast_agents import restore
 
@@ -285,19 +289,14 @@ class _Call:
                 memory.services.later(flushed=False)
                 return reply
             if event.kind == events.PROMPT:
-                from holdfast_agents import restore, turns
+                from holdfast_agents import restore
 
                 durable.remove(f"{turns.gap(self.state, event.session)}-brief")
                 return restore.opening(memory, event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                from holdfast_agents import turns
                 from holdfast_agents.records import follow
-
-                if self.dialect.client in _LATE:
-                    private.make(self.state, "agents")
-                    durable.replace(f"{turns.gap(self.state, event.session)}-brief", b"", flush=False)
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]

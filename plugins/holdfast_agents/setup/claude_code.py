@@ -17,9 +17,9 @@ from typing import Any
 
 from attrs import evolve
 
-from holdfast_agents.clientfiles import own_folder, read_or_empty, table
+from holdfast_agents.clientfiles import own_folder, table
 from holdfast_agents.setup import program
-from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks
+from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks, stale
 from holdfast_agents.setup.parts import Part, Values, Whole
 from holdfast_agents.setup.placing import Place
 
@@ -142,15 +142,9 @@ def _problems(where: Where) -> Iterator[Problem]:
     """Problems with the guard script and the module, and settings that switch all hooks off."""
     places = {place.path.replace(os.sep, "/"): place for place in _needed(where).places}
     script, code = (next(one for path, one in places.items() if path.endswith(end)) for end in (SCRIPT, _MODULE))
-    for place, needs, bodies in (
-        (script, "and the hook for PreCompact needs it", [script.part.show()]),
-        (code, "so a module of another plugin may compact first", [module(w).body for w in program.KNOWN]),
-    ):
-        text = read_or_empty(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
-        if not text:
-            yield Problem(f"{place.shown} is missing or empty, {needs}.", unguarded=place is script)
-        elif text not in bodies:
-            yield Problem(f"{place.shown} differs from this version's script.", unguarded=place is script)
+    yield from stale(script, [script.part], "and the hook for PreCompact needs it")
+    modules = map(module, program.KNOWN)
+    yield from stale(code, modules, "so a module of another plugin may compact first", unguarded=False)
     names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(own_folder(NAME), "settings.json"))
     for name in (*names, *MANAGED):
         told = table(os.path.join(where.root, name))

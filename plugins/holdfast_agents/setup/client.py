@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from attrs import frozen
@@ -46,15 +46,16 @@ class Where:
 
     def places(self, client: str, files: Files) -> tuple[Place, ...]:
         """The client's files. A name is below its folder, with ``../`` in the project or in its own folder, and with
-        ``~/`` in the project or in the user's home folder."""
+        ``~/`` in the project or in the user's home folder. An absolute one is the user's in both scopes."""
         places = []
         for name, (part, what) in files.items():
             own = os.path.expanduser("~") if name.startswith("~/") else own_folder(client)
-            base, inside = (self.root, FOLDERS[client][0]) if self.in_project else (own, "")
+            shared = self.in_project and not os.path.isabs(name)
+            base, inside = (self.root, FOLDERS[client][0]) if shared else (own, "")
             names = name[name.index("/") + 1 :] if name.startswith(("../", "~/")) else os.path.join(inside, name)
-            path = os.path.join(base, *names.split("/"))
-            shown = os.path.relpath(path, base) if self.in_project else path
-            places.append(Place(path=path, shown=shown, part=part, base=base, what=what, contained=self.in_project))
+            path = os.path.normpath(os.path.join(base, names))
+            shown = os.path.relpath(path, base) if shared else path
+            places.append(Place(path=path, shown=shown, part=part, base=base, what=what, contained=shared))
         return tuple(places)
 
 
@@ -108,6 +109,15 @@ def not_found(who: str, what: str, client: str) -> Problem:
     """The problem that a client does not find the program ``what``."""
     step = f"Put it on the client's PATH, or run `holdfast install {client} --scope user`, which uses its full path."
     return Problem(f"{who} {what!r}, which cannot be found here.", next_step=step)
+
+
+def stale(place: Place, parts: Iterable[Part], lacking: str, *, unguarded: bool = True) -> Iterator[Problem]:
+    """The problem that the file is missing, where ``lacking`` says what follows, or has none of ``parts``."""
+    text = read_or_empty(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
+    if not text:
+        yield Problem(f"{place.shown} is missing or empty, {lacking}.", unguarded=unguarded)
+    elif all(part.put(text, place.shown) != text for part in parts):
+        yield Problem(f"{place.shown} differs from what this version installs.", unguarded=unguarded)
 
 
 def worktrees(client: str) -> str:

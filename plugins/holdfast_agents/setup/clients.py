@@ -6,17 +6,31 @@ documentation.
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from attrs import evolve
 
+from holdfast_agents.clientfiles import own_folder, read_or_empty
 from holdfast_agents.dialects import SHAPES
 from holdfast_agents.events import UNSTOPPABLE
 from holdfast_agents.setup import claude_code, codex, opencode, program
-from holdfast_agents.setup.client import AGREED, FLUSHES, GUARDED, Client, Needed, Where, hooks
+from holdfast_agents.setup.client import (
+    AGREED,
+    FLUSHES,
+    GUARDED,
+    Client,
+    Needed,
+    Problem,
+    Where,
+    hooks,
+    not_found,
+    stale,
+)
 from holdfast_agents.setup.parts import Part, Values, Whole
 
 _EVENTS: Final = "SessionStart UserPromptSubmit PostToolUse Stop SessionEnd"
@@ -35,17 +49,30 @@ _RULE: Final = {
 
 
 def _needed(
-    name: str, where: Where, *, hook_file: str = "", more: str = "", server: str = "", rules: str, step: str = ""
+    name: str,
+    where: Where,
+    *,
+    hook_file: str = "",
+    more: str = "",
+    switch: str = "",
+    server: str = "",
+    rules: str,
+    step: str = "",
 ) -> Needed:
-    """``more`` are its other events, ``server`` is the file with MCP servers, ``rules`` the one with the protocol."""
+    """``more`` are its other events, and without its setting ``switch`` it does not compact without asking a hook.
+    ``server`` is the file with MCP servers, ``rules`` the one with the protocol."""
     files: dict[str, tuple[Part, str]] = {}
     first, *rest = where.program
     path, text = (_KEYS.get(name, "mcpServers"), "holdfast"), program.instructions()
     entry = Values(members={path: {"command": first, "args": [*rest, "mcp"]}} if where.server else {}, server=path)
-    if hook_file:
+    if name == "kimi":
+        files[os.path.join(own_folder(name), hook_file)] = _kimi_hooks(where.program), "its hooks"
+    elif hook_file:
         part = hooks(name, where.program, _events(name, more), who=name)
         part = evolve(part, members=entry.members, server=path) if server == hook_file else part
+        part = evolve(part, members={(switch,): False}) if switch else part
         files[hook_file] = part, f"{len(part.groups)} hooks"
+    if hook_file:
         files["skills/holdfast/SKILL.md"] = Whole(body=program.data("skill.md")), "the skill"
     else:
         head, _, tail = text.partition("- **LOAD")
@@ -68,6 +95,20 @@ def _events(name: str, more: str) -> dict[str, dict[str, Any]]:
     return {own.get("PreCompact", "PreCompact"): {**gate, "timeout": 60 * shape.second}, **others}
 
 
+def _kimi_hooks(words: tuple[str, ...]) -> Part:
+    """Kimi Code's hooks, which it reads from the user's settings alone."""
+    groups = hooks("kimi", words, _events("kimi", "PostToolUseFailure")).groups
+    rows = ({"event": event, **dict(islice(one["hooks"][0].items(), 1, None))} for event, one in groups.items())
+    return codex.in_toml("[[hooks]]", *rows)
+
+
+def _kimi_problems(where: Where) -> Iterator[Problem]:
+    place = CLIENTS["kimi"].needed(where).places[0]
+    yield from stale(place, map(_kimi_hooks, program.KNOWN), "so its hooks do not run")
+    if f'"{program.PLAIN[0]} hook'.encode() in read_or_empty(place.path) and not program.on_path():
+        yield not_found("The hooks start", program.PLAIN[0], "kimi")
+
+
 def _client(name: str, shown: str, command: str, seen: str, around: str, **facts: Any) -> Client:
     holds = AGREED if name not in SHAPES else FLUSHES if name in UNSTOPPABLE else GUARDED
     needed = partial(_needed, name, **facts)
@@ -83,6 +124,12 @@ _ROWS: Final = (
         step="Run `dcode` here once and trust the project's hooks. `dcode -n` needs `--trust-project-hooks`.",
     ),
     _client(
+        "droid", "Factory droid", "droid", "0.215.0", f"the prompt of `droid exec`; {_SILENT}",
+        hook_file="settings.json", more="", server="mcp.json", rules="../AGENTS.md",
+        switch="compactionThresholdCheckEnabled",
+        step="Open `droid` here once and trust the folder. It no longer compacts by itself: run `/compress`.",
+    ),
+    _client(
         "qwen", "Qwen Code", "qwen", "0.24.4", f"`disableAllHooks`; {_SILENT}", hook_file="settings.json",
         more="PostToolUseFailure PostCompact", server="settings.json", rules="../QWEN.md",
     ),
@@ -96,11 +143,17 @@ _ROWS: Final = (
         hook_file="hooks/holdfast.json", rules="../AGENTS.md",
         step="Run `copilot` here once and trust the folder. Before that it runs no hooks.",
     ),
+    evolve(
+        _client(
+            "kimi", "Kimi Code", "kimi", "2.1.0", f"all but the start of a tool's long result; {_SILENT}",
+            hook_file="config.toml", server="mcp.json", rules="../AGENTS.md",
+            step="Kimi Code reads hooks from your own settings alone, so they run in all your projects.",
+        ),
+        problems=_kimi_problems, reads_parents=True,
+    ),
     _client("cursor", "Cursor", "cursor", "", "", server="mcp.json", rules="rules/holdfast.mdc"),
     _client("windsurf", "Windsurf", "windsurf", "", "", server="mcp_config.json", rules="rules/holdfast.md"),
     _client("vscode", "VS Code", "code", "", "", server="mcp.json", rules=f"../{_VSCODE}"),
-    _client("droid", "Factory droid", "droid", "", "", server="mcp.json", rules="../AGENTS.md"),
-    _client("kimi", "Kimi Code", "kimi", "", "", server="mcp.json", rules="../AGENTS.md"),
     _client("kiro", "Kiro", "kiro-cli", "", "", server="settings/mcp.json", rules="steering/holdfast.md"),
     _client("zed", "Zed", "zed", "", "", server="settings.json", rules="../AGENTS.md"),
 )  # fmt: skip

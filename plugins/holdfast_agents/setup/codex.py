@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from holdfast.fs.paths import upwards
 from holdfast.text import untrusted
@@ -71,11 +71,16 @@ def guarded(words: tuple[str, ...]) -> str:
 
 def _server(words: tuple[str, ...]) -> Section:
     first, *rest = words
-    # These JSON strings are valid TOML, because both escape backslashes and quotes alike.
-    command, args = (json.dumps(value, ensure_ascii=False) for value in (first, [*rest, "mcp"]))
-    body = f"[mcp_servers.holdfast]\ncommand = {command}\nargs = {args}"
+    return in_toml("[mcp_servers.holdfast]", {"command": first, "args": [*rest, "mcp"]})
+
+
+def in_toml(head: str, *tables: Mapping[str, object]) -> Section:
+    """``tables`` as a section of a TOML file, each below ``head``."""
+    # JSON's strings are valid TOML, because both escape backslashes and quotes alike.
+    rows = [[f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in one.items()] for one in tables]
     begin, end = _TABLE
-    return Section(begin=begin, end=end, body=body, table=("mcp_servers", "holdfast"))
+    body = "\n\n".join("\n".join([head, *lines]) for lines in rows)
+    return Section(begin=begin, end=end, body=body, table=tuple(head.strip("[]").split(".")))
 
 
 def _problems(where: Where) -> Iterator[Problem]:

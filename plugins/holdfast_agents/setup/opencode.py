@@ -19,9 +19,8 @@ from typing import Final
 from holdfast.fs import gitrun
 from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
-from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, not_found, worktrees
+from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, not_found, stale, worktrees
 from holdfast_agents.setup.parts import Values, Whole
-from holdfast_agents.setup.placing import Place
 
 _SHOWN: Final = {"opencode": "opencode", "kilo": "Kilo", "pi": "pi"}
 #: Path to the setting that disables compaction.
@@ -97,14 +96,16 @@ def _off_by_wish(settings: str, script: str) -> bool:
 
 def _problems(name: str, where: Where) -> Iterator[Problem]:
     """Problems with the plugin, and with the setting that disables compaction without it."""
+    settings, file, *_ = (_pi(where) if name == "pi" else _needed(name, where)).places
     if name == "pi":
-        yield from _unloaded(name, _pi(where).places[0], unguarded=True)
-        return
-    settings, file, *_ = _needed(name, where).places
-    if at(table(settings.path), SWITCH) is not True:
+        settings, file = file, settings
+    elif at(table(settings.path), SWITCH) is not True:
         switch = ".".join(SWITCH)
         yield Problem(f"{settings.shown} does not set {switch}, so without the plugin compaction is unguarded.")
-    yield from _unloaded(name, file, unguarded=False)
+    plugins = [Whole(body=plugin(words, name, lifts=on)) for words in program.KNOWN for on in (True, False)]
+    yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}")
+    if f"PROGRAM = {json.dumps(program.PLAIN)}".encode() in read_or_empty(file.path) and not program.on_path():
+        yield not_found("The plugin starts", program.PLAIN[0], name)
 
 
 def _unfit(name: str, where: Where) -> Iterator[Problem]:
@@ -116,16 +117,6 @@ def _unfit(name: str, where: Where) -> Iterator[Problem]:
         return
     if version.startswith("2."):
         yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.", next_step="Use opencode 1.")
-
-
-def _unloaded(name: str, file: Place, *, unguarded: bool) -> Iterator[Problem]:
-    text = read_or_empty(file.path).decode("utf-8", "replace")
-    if not text:
-        yield Problem(f"{file.shown} is missing, so compaction is {'unguarded' if unguarded else 'off'}.")
-    elif text not in [plugin(words, name, lifts=on) for words in program.KNOWN for on in (True, False)]:
-        yield Problem(f"{file.shown} differs from this version's plugin.", unguarded=unguarded)
-    elif f"PROGRAM = {json.dumps(program.PLAIN)}" in text and not program.on_path():
-        yield not_found("The plugin starts", program.PLAIN[0], name)
 
 
 _OFF = "where the plugin does not load (`--pure`, an error in it) nothing is ever compacted"

@@ -181,8 +181,8 @@ def _pruned(text: str, path: tuple[str, ...], name: str) -> str:
 class Section(Part):
     """``body`` between the lines ``begin`` and ``end``, appended to a text file.
 
-    ``table`` is the TOML table path that the body defines, empty for other files. A file that already defines
-    the table elsewhere keeps its own.
+    ``table`` is the path of the TOML table that the body defines, or of the list that it adds to, empty for other
+    files. A file that already defines the table elsewhere keeps its own.
     """
 
     begin: str
@@ -193,7 +193,7 @@ class Section(Part):
     def put(self, text: str, name: str) -> str:
         if self.table:
             rest = self.take(text, name)
-            if at(_toml(rest, name), self.table) is not None:
+            if isinstance(at(_toml(rest, name), self.table), dict):
                 return rest
         line = "\r\n" if "\r\n" in text else "\n"
         block = self.show().replace("\n", line)
@@ -203,7 +203,7 @@ class Section(Part):
         else:
             new = text + ("" if not text else line if text.endswith("\n") else 2 * line) + block
         if self.table:
-            above = ".".join(self.table[:-1])
+            above = ".".join(self.table[:-1] or self.table)
             problem = f"cannot take the table [{'.'.join(self.table)}], because {above} is an inline table there"
             _toml(new, name, problem, f"Write {above} as tables ([{above}.NAME]), then try again.")
         return new
@@ -214,7 +214,7 @@ class Section(Part):
             own = at(_toml(self.take(text, ""), ""), self.table) if self.table else None
         except ConfigError:
             return ()
-        return (".".join(self.table),) if own is not None and not is_server(own) else ()
+        return (".".join(self.table),) if isinstance(own, dict) and not is_server(own) else ()
 
     def take(self, text: str, name: str) -> str:
         place = self._place(text, name)

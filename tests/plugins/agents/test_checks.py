@@ -71,9 +71,20 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
         "opencode": ("git worktree", "--pure"),
         "kilo": ("git worktree", "--pure"),
         "qwen": ("disableAllHooks", "between two tool calls"),
+        "kimi": ("a tool's long result",),
     }
     assert [word for word in wanted.get(client, ("git worktree",)) if word not in around] == []
     assert guarded("doctor").code == 0
+
+
+@pytest.mark.parametrize(
+    ("client", "old", "new", "told"),
+    [("kimi", '"PreCompact"', '"Stop"', "differs"), ("droid", "false", "true", "CheckEnabled to false")],
+)
+def test_checks__what_holds_the_client_was_changed__fails(client, old, new, told, guarded, project):
+    place = CLIENTS[client].needed(where(str(project), "project")).places[0]
+    Path(place.path).write_text(Path(place.path).read_text().replace(old, new))
+    assert outcome(lines(guarded, client), told) == "fail"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +100,7 @@ def test_checks__settings_switch_all_hooks_off__fails(key, managed, guarded, pro
 @pytest.mark.req("R184")
 @pytest.mark.parametrize(
     ("script", "told"),
-    [("exit 0\n", "differs from this version's script"), ("", "is missing or empty"), (None, "is missing")],
+    [("exit 0\n", "differs from what"), ("", "is missing or empty"), (None, "is missing")],
 )
 @pytest.mark.parametrize(
     ("name", "result"), [("hooks/holdfast-guard.sh", "fail"), ("skills/holdfast-gate/hooks/compact.js", "warn")]
@@ -154,7 +165,7 @@ def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_
     assert not any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
 
 
-@pytest.mark.parametrize("client", [one.name for one in CLIENTS.values() if one.holds != AGREED])
+@pytest.mark.parametrize("client", [one for one in CLIENTS if CLIENTS[one].holds != AGREED and one != "kimi"])
 def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(
     guarded, project, tmp_path, monkeypatch, client
 ):

@@ -38,8 +38,8 @@ FILES = {
     "cursor": (".cursor/mcp.json", ".cursor/rules/holdfast.mdc"),
     "windsurf": (".windsurf/rules/holdfast.md",),
     "vscode": (".vscode/mcp.json", ".github/instructions/holdfast.instructions.md"),
-    "droid": (".factory/mcp.json", "AGENTS.md"),
-    "kimi": (".kimi-code/mcp.json", "AGENTS.md"),
+    "droid": (".factory/settings.json", ".factory/mcp.json", "AGENTS.md"),
+    "kimi": (".kimi-code/skills/holdfast/SKILL.md", ".kimi-code/mcp.json", "AGENTS.md"),
     "kiro": (".kiro/settings/mcp.json", ".kiro/steering/holdfast.md"),
     "zed": (".zed/settings.json", "AGENTS.md"),
 }

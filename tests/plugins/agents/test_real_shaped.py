@@ -34,7 +34,18 @@ FACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], dict[str, str], tuple[s
          "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true"},
         ("/compact", 1_000, []),
     ),
+    "kimi": (("-p",), ("-c",), {}, ("Count", 95_000, ["echo one", "echo two"])),
 }  # fmt: skip
+_KIMI = """default_model = "fake"
+[providers.fake]
+type = "openai"
+base_url = "URL/v1"
+api_key = "none"
+[models.fake]
+provider = "fake"
+model = "fake"
+max_context_size = 100000
+"""
 
 
 class Shaped(Real):
@@ -46,6 +57,9 @@ class Shaped(Real):
         (self.home / ".gemini").mkdir()
         auth: dict[str, Any] = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
         (self.home / ".gemini/settings.json").write_text(json.dumps(auth))
+        if self.name == "kimi":
+            file = self.home / ".kimi-code/config.toml"
+            file.write_text(_KIMI.replace("URL", self.model.url) + file.read_text())
 
     def say(self, text: str) -> str:
         words, again, *_ = FACTS[self.name]

@@ -19,6 +19,11 @@ TURNS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("PostToolUse", {"tool_response": {"content": "one", "additional_kwargs": {}, "type": "tool"}}),
         ("Stop", {"last_assistant_message": ANSWER}),
     ),
+    "droid": (
+        ("UserPromptSubmit", {"prompt": "Fix it", "message_id": "u1", "has_images": False}),
+        ("PostToolUse", {"tool_response": "one"}),
+        ("Stop", {"stop_hook_active": False, "tool_execution_count": 1}),
+    ),
     "qwen": (
         ("UserPromptSubmit", {"prompt": "Fix it", "submitted_prompt": "Fix it", "prompt_id": "s###0"}),
         ("PostToolUse", {"tool_response": {"llmContent": "one"}, "tool_use_id": "t1"}),
@@ -34,13 +39,27 @@ TURNS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("PostToolUse", {"tool_result": {"result_type": "success", "text_result_for_llm": "one"}}),
         ("Stop", {"stop_reason": "end_turn"}),
     ),
+    "kimi": (
+        ("UserPromptSubmit", {"prompt": [{"type": "text", "text": "Fix it"}], "is_steer": False}),
+        ("PostToolUse", {"tool_output": "one\n", "tool_call_id": "call_1"}),
+        ("Stop", {"stop_hook_active": False}),
+    ),
+}
+#: Its record where an answer is only there.
+RECORDS = {
+    "copilot": {"type": "assistant.message", "data": {"content": ANSWER}},
+    "droid": {"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": ANSWER}]}},
+    "kimi": {"type": "x", "event": {"type": "content.part", "part": {"type": "text", "text": ANSWER}}},
 }
 
 
 @pytest.mark.parametrize("name", TURNS)
 def test_turn__recorded_events__prompt_tool_and_answer_are_journalled_once_each(name, project):
     client = Client(project, name)
-    client.transcript.write_text(f'{{"type":"assistant.message","data":{{"content":"{ANSWER}"}}}}\n')
+    if name == "kimi":
+        client.transcript = Path.home() / f".kimi-code/sessions/wd_x/{client.native}/agents/main/wire.jsonl"
+        client.transcript.parent.mkdir(parents=True)
+    client.transcript.write_text(json.dumps(RECORDS.get(name), separators=(",", ":")))
     for event, more in TURNS[name]:
         tool = {"tool_name": "bash", "tool_input": {"command": "echo one"}} if "tool" in str(more) else {}
         assert client.hook(event, **tool, **more)[::2] == (0, "")

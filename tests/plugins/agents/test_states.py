@@ -5,6 +5,7 @@ hangs, repaired, restored, as docs/clients.md has them. A client that cannot be 
 import json
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,9 +28,11 @@ KINDS = {
     "kilo": ("kilo", "opencode", ".kilo/plugins/holdfast.js"),
     "pi": ("pi", "pi", ".pi/extensions/holdfast.js"),
     "deepagents": ("deepagents", "", ".deepagents/hooks.json"),
+    "droid": ("droid", "", ".factory/settings.json"),
     "qwen": ("qwen", "", ".qwen/settings.json"),
     "gemini": ("gemini", "", ".gemini/settings.json"),
     "copilot": ("copilot", "", ".github/hooks/holdfast.json"),
+    "kimi": ("kimi", "", "~/.kimi-code/config.toml"),
 }
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 
@@ -61,10 +64,12 @@ class Gate(NamedTuple):
         event = "PreCompress" if self.client.name == "gemini" else "PreCompact"
         payload = json.dumps(self.client.payload(event, trigger="manual"))
         if not self.harness:
-            line = json.loads(self.file.read_text())["hooks"][event][0]["hooks"][0]["command"]
+            text = self.file.read_text()
+            hooks = tomllib.loads(text)["hooks"] if self.client.name == "kimi" else json.loads(text)["hooks"][event]
+            line = hooks[0].get("command") or hooks[0]["hooks"][0]["command"]
             words = ["/bin/sh", "-c", line]
         done = finished([*words, self.client.native], cwd=self.client.project, env=env, input=payload)
-        if self.client.name in ("claude-code", "deepagents") and not self.harness:
+        if self.client.name in ("claude-code", "deepagents", "droid") and not self.harness:
             return done.returncode == 2, done.stderr
         told = json.loads(done.stdout or "{}")
         if not self.blocks:
@@ -80,7 +85,7 @@ def gate(request, command, project) -> Gate:
     assert command("install", name).code == 0
     client = Client(project, name)
     client.hook("UserPromptSubmit", prompt="Fix the login test", prompt_id="p1")
-    return Gate(client, harness, project / file)
+    return Gate(client, harness, project / Path(file).expanduser())
 
 
 @pytest.mark.req("R083", "R087", "R166", "R167", "R184")
@@ -94,12 +99,12 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
     assert ("compacts anyway" in reason) is not gate.blocks
     assert gate.ask() == (gate.blocks, reason)
     told = gate.client.hook("UserPromptSubmit", prompt="Go on", prompt_id="p2")
-    assert ("compacts anyway" in told.stdout + told.stderr) is (gate.client.name in ("qwen", "gemini"))
+    assert ("compacts anyway" in told.stdout + told.stderr) is (gate.client.name in ("qwen", "gemini", "kimi"))
     gate.client.repair_store()
     for _ in range(2):
         gate.is_on_page("repaired", *gate.ask())
     assert gate.client.notes().count("**Objective:** Fix the login test") == 1
-    late = gate.client.name in ("gemini", "copilot")
+    late = gate.client.name in ("gemini", "copilot", "kimi")
     event = "UserPromptSubmit" if late else "SessionStart"
     answer = gate.client.hook(event, source="compact", prompt="Where were we?").stdout
     on_page(gate.row, "restored", f"at {event}" if "Where to resume" in answer else "no")
