@@ -52,11 +52,6 @@ _KINDS = {
     "PostCompact": events.COMPACTED,
     "SessionEnd": events.END,
     "ConfigChange": events.CONFIG,
-}
-
-
-_PLUGIN_KINDS = {
-    **_KINDS,
     "start": events.START,
     "message": events.PROMPT,
     "tool": events.TOOL,
@@ -65,13 +60,16 @@ _PLUGIN_KINDS = {
     "compacted": events.COMPACTED,
     "dispose": events.END,
 }
+#: Where the clients' events have words, and a tool's result.
+_WORDS = ("prompt", "last_assistant_message", "prompt_response", "compact_summary", "summary", "text")
+_RESULTS = ("tool_response", "tool_result", "tool_output", "output", "error")
 
 
 def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
     """The event in a payload. Kind ``other`` when its name is unknown or it is not part of the conversation."""
-    name = text(payload, "hook_event_name")
+    name = text(payload, "hook_event_name", "event")
     kind = _KINDS.get(name, events.OTHER)
-    native, agent = text(payload, "session_id"), text(payload, "agent_id")
+    native, agent = text(payload, "session_id", "sessionID"), text(payload, "agent_id", "agentID")
     if name == "SubagentStop" and not agent:
         kind = events.OTHER  # the summariser itself is a sub-agent without a name
     prompt = text(payload, "prompt")
@@ -84,16 +82,16 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         session=events.session_of(client, native, agent),
         native=native,
         agent=agent,
-        cwd=text(payload, "cwd"),
+        cwd=text(payload, "cwd", "directory"),
         transcripts=_transcripts(payload, agent),
         source=text(payload, "source", "trigger", "reason"),
-        key=text(payload, "prompt_id", "turn_id"),
-        text=text(payload, "prompt", "last_assistant_message", "compact_summary"),
-        tool=text(payload, "tool_name"),
-        arguments=payload.get("tool_input"),
-        output=payload.get("tool_response", payload.get("error")),
-        call=text(payload, "tool_use_id"),
-        failed=name == "PostToolUseFailure",
+        key=text(payload, "prompt_id", "turn_id", "message_id", "messageID", "messageId"),
+        text=text(payload, *_WORDS),
+        tool=text(payload, "tool_name", "tool"),
+        arguments=payload.get("tool_input", payload.get("args")),
+        output=next((one for one in map(payload.get, _RESULTS) if one is not None), None),
+        call=text(payload, "tool_use_id", "tool_call_id", "callID"),
+        failed=name == "PostToolUseFailure" or payload.get("failed") is True,
         path=text(payload, "file_path"),
         unsummarised=payload.get("compact_summary") == "",
         answers=payload.get("answers") is True,
@@ -145,36 +143,18 @@ def codex_answer(kind: str, reply: Reply) -> Answer:
 
 def plugin_event(payload: Mapping[str, object], client: str = "opencode") -> Event:
     """The event in a payload. Kind ``other`` when its name is unknown."""
-    name = text(payload, "event", "hook_event_name")
-    native, agent = text(payload, "sessionID", "session_id"), text(payload, "agentID", "agent_id")
-    given = payload.get("messages")
+    event, given = parse(payload, client), payload.get("messages")
     parts = tuple(
         (text(part, "id"), text(part, "text"))
         for part in _list(payload.get("parts"))
         if isinstance(part, dict) and text(part, "text")
     )
-    return Event(
-        client=client,
-        kind=_PLUGIN_KINDS.get(name, events.OTHER),
-        name=name,
-        session=events.session_of(client, native, agent),
-        native=native,
-        agent=agent,
-        cwd=text(payload, "directory", "cwd"),
+    return event._replace(
         transcripts=tuple(filter(None, [given if isinstance(given, str) else text(payload, "transcript_path")])),
-        source=text(payload, "source", "trigger", "reason"),
-        key=text(payload, "messageID", "messageId", "message_id"),
-        text=text(payload, "summary", "compact_summary", "text", "prompt", "last_assistant_message"),
-        tool=text(payload, "tool", "tool_name"),
-        arguments=payload.get("args", payload.get("tool_input")),
-        output=payload.get("output", payload.get("tool_response")),
-        call=text(payload, "callID", "tool_use_id"),
-        failed=payload.get("failed") is True,
         parts=parts,
         messages=tuple(_list(given)),
         tokens=_number(payload.get("tokens")),
         window=_number(payload.get("window")),
-        answers=payload.get("answers") is True,
     )
 
 
@@ -200,8 +180,6 @@ _GEMINI = {
     "AfterAgent": "Stop",
     "PreCompress": "PreCompact",
 }
-#: Where the clients' events have a tool's result.
-_RESULTS = ("tool_response", "tool_result", "tool_output", "error")
 SHAPES = {
     "deepagents": Shape(),
     "qwen": Shape(),
@@ -221,9 +199,6 @@ def shaped_event(payload: Mapping[str, object], client: str) -> Event:
     own = {
         "hook_event_name": SHAPES[client].names.get(name, name),
         "prompt": prompt if name in ("UserPromptSubmit", "BeforeAgent") else "",
-        "last_assistant_message": text(payload, "last_assistant_message", "prompt_response"),
-        "tool_response": next(filter(None, map(payload.get, _RESULTS)), None),
-        "tool_use_id": text(payload, "tool_use_id", "tool_call_id"),
     }
     event, path = parse({**payload, **own}, client), text(payload, "transcript_path")
     if event.agent and event.kind in (events.COMPACTING, events.COMPACTED):
