@@ -30,36 +30,18 @@ CLIENT = "claude-code"
 GATED = (b'"PreCompact"',)
 #: The installer asks for 60, 10, 20 and 30 seconds. A hook killed by the client allows the action.
 LIMITS_S = {
-    events.COMPACTING: 50.0,
-    events.START: 17.0,
-    events.PROMPT: 8.0,
-    events.TOOL: 8.0,
-    events.STOP: 8.0,
-    events.COMPACTED: 17.0,
-    events.END: 25.0,
-    events.CONFIG: 8.0,
-}
+    events.COMPACTING: 50.0, events.START: 17.0, events.PROMPT: 8.0, events.TOOL: 8.0, events.STOP: 8.0,
+    events.COMPACTED: 17.0, events.END: 25.0, events.CONFIG: 8.0,
+}  # fmt: skip
 _OWN = ("/memory-update", "/holdfast", "$memory-update", "$holdfast")
 _NAMES = {events.START: "SessionStart", events.PROMPT: "UserPromptSubmit", events.TOOL: "PostToolUse"}
 _KINDS = {
-    "SessionStart": events.START,
-    "UserPromptSubmit": events.PROMPT,
-    "PostToolUse": events.TOOL,
-    "PostToolUseFailure": events.TOOL,
-    "Stop": events.STOP,
-    "SubagentStop": events.STOP,
-    "PreCompact": events.COMPACTING,
-    "PostCompact": events.COMPACTED,
-    "SessionEnd": events.END,
-    "ConfigChange": events.CONFIG,
-    "start": events.START,
-    "message": events.PROMPT,
-    "tool": events.TOOL,
-    "idle": events.STOP,
-    "compacting": events.COMPACTING,
-    "compacted": events.COMPACTED,
-    "dispose": events.END,
-}
+    "SessionStart": events.START, "UserPromptSubmit": events.PROMPT, "PostToolUse": events.TOOL,
+    "PostToolUseFailure": events.TOOL, "Stop": events.STOP, "SubagentStop": events.STOP,
+    "PreCompact": events.COMPACTING, "PostCompact": events.COMPACTED, "SessionEnd": events.END,
+    "ConfigChange": events.CONFIG, "start": events.START, "message": events.PROMPT, "tool": events.TOOL,
+    "idle": events.STOP, "compacting": events.COMPACTING, "compacted": events.COMPACTED, "dispose": events.END,
+}  # fmt: skip
 #: Where the clients' events have words, and a tool's result.
 _WORDS = ("prompt", "last_assistant_message", "prompt_response", "compact_summary", "summary", "text")
 _RESULTS = ("tool_response", "tool_result", "tool_output", "output", "error")
@@ -175,11 +157,8 @@ class Shape(NamedTuple):
 
 
 _GEMINI = {
-    "BeforeAgent": "UserPromptSubmit",
-    "AfterTool": "PostToolUse",
-    "AfterAgent": "Stop",
-    "PreCompress": "PreCompact",
-}
+    "BeforeAgent": "UserPromptSubmit", "AfterTool": "PostToolUse", "AfterAgent": "Stop", "PreCompress": "PreCompact"
+}  # fmt: skip
 SHAPES = {
     "deepagents": Shape(),
     "qwen": Shape(),

@@ -41,15 +41,9 @@ EVENTS: dict[str, int | dict[str, Any]] = {
         "timeout": 60,
         "onFailure": "block",
     },
-    "UserPromptSubmit": 10,
-    "SessionStart": 20,
-    "PostToolUse": 10,
-    "PostToolUseFailure": 10,
-    "Stop": 10,
-    "PostCompact": 20,
-    "SessionEnd": 30,
-    "ConfigChange": 10,
-}
+    "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "PostToolUseFailure": 10, "Stop": 10,
+    "PostCompact": 20, "SessionEnd": 30, "ConfigChange": 10,
+}  # fmt: skip
 SCRIPT = "hooks/holdfast-guard.sh"
 #: The module's plugin, in the skills folder, from where Claude Code loads plugins.
 _GATE, _MODULE = "skills/holdfast-gate", "hooks/compact.js"

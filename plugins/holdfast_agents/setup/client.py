@@ -111,13 +111,18 @@ def not_found(who: str, what: str, client: str) -> Problem:
     return Problem(f"{who} {what!r}, which cannot be found here.", next_step=step)
 
 
-def stale(place: Place, parts: Iterable[Part], lacking: str, *, unguarded: bool = True) -> Iterator[Problem]:
-    """The problem that the file is missing, where ``lacking`` says what follows, or has none of ``parts``."""
+def stale(
+    place: Place, parts: Iterable[Part], lacking: str, *, unguarded: bool = True, client: str = ""
+) -> Iterator[Problem]:
+    """The problem that the file is missing, where ``lacking`` says what follows, has none of ``parts``, or starts a
+    program that ``client`` does not find."""
     text = read_or_empty(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
     if not text:
         yield Problem(f"{place.shown} is missing or empty, {lacking}.", unguarded=unguarded)
     elif all(part.put(text, place.shown) != text for part in parts):
         yield Problem(f"{place.shown} differs from what this version installs.", unguarded=unguarded)
+    elif client and f'"{program.PLAIN[0]}' in text and not program.on_path():
+        yield not_found(f"{place.shown} starts", program.PLAIN[0], client)
 
 
 def worktrees(client: str) -> str:
@@ -135,10 +140,7 @@ def hooks(client: str, words: tuple[str, ...], events: Mapping[str, int | Mappin
     for event, given in events.items():
         hook = {"command": f"{{program}} hook {client}", **({"timeout": given} if isinstance(given, int) else given)}
         for key, value in hook.items():
-            if isinstance(value, str):
-                value = program.command(value, words)
-                for name, text in fill.items():
-                    value = value.replace(f"{{{name}}}", text)
-                hook[key] = value
+            for name, text in {"program": program.spelled(words), **fill}.items() if isinstance(value, str) else ():
+                value = hook[key] = value.replace(f"{{{name}}}", text)
         groups[event] = {"hooks": [{"type": "command", **hook}]}
     return Hooks(client=client, groups=groups)

@@ -15,22 +15,11 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from holdfast_agents.clientfiles import own_folder, read_or_empty
+from holdfast_agents.clientfiles import own_folder
 from holdfast_agents.dialects import SHAPES
 from holdfast_agents.events import UNSTOPPABLE
 from holdfast_agents.setup import claude_code, codex, opencode, program
-from holdfast_agents.setup.client import (
-    AGREED,
-    FLUSHES,
-    GUARDED,
-    Client,
-    Needed,
-    Problem,
-    Where,
-    hooks,
-    not_found,
-    stale,
-)
+from holdfast_agents.setup.client import AGREED, FLUSHES, GUARDED, Client, Needed, Problem, Where, hooks, stale
 from holdfast_agents.setup.parts import Part, Values, Whole
 
 _EVENTS: Final = "SessionStart UserPromptSubmit PostToolUse Stop SessionEnd"
@@ -49,40 +38,32 @@ _RULE: Final = {
 
 
 def _needed(
-    name: str,
-    where: Where,
-    *,
-    hook_file: str = "",
-    more: str = "",
-    switch: str = "",
-    server: str = "",
-    rules: str,
-    step: str = "",
+    name: str, where: Where, *, file: str = "", more: str = "", off: str = "", mcp: str = "", rules: str, step: str = ""
 ) -> Needed:
-    """``more`` are its other events, and without its setting ``switch`` it does not compact without asking a hook.
-    ``server`` is the file with MCP servers, ``rules`` the one with the protocol."""
+    """``more`` are its other events, and without its setting ``off`` it does not compact without asking a hook.
+    ``file`` has its hooks, ``mcp`` the MCP servers, ``rules`` the protocol."""
     files: dict[str, tuple[Part, str]] = {}
     first, *rest = where.program
     path, text = (_KEYS.get(name, "mcpServers"), "holdfast"), program.instructions()
     entry = Values(members={path: {"command": first, "args": [*rest, "mcp"]}} if where.server else {}, server=path)
     if name == "kimi":
-        files[os.path.join(own_folder(name), hook_file)] = _kimi_hooks(where.program), "its hooks"
-    elif hook_file:
+        files[os.path.join(own_folder(name), file)] = _kimi_hooks(where.program), "its hooks"
+    elif file:
         part = hooks(name, where.program, _events(name, more), who=name)
-        part = evolve(part, members=entry.members, server=path) if server == hook_file else part
-        part = evolve(part, members={(switch,): False}) if switch else part
-        files[hook_file] = part, f"{len(part.groups)} hooks"
-    if hook_file:
+        part = evolve(part, members=entry.members, server=path) if mcp == file else part
+        part = evolve(part, members={(off,): False}) if off else part
+        files[file] = part, f"{len(part.groups)} hooks"
+    if file:
         files["skills/holdfast/SKILL.md"] = Whole(body=program.data("skill.md")), "the skill"
     else:
         head, _, tail = text.partition("- **LOAD")
         text = head + _LOAD + tail[tail.index("- **UPDATE") :]
-    if where.server and server not in ("", hook_file):
-        files[server] = entry, "the MCP server"
+    if where.server and mcp not in ("", file):
+        files[mcp] = entry, "the MCP server"
     if where.in_project:
         own = Whole(body=f"---\n{_RULE[name]}\n---\n{text}") if name in _RULE else codex.SECTION
         files[rules] = own, "the protocol"
-    by_hand = (step if where.in_project else "", "" if hook_file else _AGREED)
+    by_hand = (step if where.in_project else "", "" if file else _AGREED)
     return Needed(places=where.places(name, files), by_hand=tuple(filter(None, by_hand)))
 
 
@@ -102,17 +83,16 @@ def _kimi_hooks(words: tuple[str, ...]) -> Part:
     return codex.in_toml("[[hooks]]", *rows)
 
 
-def _kimi_problems(where: Where) -> Iterator[Problem]:
-    place = CLIENTS["kimi"].needed(where).places[0]
-    yield from stale(place, map(_kimi_hooks, program.KNOWN), "so its hooks do not run")
-    if f'"{program.PLAIN[0]} hook'.encode() in read_or_empty(place.path) and not program.on_path():
-        yield not_found("The hooks start", program.PLAIN[0], "kimi")
+def _problems(name: str, where: Where) -> Iterator[Problem]:
+    if name == "kimi":
+        parts, place = map(_kimi_hooks, program.KNOWN), CLIENTS[name].needed(where).places[0]
+        yield from stale(place, parts, "so its hooks do not run", client=name)
 
 
 def _client(name: str, shown: str, command: str, seen: str, around: str, **facts: Any) -> Client:
     holds = AGREED if name not in SHAPES else FLUSHES if name in UNSTOPPABLE else GUARDED
-    needed = partial(_needed, name, **facts)
-    return Client(name=name, shown=shown, program=command, seen=seen, holds=holds, around=around, needed=needed)
+    more: dict[str, Any] = {"needed": partial(_needed, name, **facts), "problems": partial(_problems, name)}
+    return Client(name=name, shown=shown, program=command, seen=seen, holds=holds, around=around, **more)
 
 
 _SILENT: Final = "words between two tool calls, which no hook reports"
@@ -120,42 +100,39 @@ _VSCODE: Final = ".github/instructions/holdfast.instructions.md"
 _ROWS: Final = (
     _client(
         "deepagents", "deepagents-code", "dcode", "0.1.88", f"hooks that it does not trust; {_SILENT}",
-        hook_file="hooks.json", more="PostToolUseFailure", rules="AGENTS.md",
+        file="hooks.json", more="PostToolUseFailure", rules="AGENTS.md",
         step="Run `dcode` here once and trust the project's hooks. `dcode -n` needs `--trust-project-hooks`.",
     ),
     _client(
-        "droid", "Factory droid", "droid", "0.215.0", f"the prompt of `droid exec`; {_SILENT}",
-        hook_file="settings.json", more="", server="mcp.json", rules="../AGENTS.md",
-        switch="compactionThresholdCheckEnabled",
-        step="Open `droid` here once and trust the folder. It no longer compacts by itself: run `/compress`.",
+        "droid", "Factory droid", "droid", "0.215.0",
+        f"the prompt of `droid exec`; {_SILENT}. It compacts only at `/compress`",
+        file="settings.json", mcp="mcp.json", rules="../AGENTS.md", off="compactionThresholdCheckEnabled",
+        step="Open `droid` here once and trust the folder.",
     ),
     _client(
-        "qwen", "Qwen Code", "qwen", "0.24.4", f"`disableAllHooks`; {_SILENT}", hook_file="settings.json",
-        more="PostToolUseFailure PostCompact", server="settings.json", rules="../QWEN.md",
+        "qwen", "Qwen Code", "qwen", "0.24.4", f"`disableAllHooks`; {_SILENT}", file="settings.json",
+        more="PostToolUseFailure PostCompact", mcp="settings.json", rules="../QWEN.md",
     ),
     _client(
         "gemini", "Gemini CLI", "gemini", "0.61.0", "a folder that it does not trust, and `hooksConfig.enabled`",
-        hook_file="settings.json", server="settings.json", rules="../GEMINI.md",
+        file="settings.json", mcp="settings.json", rules="../GEMINI.md",
         step="Run `gemini` here once and trust the folder. Before that it runs no hooks.",
     ),
     _client(
         "copilot", "Copilot CLI", "copilot", "1.0.102", f"a folder that it does not trust; {_SILENT}",
-        hook_file="hooks/holdfast.json", rules="../AGENTS.md",
+        file="hooks/holdfast.json", rules="../AGENTS.md",
         step="Run `copilot` here once and trust the folder. Before that it runs no hooks.",
     ),
-    evolve(
-        _client(
-            "kimi", "Kimi Code", "kimi", "2.1.0", f"all but the start of a tool's long result; {_SILENT}",
-            hook_file="config.toml", server="mcp.json", rules="../AGENTS.md",
-            step="Kimi Code reads hooks from your own settings alone, so they run in all your projects.",
-        ),
-        problems=_kimi_problems, reads_parents=True,
+    _client(
+        "kimi", "Kimi Code", "kimi", "2.1.0", f"all but the start of a tool's long result; {_SILENT}",
+        file="config.toml", mcp="mcp.json", rules="../AGENTS.md",
+        step="Kimi Code reads hooks from your own settings alone, so they run in all your projects.",
     ),
-    _client("cursor", "Cursor", "cursor", "", "", server="mcp.json", rules="rules/holdfast.mdc"),
-    _client("windsurf", "Windsurf", "windsurf", "", "", server="mcp_config.json", rules="rules/holdfast.md"),
-    _client("vscode", "VS Code", "code", "", "", server="mcp.json", rules=f"../{_VSCODE}"),
-    _client("kiro", "Kiro", "kiro-cli", "", "", server="settings/mcp.json", rules="steering/holdfast.md"),
-    _client("zed", "Zed", "zed", "", "", server="settings.json", rules="../AGENTS.md"),
+    _client("cursor", "Cursor", "cursor", "", "", mcp="mcp.json", rules="rules/holdfast.mdc"),
+    _client("windsurf", "Windsurf", "windsurf", "", "", mcp="mcp_config.json", rules="rules/holdfast.md"),
+    _client("vscode", "VS Code", "code", "", "", mcp="mcp.json", rules=f"../{_VSCODE}"),
+    _client("kiro", "Kiro", "kiro-cli", "", "", mcp="settings/mcp.json", rules="steering/holdfast.md"),
+    _client("zed", "Zed", "zed", "", "", mcp="settings.json", rules="../AGENTS.md"),
 )  # fmt: skip
 #: Client by name, the ones that can block first.
 CLIENTS: Final[Mapping[str, Client]] = {

@@ -22,13 +22,8 @@ from holdfast_agents.setup.parts import Section, Whole, ours
 NAME = "codex"
 #: Event -> seconds.
 EVENTS = {
-    "UserPromptSubmit": 10,
-    "SessionStart": 20,
-    "PostToolUse": 10,
-    "Stop": 10,
-    "PostCompact": 20,
-    "SessionEnd": 3,
-}
+    "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "Stop": 10, "PostCompact": 20, "SessionEnd": 3
+}  # fmt: skip
 _GATE = "{program} hook codex PreCompact"  # named on the command line, so that an unreadable event is refused too
 # In `sh`, because Codex uses the user's shell, which may be fish. Output that is not an answer is dropped, because with
 # it the answer would be invalid and compaction would continue. Status 10 allows

@@ -19,7 +19,7 @@ from typing import Final
 from holdfast.fs import gitrun
 from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
-from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, not_found, stale, worktrees
+from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, stale, worktrees
 from holdfast_agents.setup.parts import Values, Whole
 
 _SHOWN: Final = {"opencode": "opencode", "kilo": "Kilo", "pi": "pi"}
@@ -96,16 +96,12 @@ def _off_by_wish(settings: str, script: str) -> bool:
 
 def _problems(name: str, where: Where) -> Iterator[Problem]:
     """Problems with the plugin, and with the setting that disables compaction without it."""
-    settings, file, *_ = (_pi(where) if name == "pi" else _needed(name, where)).places
-    if name == "pi":
-        settings, file = file, settings
-    elif at(table(settings.path), SWITCH) is not True:
+    *settings, file = _pi(where).places[:1] if name == "pi" else _needed(name, where).places[:2]
+    if settings and at(table(settings[0].path), SWITCH) is not True:
         switch = ".".join(SWITCH)
-        yield Problem(f"{settings.shown} does not set {switch}, so without the plugin compaction is unguarded.")
+        yield Problem(f"{settings[0].shown} does not set {switch}, so without the plugin compaction is unguarded.")
     plugins = [Whole(body=plugin(words, name, lifts=on)) for words in program.KNOWN for on in (True, False)]
-    yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}")
-    if f"PROGRAM = {json.dumps(program.PLAIN)}".encode() in read_or_empty(file.path) and not program.on_path():
-        yield not_found("The plugin starts", program.PLAIN[0], name)
+    yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}", client=name)
 
 
 def _unfit(name: str, where: Where) -> Iterator[Problem]:
