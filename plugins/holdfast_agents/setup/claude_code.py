@@ -137,8 +137,7 @@ def _problems(where: Where) -> Iterator[Problem]:
     places = {place.path.replace(os.sep, "/"): place for place in _needed(where).places}
     script, code = (next(one for path, one in places.items() if path.endswith(end)) for end in (SCRIPT, _MODULE))
     yield from stale(script, [script.part], "and the hook for PreCompact needs it")
-    modules = map(module, program.KNOWN)
-    yield from stale(code, modules, "so a module of another plugin may compact first", unguarded=False)
+    yield from stale(code, map(module, program.KNOWN), "so another plugin's module may compact first", unguarded=False)
     names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(own_folder(NAME), "settings.json"))
     for name in (*names, *MANAGED):
         told = table(os.path.join(where.root, name))

@@ -107,7 +107,7 @@ _ROWS: Final = (
         "droid", "Factory droid", "droid", "0.215.0",
         f"the prompt of `droid exec`; {_SILENT}. It compacts only at `/compress`",
         file="settings.json", mcp="mcp.json", rules="../AGENTS.md", off="compactionThresholdCheckEnabled",
-        step="Open `droid` here once and trust the folder.",
+        step="Open `droid` here once and trust the folder. It compacts only at `/compress` now.",
     ),
     _client(
         "qwen", "Qwen Code", "qwen", "0.24.4", f"`disableAllHooks`; {_SILENT}", file="settings.json",

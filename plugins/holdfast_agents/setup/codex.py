@@ -1,6 +1,6 @@
 """Codex: hooks.json, skills, a section of AGENTS.md and the MCP server in config.toml.
 
-Source: observed with 0.169.0. Only exit 0 with exactly ``{"continue":false,"stopReason":...}`` blocks, and Codex's own
+Source: observed with 0.171.0. Only exit 0 with exactly ``{"continue":false,"stopReason":...}`` blocks, and Codex's own
 time-out lets the compaction continue. So a shell around the program turns every failure and delay into that answer.
 SessionEnd gets 3 s, whatever the settings say.
 """
@@ -103,7 +103,7 @@ CLIENT = Client(
     name=NAME,
     shown="Codex",
     program="codex",
-    seen="0.169.0",
+    seen="0.171.0",
     reads_parents=True,
     around="hooks or a folder that it does not trust; its compaction cannot be switched off. When a compaction is "
     "blocked, `codex exec` says only `turn interrupted`: `holdfast status` shows the reason",

@@ -84,6 +84,7 @@ def install(call: Call) -> Answer:
     for name in _picked(call):
         call.args.client = name
         answers.append(_install(call))
+        call.args.no_model = call.args.no_model or name in LOGINS  # asked and told once
 
     def show(out: Term) -> None:
         for number, one in enumerate(answers):

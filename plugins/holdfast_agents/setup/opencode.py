@@ -98,8 +98,7 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     """Problems with the plugin, and with the setting that disables compaction without it."""
     *settings, file = _pi(where).places[:1] if name == "pi" else _needed(name, where).places[:2]
     if settings and at(table(settings[0].path), SWITCH) is not True:
-        switch = ".".join(SWITCH)
-        yield Problem(f"{settings[0].shown} does not set {switch}, so without the plugin compaction is unguarded.")
+        yield Problem(f"{settings[0].shown} does not set {'.'.join(SWITCH)}, so it is unguarded without the plugin.")
     plugins = [Whole(body=plugin(words, name, lifts=on)) for words in program.KNOWN for on in (True, False)]
     yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}", client=name)
 

@@ -149,6 +149,7 @@ def test_install__without_a_name__guards_the_clients_found_here(command, project
     said = command("install", *words, stdin=b"pi, codex\n")
     assert said.code == 0
     assert said.out.index("Codex is guarded") != said.out.index("pi is guarded")
+    assert said.out.count("No model reads") == (1 if words else 2)  # no client after one with a login asks again
     assert [(project / FILES[client][0]).exists() for client in CLIENTS] == [
         client in ("codex", "pi") for client in CLIENTS
     ]
