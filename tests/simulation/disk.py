@@ -7,6 +7,8 @@ import io
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from operator import attrgetter
 from random import Random
 from stat import S_IFDIR, S_IFREG, S_ISDIR
 from types import SimpleNamespace
@@ -23,6 +25,7 @@ class Node:
 
     __slots__ = (
         "data", "disk", "disk_mode", "disk_names", "holder", "ino", "is_folder", "mode", "mtime", "names", "pending",
+        "readers",
     )  # fmt: skip
 
     def __init__(self, ino: int, mode: int, mtime: int) -> None:
@@ -33,6 +36,7 @@ class Node:
         self.disk_names: dict[str, Node] = {}
         self.holder: Handle | None = None  # of its lock
         self.is_folder = S_ISDIR(mode)
+        self.readers: list[_File] = []
 
 
 class Handle:
@@ -44,42 +48,25 @@ class Handle:
         self.node, self.flags, self.owner, self.place, self.fds = node, flags, owner, 0, 0
 
 
-class _File(io.RawIOBase):
-    """An open file as a stream, for reading."""
+class _File(io.BytesIO):
+    """An open file as a stream, for reading. What is written meanwhile is seen."""
 
     def __init__(self, disk: Disk, fd: int) -> None:
-        self._disk, self._fd, self._at = disk, fd, 0
-        self._data = disk.handle(fd).node.data
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
+        self._disk, self._fd, self._node = disk, fd, disk.handle(fd).node
+        super().__init__(self._node.data)
+        self._node.readers.append(self)
 
     def fileno(self) -> int:
         return self._fd
 
-    def readinto(self, buffer: Any) -> int:
-        found = self._data[self._at : self._at + len(buffer)]
-        buffer[: len(found)] = found
-        self._at += len(found)
-        return len(found)
-
-    def readall(self) -> bytes:
-        found = bytes(self._data[self._at :])
-        self._at += len(found)
-        return found
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = offset + (0, self._at, len(self._data))[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
+    def refresh(self) -> None:
+        at = self.tell()
+        super().__init__(self._node.data)
+        self.seek(at)
 
     def close(self) -> None:
         if not self.closed:
+            self._node.readers.remove(self)
             self._disk.close(self._fd)
         super().close()
 
@@ -87,17 +74,20 @@ class _File(io.RawIOBase):
 class _Stat:
     """As ``os.stat_result``."""
 
-    __slots__ = ("st_ctime_ns", "st_ino", "st_mode", "st_mtime", "st_mtime_ns", "st_size")
+    __slots__ = ("st_ino", "st_mode", "st_mtime_ns", "st_size")
     st_dev, st_nlink, st_uid, st_gid = 99, 1, _USER, 0
+    st_ctime_ns = property(attrgetter("st_mtime_ns"))
+    st_mtime = property(lambda self: self.st_mtime_ns / 1e9)
 
     def __init__(self, node: Node) -> None:
-        self.st_mode, self.st_ino, self.st_size = node.mode, node.ino, len(node.data)
-        self.st_mtime_ns = self.st_ctime_ns = node.mtime
-        self.st_mtime = node.mtime / 1e9
+        self.st_mode, self.st_ino, self.st_size, self.st_mtime_ns = node.mode, node.ino, len(node.data), node.mtime
+
+
+_reason = cache(os.strerror)
 
 
 def _fail(code: int, path: object = None) -> OSError:
-    return OSError(code, os.strerror(code), path)
+    return OSError(code, _reason(code), path)
 
 
 class Disk:
@@ -121,18 +111,9 @@ class Disk:
 
     # paths
 
-    def has(self, path: Any, folder: int | None) -> bool:
-        """Whether a call is for this disk."""
-        if isinstance(path, int):
-            return path >= FIRST_FD
-        if folder is not None:
-            return folder >= FIRST_FD
-        path = os.fspath(path)
-        return isinstance(path, str) and path.startswith(self.root) and path[len(self.root) :][:1] in ("", "/")
-
     def _split(self, path: Any, folder: int | None) -> tuple[Node, str]:
         """The folder and the last name; an empty name for the folder itself."""
-        above, slash, name = os.fspath(path).rpartition("/")
+        above, slash, name = path.rpartition("/")
         name = "" if name == "." else name
         if not slash:
             return self.handle(folder or 0).node, name
@@ -148,12 +129,10 @@ class Disk:
         return node, name
 
     def _child(self, node: Node, name: str, path: str) -> Node:
-        if not node.is_folder:
-            raise _fail(errno.ENOTDIR, path)
-        try:
-            return node.names[name]
-        except KeyError:
-            raise _fail(errno.ENOENT, path) from None
+        found = node.names.get(name)
+        if found is None:
+            raise _fail(errno.ENOENT if node.is_folder else errno.ENOTDIR, path)
+        return found
 
     def path(self, node: Node) -> str:
         """The node's path from the root, with ``*`` for the name of a temporary file."""
@@ -167,10 +146,11 @@ class Disk:
         raise AssertionError("it has no name")
 
     def find(self, path: Any, folder: int | None = None) -> Node:
-        if isinstance(path, int):
+        if type(path) is int:
             return self.handle(path).node
         above, name = self._split(path, folder)
-        return self._child(above, name, path) if name else above
+        found = above.names.get(name) if name else above
+        return found or self._child(above, name, path)
 
     # descriptors
 
@@ -216,9 +196,14 @@ class Disk:
             if not handle.fds and handle.node.holder is handle:
                 handle.node.holder = None
 
-    def fdopen(self, fd: int, mode: str = "rb") -> io.BufferedReader:
-        assert mode == "rb", mode
-        return io.BufferedReader(_File(self, fd))
+    def reader(self, path: str, *, private: bool = True) -> _File:
+        """As ``safeopen.reader``."""
+        return _File(self, self.open_file(path, os.O_RDONLY))
+
+    def stat_below(self, path: str) -> _Stat:
+        """As ``safeopen.stat``."""
+        self._look_for_folder(path)
+        return self.stat(path)
 
     def open_file(self, path: Any, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
         """As ``safeopen.open_fd``."""
@@ -244,10 +229,12 @@ class Disk:
             raise _fail(errno.EISDIR if node.is_folder else errno.EFBIG, path)
         return bytes(node.data)
 
-    def _look_for_folder(self, path: Any) -> None:
-        above, name = self._split(os.path.dirname(path), None)
-        if name not in above.names:
-            self._step("look", 0)
+    def _look_for_folder(self, path: str) -> None:
+        folder = path.rpartition("/")[0]
+        if folder and folder not in self._folders:  # which has only those that exist
+            above, name = self._split(folder, None)
+            if name not in above.names:
+                self._step("look", 0)
 
     def flock(self, fd: int, how: int) -> None:
         import fcntl
@@ -277,6 +264,8 @@ class Disk:
         handle.node.data[at : at + len(data)] = data
         handle.node.pending.append((at, data))
         handle.node.mtime = self._now_ns()
+        for reader in handle.node.readers:
+            reader.refresh()
         handle.place = at + len(data)
         return len(data)
 
@@ -287,6 +276,8 @@ class Disk:
             return
         node.data[:] = node.data[:size].ljust(size, b"\0")
         node.pending.append((-size - 1, b""))
+        for reader in node.readers:
+            reader.refresh()
         node.mtime = self._now_ns()
 
     def fsync(self, fd: int) -> None:

@@ -12,13 +12,15 @@ from attrs import define
 from tests.simulation.disk import Node
 from tests.simulation.world import ROOT, Dead, Process, World
 
-from holdfast import Holdfast
+from holdfast import Holdfast, project
 from holdfast.config.values import PluginConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.journal import every
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
+from holdfast.plugin import discovery
+from holdfast.plugin.manager import PluginManager
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
 from holdfast_app.data_loss import newest, proofs
@@ -48,9 +50,6 @@ class TellsAll:
     @hookimpl
     def on_extract(self, turns: Any) -> Extraction:
         return Extraction(summary=" ".join(f"<{TOKEN.findall(m.text)[0]}>" for t in turns for m in t.messages))
-
-
-TELLS_ALL = TellsAll()
 
 
 @define(eq=False)
@@ -89,7 +88,7 @@ class History:
         lived_in: bool = False,
     ) -> None:
         self.chance = Random(f"history {seed}")
-        self.world = World(Random(f"world {seed}"))
+        self.world = World(Random(f"world {seed}"), plugins())
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
         self.lied = self.faulted = False
@@ -438,13 +437,22 @@ def payload(token: str, fact: str) -> dict[str, Any]:
 
 
 def _opened(world: World) -> Holdfast:
-    return Holdfast.open(ROOT, config=CONFIG, clock=world.now, plugins=[("tells-all", TELLS_ALL)])
+    return Holdfast.open(ROOT, config=CONFIG, clock=world.now)
+
+
+@cache
+def plugins() -> PluginManager:
+    """Of every project, because no crash changes them."""
+    made = PluginManager()
+    project._register_backend(CONFIG, made, discovery.scan())
+    made.register(TellsAll(), "tells-all")
+    return made
 
 
 @cache
 def lived_in_disk() -> Node:
     """The disk of a project in which a session was flushed."""
-    world = World(Random("lived in"))
+    world = World(Random("lived in"), plugins())
     with world.installed(), _opened(world) as memory:
         session = memory.session("before")
         session.add("user", "m0q")

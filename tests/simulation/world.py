@@ -4,7 +4,6 @@ import atexit
 import errno
 import fcntl
 import functools
-import inspect
 import os
 import random
 import threading
@@ -13,23 +12,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from random import Random
-from types import FunctionType, ModuleType
 from typing import Any
 
-import pluggy
 from tests.simulation.disk import FIRST_FD, Disk
 
+from holdfast import project
 from holdfast.fs import locks, ownership_mark, private, safeopen
 from holdfast.plugin import calls
+from holdfast.plugin.manager import PluginManager
 
 ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
 _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir")
-_BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
+_BY_FD = ("dup", "close", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
-
-
 class Dead(BaseException):
     """The calling process is no more."""
 
@@ -47,10 +44,10 @@ class Process:
 
 
 class World:
-    """The disk and its processes. ``chance`` decides."""
+    """The disk and its processes, which have the same ``plugins``. ``chance`` decides."""
 
-    def __init__(self, chance: Random) -> None:
-        self.chance = chance
+    def __init__(self, chance: Random, plugins: PluginManager) -> None:
+        self.chance, self.plugins = chance, plugins
         self.seconds = 0.0
         self.changes = 0
         self.crash_at = self.fault_at = -1
@@ -88,7 +85,7 @@ class World:
 
     def _step(self, name: str, size: int) -> int:
         me = self.running
-        if self.is_over:
+        if me.dead or self.is_down:
             raise Dead
         self.seconds += 0.001
         if self.switching and self.chance.random() < self.switching:
@@ -200,8 +197,10 @@ class World:
             (safeopen, "_walked", _at_once(safeopen._walked, disk.open)),
             (safeopen, "open_fd", _at_once(safeopen.open_fd, disk.open_file)),
             (safeopen, "read", _at_once(safeopen.read, disk.read_file)),
-            (pluggy._manager, "_static_hook_attr", _remembering(pluggy._manager._static_hook_attr)),
-            (inspect, "signature", _remembering(inspect.signature)),
+            (safeopen, "reader", _at_once(safeopen.reader, disk.reader)),
+            (safeopen, "stat", _at_once(safeopen.stat, disk.stat_below)),
+            (project, "PluginManager", lambda: self.plugins),
+            (project, "_register_backend", lambda *_: None),
             (os, "urandom", self.chance.randbytes),
             (random, "random", self.chance.random),
             (os, "getpid", lambda: self.running.number),
@@ -247,11 +246,14 @@ def _survived(process: Process, job: Callable[[], None]) -> None:
 
 
 def _by_path(disk: Disk, name: str, real_name: str = "") -> Callable[..., Any]:
-    real, mine, has = getattr(os, real_name or name), getattr(disk, name), disk.has
+    real, mine = getattr(os, real_name or name), getattr(disk, name)
 
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
         folder = named.get("dir_fd")
-        return (mine if has(path, folder) else real)(path, *args, **named)
+        if folder is None and type(path) is not int:
+            path = os.fspath(path)
+            return (mine if path.startswith(ROOT) else real)(path, *args, **named)
+        return (mine if (path if folder is None else folder) >= FIRST_FD else real)(path, *args, **named)
 
     return call
 
@@ -269,7 +271,9 @@ def _moving(disk: Disk, name: str) -> Callable[..., Any]:
     real = getattr(os, name)
 
     def call(old: Any, new: Any, **named: Any) -> Any:
-        return (disk.rename if disk.has(old, named.get("src_dir_fd")) else real)(old, new, **named)
+        folder = named.get("src_dir_fd")
+        is_mine = os.fspath(old).startswith(ROOT) if folder is None else folder >= FIRST_FD
+        return (disk.rename if is_mine else real)(old, new, **named)
 
     return call
 
@@ -279,7 +283,7 @@ def _no_links(real: Callable[..., str]) -> Callable[..., str]:
 
     def call(path: Any, **named: Any) -> str:
         if type(path) is str and path.startswith(ROOT):
-            return path if "/." not in path and "//" not in path else os.path.normpath(path)
+            return os.path.normpath(path) if "//" in path or "/./" in path or "/.." in path else path
         return real(path, **named)
 
     return call
@@ -289,26 +293,7 @@ def _at_once(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[...
     """A path is opened, or a file read, with one call instead of one for each part of its path, for speed."""
 
     def call(path: Any, *args: Any, **named: Any) -> Any:
-        return (mine if os.fspath(path).startswith(ROOT) else real)(path, *args, **named)
-
-    return call
-
-
-_REMEMBERED: dict[tuple[Any, ...], Any] = {}
-
-
-def _remembering(real: Callable[..., Any]) -> Callable[..., Any]:
-    """What a module or a function has does not change from history to history, and a guarded plugin has its hooks."""
-
-    def call(of: Any, *args: Any, **named: Any) -> Any:
-        if isinstance(of, calls.GuardedPlugin):
-            hook = vars(of).get(*args)
-            return (hook, hook) if isinstance(hook, FunctionType) else None
-        if named or not isinstance(of, ModuleType | FunctionType):
-            return real(of, *args, **named)
-        if (real, of, *args) not in _REMEMBERED:
-            _REMEMBERED[real, of, *args] = real(of, *args)
-        return _REMEMBERED[real, of, *args]
+        return (mine if path.startswith(ROOT) else real)(path, *args, **named)
 
     return call
 

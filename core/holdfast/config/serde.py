@@ -39,6 +39,7 @@ _KINDS: Mapping[type, str] = {
     str: "a string", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table",
 }  # fmt: skip
 
+_AS_THEY_ARE = (str, int, float, bool, NoneType)
 T = TypeVar("T")
 _Hook = Callable[[Any, Any], Any]
 
@@ -68,6 +69,8 @@ def structure(
 
 def unstructure(value: Any) -> Any:
     """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
+    if type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime):
@@ -142,12 +145,12 @@ def _plain(value: Any, kind: Any) -> Any:
     """``value`` as a ``kind`` without cattrs: strings, numbers, times, tuples and classes of them, as records are.
     Raises: KeyError, TypeError and ValueError for any other."""
     if kind in _KINDS:
-        return _exactly(value, kind)
+        return value if type(value) is kind else _exactly(value, kind)
     if kind in (Any, object):
         return value
     if kind is datetime:
         return moment(value)
-    origin, kinds = get_origin(kind), get_args(kind)
+    origin, kinds = _parts(kind)
     if origin is UnionType and kinds[1:] == (NoneType,):
         return None if value is None else _plain(value, kinds[0])
     if origin is tuple and isinstance(value, list | tuple):
@@ -158,6 +161,11 @@ def _plain(value: Any, kind: Any) -> Any:
         types = _types(kind)
         return kind(**{key: _plain(one, types[key]) for key, one in value.items()})
     raise TypeError(kind)
+
+
+@cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(kind), get_args(kind)
 
 
 @cache

@@ -235,6 +235,7 @@ class StoreFolder:
     def __init__(self, root: PathArg, path: str) -> None:
         """Raises: Refused for a folder outside of the project."""
         self.root = os.path.realpath(root)
+        self._below = os.path.join(self.root, "")
         self.folder = os.path.normpath(os.path.join(self.root, path))
         inside = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
         self.state = os.path.join(self.folder, inside)
@@ -246,7 +247,7 @@ class StoreFolder:
 
     def holds(self, real_path: str) -> bool:
         """Whether a path without symbolic links is the root or below it."""
-        return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
+        return real_path == self.root or real_path.startswith(self._below)
 
     def shown(self, name: str) -> str:
         """Where ``name`` in the folder is, for people: its path from the project's folder."""
@@ -255,19 +256,19 @@ class StoreFolder:
     def regular(self, path: str) -> os.stat_result | None:
         """The status of the regular file ``path``, None when there is none. Raises: Refused for a symbolic link;
         Corrupt for anything else; Unavailable."""
-        shown, step = self.shown(path), "Move it away or restore the file from a copy, then try again."
+        step = "Move it away or restore the file from a copy, then try again."
         try:
             found = os.lstat(path)
         except FileNotFoundError:
             return None
         except NotADirectoryError as error:
-            raise Corrupt(f"A file is where the folder of {shown!r} should be.", next_step=step) from error
+            raise Corrupt(f"A file is where the folder of {self.shown(path)!r} should be.", next_step=step) from error
         except OSError as error:
             raise unavailable(error, path, "find") from error
         if S_ISLNK(found.st_mode):
-            raise Refused(f"{shown!r} is a symbolic link.", next_step="Replace the link by the file itself.")
+            raise Refused(f"{self.shown(path)!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not S_ISREG(found.st_mode):
-            raise Corrupt(f"{shown!r} is not a regular file.", next_step=step)
+            raise Corrupt(f"{self.shown(path)!r} is not a regular file.", next_step=step)
         return found
 
     def check_inside(self, folder: str) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import contextmanager
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
 from holdfast.errors import Unavailable
@@ -22,7 +21,6 @@ from holdfast.fs import userdir
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
     from typing import BinaryIO, Self, TypeAlias
 
@@ -294,13 +292,20 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
     return Unavailable(f"Could not {doing} {name!r}: {reason}.", next_step=step)
 
 
-@contextmanager
-def reporting(path: PathArg, doing: str) -> Iterator[None]:
+class reporting:  # noqa: N801 - reads as a function; not a generator, because every read and write enters it
     """Raises: Unavailable for an OSError in the block, see :func:`unavailable`."""
-    try:
-        yield
-    except OSError as error:
-        raise unavailable(error, path, doing) from error
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, path: PathArg, doing: str) -> None:
+        self._path, self._doing = path, doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, OSError):
+            raise unavailable(error, self._path, self._doing) from error
 
 
 def _in_the_way(path: str) -> str:

@@ -236,12 +236,13 @@ class Journal:
         Memory use does not depend on the journal's length. Raises: Corrupt naming file and offset, also after the last
         record when acknowledged records are missing; Unavailable.
         """
-        if os.path.isdir(self.path):
-            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away. A journal must be a file.")
         try:
             file = opened(self.path)
         except FileNotFoundError:
             return self._check_length(0)
+        except IsADirectoryError:
+            step = "Move it away. A journal must be a file."
+            raise Corrupt(f"{self.shown} is a directory.", next_step=step) from None
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         with file:
@@ -375,9 +376,8 @@ def _line_start(file: BinaryIO, end: int) -> int:
 
 def opened(path: str, *, private: bool = True) -> BinaryIO:
     """The journal file at ``path``, or its bytes from a pack. Raises: OSError; Corrupt; Unavailable."""
-    if os.path.lexists(path):
-        with suppress(FileNotFoundError):  # another process has just packed it
-            return safeopen.reader(path, private=private)
+    with suppress(FileNotFoundError):
+        return safeopen.reader(path, private=private)
     data = past.read(*_packed(path))
     if data is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
