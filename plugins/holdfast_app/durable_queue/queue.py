@@ -60,12 +60,13 @@ class DurableQueue(Generic[T]):
         return len(self._lines())
 
     def change(self, change: Callable[[list[Row[T]]], Sequence[Row[T]]]) -> None:
-        """Replace the rows by ``change(rows)``, durably and under the lock. Without a difference nothing is written."""
+        """Replace the rows by ``change(rows)``, durably and under the lock. Without a difference only rows whose writer
+        got no answer are written."""
         private.make(os.path.dirname(self.path))
         with private.lock(self.path):
             before = self.rows()
             lines = [row.line for row in change(list(before))]
-            if lines != [row.line for row in before]:
+            if lines != [row.line for row in before] or tally.has_unanswered(self.path):
                 tally.replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
 
     def put(self, items: Iterable[T], *, replace: bool = False) -> None:

@@ -33,16 +33,14 @@ def path_of(path: str) -> str:
 
 
 def append(path: str, data: bytes, *, flush: bool = True) -> None:
-    """:func:`holdfast.fs.durable.append` for whole lines. The caller holds the lock. Raises: Unavailable."""
+    """:func:`holdfast.fs.durable.append` for whole lines. Lines without an answer go to a new file with them, as their
+    flush may have failed. The caller holds the lock. Raises: Unavailable."""
     before = read(path)
-    tail = _goes_on(path, before)
-    if tail is None:
-        whole = private.read(path) or b""
-        lines, short = _count(whole), _short(before, whole)
-    else:
-        lines, short = before.lines + _count(tail), before.short
+    if _goes_on(path, before) != b"":
+        replace(path, (private.read(path) or b"") + data)
+        return
     start = durable.append(path, data, flush=flush)
-    mark = Mark(start + len(data), _last(data), lines + _count(data), short)
+    mark = Mark(start + len(data), _last(data), before.lines + _count(data), before.short)
     durable.write_sealed(path_of(path), _FORM % mark)  # if that fails, the old mark shows fewer lines
 
 
@@ -61,6 +59,11 @@ def replace(path: str, data: bytes) -> None:
         durable.write_sealed(path_of(path), _FORM % Mark(len(data), _last(data), lines, short))
     else:
         durable.remove(path_of(path))
+
+
+def has_unanswered(path: str) -> bool:
+    """Whether the list has lines whose writer got no answer, and which may not be durable."""
+    return bool(_goes_on(path, read(path)))
 
 
 def missing(path: str) -> int:
