@@ -27,6 +27,8 @@ START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir")
 _BY_FD = ("dup", "close", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
+
+
 class Dead(BaseException):
     """The calling process is no more."""
 

@@ -114,10 +114,21 @@ def _typed(services: Services, flushes: set[str]) -> Iterator[Finding]:
         for block in notes.blocks(text) if services.layout.day_of(Surface.DAILY, name) else ():
             if block.id.partition("-")[0] not in flushes:
                 yield Finding(name=name, state=FOREIGN, what=f"No receipt here proves the block {block.id}.")
-        for one in provenance.unrecorded(name, text) if isinstance(provenance, Provenance) else ():
+        if not isinstance(provenance, Provenance):
+            continue
+        foreign = provenance.unrecorded(name, text)
+        for one in foreign:
             yield Finding(
                 name=name, state=FOREIGN, what=f"Line {one.line}: {one.text.strip().partition(chr(10))[0][:100]}"
             )
+        if not foreign and not provenance.is_as_written(name, text):
+            yield Finding(name=name, state=CHANGED, what="Its lines are holdfast's, but not all of them or not so.")
     if isinstance(provenance, Provenance):
-        for fact in provenance.unrecorded_facts(services.store.backend.facts()):
-            yield Finding(name=fact.id, state=FOREIGN, what=fact.content[:100])
+        name = data_loss.facts_name(services)
+        try:
+            for fact in provenance.unrecorded_facts(services.store.backend.facts()):
+                yield Finding(name=fact.id, state=FOREIGN, what=fact.content[:100])
+            losses = data_loss.lost_facts(services)
+            yield from (Finding(name=name, state=CHANGED, what=loss.message) for loss in losses)
+        except Corrupt as error:
+            yield Finding(name=name, state=CHANGED, what=error.message)

@@ -114,11 +114,13 @@ class Provenance(provenance.Provenance):
         self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=flush)
 
     def record_facts(self, facts: Iterable[Fact]) -> None:
-        self._seen.add(OWN, map(self._fact_digest, facts), flush=not self._folder)
+        digests = (digest for one in facts for digest in (self._fact_digest(one), self._exact_digest(one)))
+        self._seen.add(OWN, digests, flush=not self._folder)
 
     def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
+        facts = tuple(facts)
         digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
-        self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts)])
+        self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts), *map(self._exact_digest, facts)])
 
     # judging
 
@@ -145,7 +147,8 @@ class Provenance(provenance.Provenance):
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        unknown = self.unrecorded_facts(facts)
+        own = self._seen.listed(OWN, TRUSTED)
+        unknown = [fact for fact in facts if self._fact_digest(fact) not in own]
         if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)
@@ -259,6 +262,15 @@ class Provenance(provenance.Provenance):
     def _fact_digest(self, fact: Fact) -> str:
         return self._seen.digest(FACTS, *(str(getattr(fact, key)) for key in _STATED))
 
+    def _exact_digest(self, fact: Fact) -> str:
+        """With all fields, also those that a store may change without the user."""
+        return self._seen.digest(FACTS, self._fact_digest(fact), str(fact.confidence), fact.created_at.isoformat())
+
+    def is_as_written(self, name: str, text: str) -> bool:
+        """Whether this machine wrote the whole document so, as far as that is known: not once the user accepted
+        something."""
+        return bool(self._seen.listed(TRUSTED)) or self._whole(name, text) in self._seen.listed(OWN)
+
     def unrecorded(self, name: str, text: str) -> list[Passage]:
         """The passages that neither holdfast wrote here nor the user accepted, in order."""
         own = self._seen.listed(OWN, TRUSTED)
@@ -267,9 +279,9 @@ class Provenance(provenance.Provenance):
         return [one for digest, one in self._digests(name, text).items() if digest not in own]
 
     def unrecorded_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        """The same for facts."""
+        """The facts with a field that neither holdfast wrote here nor the user accepted."""
         own = self._seen.listed(OWN, TRUSTED)
-        return [fact for fact in facts if self._fact_digest(fact) not in own]
+        return [fact for fact in facts if self._exact_digest(fact) not in own]
 
     # documents that must still exist
 

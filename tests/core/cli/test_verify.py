@@ -141,3 +141,61 @@ def test_verify__purged_and_scrubbed_by_holdfast__finds_nothing(run, flushed):
     lines(journal(flushed), EDITS["tampered"])
     run("purge", "--subject", "8443", "--yes")
     assert found(run)[0] == 1, "a purge does not vouch for what it found broken"
+
+
+# nine edits behind the store's back
+
+#: The file of each kind, and what begins one of its parts.
+KINDS = {
+    "journal": ("state/sessions/a.jsonl", rb'(?=^\{"kind":"message")'),
+    "note": ("memory/2*.md", rb"(?=^## Session)"),
+    "facts": ("facts.jsonl", rb"(?=^\{)"),
+    "MEMORY.md": ("MEMORY.md", rb"(?=^- )"),
+}
+#: A row's hour, a fact's confidence and a list's sign.
+METADATA = re.compile(rb"T\d\d:|^- |0\.9", re.MULTILINE)
+#: A file's parts now, and as they were before its last part was added, to its parts after the edit.
+NINE: dict[str, Callable[[list[bytes], list[bytes]], list[bytes]]] = {
+    "tamper": lambda now, _: [now[0], now[1].replace(b"8443", b"8444"), *now[2:]],
+    "cut": lambda now, _: [*now[:-1], now[-1][: len(now[-1]) // 2]],
+    "delete": lambda now, _: [now[0], *now[2:]],
+    "reorder": lambda now, _: [now[0], now[2], now[1], *now[3:]],
+    "forge": lambda now, _: [*now, re.sub(rb"8443|(?<=flush_)\w{4}|(?<=fact_)\w{4}", b"0022", now[1])],
+    "replay elsewhere": lambda now, _: [*now, now[1].replace(b"port", b"door")],  # as another project has it
+    "roll back a record": lambda now, was: [*now[:-1], was[-1]],
+    "change metadata": lambda now, _: [now[0], METADATA.sub(other, now[1]), *now[2:]],
+    "restore an old snapshot": lambda _, was: was,
+}  # fmt: skip
+
+
+def other(found: re.Match[bytes]) -> bytes:
+    return {b"- ": b"* ", b"0.9": b"0.8"}.get(found[0], b"T01:")
+
+
+def split(project: Path, kind: str) -> tuple[Path, list[bytes]]:
+    path = next((project / ".holdfast").glob(KINDS[kind][0]))
+    return path, re.split(KINDS[kind][1], path.read_bytes(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("edit", NINE)
+def test_verify__edited_behind_the_stores_back__names_the_file(run, project, edit):
+    was: dict[str, list[bytes]] = {}
+    for text in ("The port is 8443.", "The host is mercury.", "The table is wide."):
+        was = {kind: split(project, kind)[1] for kind in KINDS} if "table" in text else was
+        run("add", "user", text, "--session", "a")
+        done = run("flush", "--session", "a", "--next-step", text, "--fact", text, "--memory", text)
+        assert done.code == 0, done.err
+    assert found(run) == (0, [])
+    for kind in KINDS if edit != "reorder" else KINDS.keys() - {"facts"}:  # whose order says nothing
+        path, now = split(project, kind)
+        whole = path.read_bytes()
+        rows = NINE[edit](now, was[kind])
+        if kind == "facts":  # an editor leaves no checksum
+            rows = [re.sub(rb', "crc": "\w+"', b"", row) if row not in now else row for row in rows]
+        assert rows != now, kind
+        path.write_bytes(b"".join(rows))
+        _, findings = found(run)
+        named = {one["name"] for one in findings} | {one["state"] for one in findings}
+        assert named, f"{edit}: {kind} is not named"
+        assert (TAMPERED in named) == (kind == "journal"), (kind, findings)
+        path.write_bytes(whole)
