@@ -54,7 +54,7 @@ class Documents:
                 continue  # an append ended meanwhile, so the intent may be gone and the bytes incomplete
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
-            text = self._text(body, name)
+            text = _text(body, self._place.shown(name))
             return Document(name=name, text=text, revision=sha256(text))
 
     def write(self, name: str, text: str, expected: str | None) -> str:
@@ -183,16 +183,15 @@ class Documents:
                 durable.replace(path, body)
         intents.clear(self._place.intent)
 
-    def _text(self, body: bytes, name: str) -> str:
-        try:
-            text = body.decode("utf-8")
-        except UnicodeDecodeError as error:
-            shown = self._place.shown(name)
-            raise Corrupt(f"{shown!r} is not UTF-8 text (byte {error.start}).", next_step=_REPAIR) from error
-        if "\0" in text:
-            shown = self._place.shown(name)
-            raise Corrupt(f"{shown!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
-        return text
+
+def _text(body: bytes, name: str) -> str:
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Corrupt(f"{name!r} is not UTF-8 text (byte {error.start}).", next_step=_REPAIR) from error
+    if "\0" in text:
+        raise Corrupt(f"{name!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
+    return text
 
 
 def _inode(path: str) -> int:

@@ -244,9 +244,10 @@ class FactFile:
         self._look()
 
     def _look(self) -> None:
-        """Remember the file as this process left it."""
+        """Remember the file as this process left it, with our own size, so that the next call reads lines that a person
+        typed into it meanwhile."""
         now = self._identity()
-        self._key = now if now is None or now[SIZE] == self._size else self._without_more(now)
+        self._key = now and (now[0], now[1], self._size, now[TIME], now[TIME + 1])
 
     def _note(self) -> None:
         """Write the mark for the durable lines. The caller holds the lock."""
@@ -256,10 +257,6 @@ class FactFile:
         """How many facts are missing. The lock is held."""
         body = read_bytes(self._path, self._place.facts) if self._key else None
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
-
-    def _without_more(self, now: Identity) -> Identity:
-        """``now`` with our own size, so that the next call reads lines that a person typed into the file meanwhile."""
-        return (now[0], now[1], self._size, now[TIME], now[TIME + 1])
 
     # --- following the file
 

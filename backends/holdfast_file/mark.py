@@ -30,11 +30,7 @@ class Mark(NamedTuple):
 
 def read(path: str) -> Mark:
     """The mark, empty when it is missing or damaged."""
-    try:
-        size, last, facts, short = durable.read_sealed(path).split()
-        return Mark(int(size), int(last, 16), int(facts), int(short))
-    except ValueError:
-        return Mark()
+    return Mark(*durable.read_sealed(path, 10, 16, 10, 10))
 
 
 def note(path: str, mark: Mark) -> None:

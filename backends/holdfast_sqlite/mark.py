@@ -25,11 +25,7 @@ class Mark(NamedTuple):
 
 def read(path: str) -> Mark:
     """The mark; zeros when there is none that is whole."""
-    try:
-        stored, removed = map(int, durable.read_sealed(path).split())
-        return Mark(stored, removed)
-    except ValueError:
-        return Mark()
+    return Mark(*durable.read_sealed(path, 10, 10))
 
 
 def note(path: str, mark: Mark) -> None:

@@ -146,7 +146,7 @@ def create(place: Place) -> None:
             # Not by a hard link, because a crash could leave both names, and a database with several names is refused.
             with durable.FolderLock(place.folder, WAIT_S), Folder(place.folder) as folder:
                 if not os.path.lexists(place.database):  # else another process was first with an equal store
-                    folder.rename(name, place.file)
+                    folder.take(place.file, folder, name)
         finally:
             for end in ("", "-wal", "-shm", "-journal"):
                 with contextlib.suppress(OSError):

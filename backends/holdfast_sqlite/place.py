@@ -124,7 +124,7 @@ class Place(durable.StoreFolder):
         ):
             for side in ("-wal", ""):
                 with contextlib.suppress(FileNotFoundError):
-                    folder.rename(self.file + side, new + side)
+                    folder.take(new + side, folder, self.file + side)
             with contextlib.suppress(FileNotFoundError):  # SQLite makes it again
                 folder.unlink(f"{self.file}-shm")
             folder.sync()

@@ -139,14 +139,14 @@ def note_forgotten(services: Services, name: str) -> None:
     its content. The name itself is not kept. Raises: Unavailable."""
     private.make(services.state)
     table = _forgotten(services)
-    table[_key(name)] = services.now().isoformat()
+    table[sha256(name)[:32]] = services.now().isoformat()
     durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
 
 
 def rewrite(path: str, data: bytes | None) -> None:
     """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
     are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
-    if tally.is_kept(path):
+    if os.path.lexists(tally.path_of(path)):
         tally.replace(path, data or b"")
     elif data is None:
         durable.remove(path)
@@ -156,10 +156,6 @@ def rewrite(path: str, data: bytes | None) -> None:
 
 def _forgotten(services: Services) -> dict[str, str]:
     return {key: str(at) for key, at in private.table(services.private(FORGOTTEN)).items()}
-
-
-def _key(name: str) -> str:
-    return sha256(name)[:32]
 
 
 def lost_journals(services: Services) -> Iterator[Loss]:
@@ -230,7 +226,7 @@ def unproved(
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
-            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(sha256(name)[:32]), receipt.at):
                 continue
             loss = _lost(services, receipt, written, contents)
             key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")

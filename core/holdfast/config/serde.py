@@ -39,7 +39,8 @@ _KINDS: Mapping[type, str] = {
     str: "a string", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table",
 }  # fmt: skip
 
-_AS_THEY_ARE = (str, int, float, bool, NoneType)
+_origin: Callable[[Any], Any] = cache(get_origin)
+_arguments: Callable[[Any], Any] = cache(get_args)
 T = TypeVar("T")
 _Hook = Callable[[Any, Any], Any]
 
@@ -69,7 +70,7 @@ def structure(
 
 def unstructure(value: Any) -> Any:
     """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    if type(value) in _AS_THEY_ARE:
+    if type(value) in (str, int, float, bool, NoneType):
         return value
     if isinstance(value, Enum):
         return value.value
@@ -150,7 +151,7 @@ def _plain(value: Any, kind: Any) -> Any:
         return value
     if kind is datetime:
         return moment(value)
-    origin, kinds = _parts(kind)
+    origin, kinds = _origin(kind), _arguments(kind)
     if origin is UnionType and kinds[1:] == (NoneType,):
         return None if value is None else _plain(value, kinds[0])
     if origin is tuple and isinstance(value, list | tuple):
@@ -161,11 +162,6 @@ def _plain(value: Any, kind: Any) -> Any:
         types = _types(kind)
         return kind(**{key: _plain(one, types[key]) for key, one in value.items()})
     raise TypeError(kind)
-
-
-@cache
-def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    return get_origin(kind), get_args(kind)
 
 
 @cache

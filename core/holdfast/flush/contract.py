@@ -240,7 +240,7 @@ def _requested(name: str, messages: Sequence[Message], before: Payload, own_word
     or a note that nothing was stated. A few words ("thanks", "go on") do not replace the statement for open work."""
     is_objective = name == "objective"
     known = before.objective or "" if is_objective else _some(before.next_step)
-    request = _last_request(messages, own_words)
+    request = next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
     if before.work_open and known and name not in before.derived and len(request) < _FEW:
         return known
     if request or known:
@@ -251,10 +251,6 @@ def _requested(name: str, messages: Sequence[Message], before: Payload, own_word
 
 def _some(text: str | None) -> str:
     return "" if is_none(text) else text or ""
-
-
-def _last_request(messages: Sequence[Message], own_words: OwnWords) -> str:
-    return next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
 
 
 def digest(messages: Sequence[Message], own_words: OwnWords) -> str:

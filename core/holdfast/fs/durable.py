@@ -117,23 +117,16 @@ def append(
 
 def truncate(path: PathArg, length: int, *, private: bool = True) -> None:
     """Cut ``path`` to its first ``length`` bytes, durably. Raises: Unavailable."""
-    with reporting(path, "cut"):
-        fd = safeopen.open_fd(path, os.O_WRONLY, private=private)
-        try:
-            os.ftruncate(fd, length)
-            _flush(fd)
-        finally:
-            os.close(fd)
+    with reporting(path, "cut"), safeopen.opened(path, os.O_WRONLY, private=private) as fd:
+        os.ftruncate(fd, length)
+        _flush(fd)
 
 
 def sync(path: PathArg, *, private: bool = True) -> None:
     """Make another process's writes to ``path`` durable, even if that process was killed. Raises: Unavailable."""
-    with reporting(path, "flush"):
-        fd = safeopen.open_fd(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY, private=private)
-        try:
-            _flush(fd)
-        finally:
-            os.close(fd)
+    flags = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY
+    with reporting(path, "flush"), safeopen.opened(path, flags, private=private) as fd:
+        _flush(fd)
     fsync_dir(os.path.dirname(os.path.abspath(path)))
 
 
@@ -209,23 +202,19 @@ def sealed(body: bytes) -> bytes:
     return b"%b %08x\n" % (body, crc32(body))
 
 
-def read_sealed(path: PathArg) -> bytes:
-    """The private file's :func:`sealed` body. Empty when it is missing or damaged."""
-    try:
+def read_sealed(path: PathArg, *bases: int) -> tuple[int, ...]:
+    """The numbers, each in its base, of the private file's :func:`sealed` body. Empty when it is missing or damaged."""
+    with suppress(OSError, ValueError):
         body, _, seal = safeopen.read(path, 100).rstrip(b"\n").rpartition(b" ")
-        return body if int(seal, 16) == crc32(body) else b""
-    except (OSError, ValueError):
-        return b""
+        if int(seal, 16) == crc32(body):
+            return tuple(map(int, body.split(), bases))
+    return ()
 
 
 def write_sealed(path: PathArg, body: bytes) -> None:
     """Write the :func:`sealed` line in place, not flushed, always as long. A failure leaves the old line."""
-    with suppress(OSError):
-        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
-        try:
-            os.write(fd, sealed(body))
-        finally:
-            os.close(fd)
+    with suppress(OSError), safeopen.opened(path, os.O_WRONLY | os.O_CREAT) as fd:
+        os.write(fd, sealed(body))
 
 
 class StoreFolder:

@@ -108,6 +108,12 @@ def digest(data: bytes, *, size: int, key: bytes = b"") -> str:
     return blake2b(data, key=key, digest_size=size).hexdigest()
 
 
+def away_path(folder: str, state: str) -> str:
+    """A project's file in a folder of the user's. It names the project's folder; the private one may change."""
+    project = os.path.realpath(os.path.dirname(os.path.dirname(state)))
+    return os.path.join(userdir.path(folder), digest(os.fsencode(project), size=12))
+
+
 def secret(*, make: bool) -> bytes:
     """The user's secret key; empty when it is missing and must not be created."""
     shared = os.environ.get(KEY_VARIABLE)

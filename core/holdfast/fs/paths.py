@@ -13,12 +13,9 @@ if TYPE_CHECKING:
 
 def upwards(folder: str) -> Iterator[str]:
     """The folder and those above it."""
-    while True:
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield (folder := above)
 
 
 def rewrite(text: str, root: str) -> str:

@@ -264,7 +264,7 @@ def _is_blank(parent: Folder, name: str) -> bool:
 def _put_aside(parent: Folder, name: str) -> None:
     aside = put_aside_name(name)
     try:
-        parent.rename(name, aside)
+        parent.take(aside, parent, name)
         parent.sync()
     except OSError as error:
         reason = os.strerror(error.errno or 0)
@@ -280,7 +280,7 @@ def _take_back(parent: Folder, name: str) -> None:
     """Rename this user's own state back after another account put it aside."""
     for aside in reversed([one for one in parent.names() if one.startswith(name + ASIDE)]):
         if ownership_mark.is_valid(os.path.join(parent.path, aside)):
-            parent.rename(aside, name)
+            parent.take(name, parent, aside)
             parent.sync()
             return
 

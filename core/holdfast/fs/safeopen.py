@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import contextmanager
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
 from holdfast.errors import Unavailable
@@ -21,6 +22,7 @@ from holdfast.fs import userdir
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import BinaryIO, Self, TypeAlias
 
@@ -120,10 +122,6 @@ class Folder:
         """Rename within the folder, replacing a file with the new name."""
         os.replace(self._at(old), self._at(new), src_dir_fd=self._dir, dst_dir_fd=self._dir)
 
-    def rename(self, old: str, new: str) -> None:
-        """Rename within the folder."""
-        os.rename(self._at(old), self._at(new), src_dir_fd=self._dir, dst_dir_fd=self._dir)
-
     def take(self, name: str, other: Folder, old: str) -> None:
         """Move ``old`` out of another folder to ``name`` in this one."""
         os.rename(other._at(old), self._at(name), src_dir_fd=other._dir, dst_dir_fd=self._dir)
@@ -192,6 +190,16 @@ def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = Tru
     folder, name = os.path.split(os.path.abspath(path))
     with Folder(folder) as parent:
         return parent.open(name, flags, mode, private=private)
+
+
+@contextmanager
+def opened(path: PathArg, flags: int, *, private: bool = True) -> Iterator[int]:
+    """:func:`open_fd` for a block."""
+    fd = open_fd(path, flags, private=private)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def reader(path: PathArg, *, private: bool = True) -> BinaryIO:
@@ -294,8 +302,6 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
 
 class reporting:  # noqa: N801 - reads as a function; not a generator, because every read and write enters it
     """Raises: Unavailable for an OSError in the block, see :func:`unavailable`."""
-
-    __slots__ = ("_doing", "_path")
 
     def __init__(self, path: PathArg, doing: str) -> None:
         self._path, self._doing = path, doing

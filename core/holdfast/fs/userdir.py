@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 CONFIG_FILE = "config.toml"
 TRUST_FILE = "trust.json"
 KEY_FILE = "key"
-#: The folder without symbolic links, by its path.
-_resolved: dict[str, str] = {}
 VARIABLE = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
 
 
@@ -33,9 +31,7 @@ def folder(env: Mapping[str, str] | None = None) -> str:
     if not os.path.isabs(base):
         home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
         base = os.path.join(home if os.path.isabs(home) else os.path.expanduser("~"), ".config")
-    if base not in _resolved:
-        _resolved[base] = os.path.realpath(os.path.join(base, "holdfast"))
-    return _resolved[base]
+    return os.path.realpath(os.path.join(base, "holdfast"))
 
 
 def path(name: str, env: Mapping[str, str] | None = None) -> str:

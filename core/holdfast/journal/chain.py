@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from holdfast.errors import ConfigError, Corrupt, Unavailable
-from holdfast.fs import durable, ownership_mark, safeopen, userdir
+from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.records import encode
 
 _FOLDER: Final = "heads"
@@ -88,5 +88,4 @@ def name_of(stem: str) -> str:
 
 
 def _path(state: str) -> str:
-    project = os.path.realpath(os.path.dirname(os.path.dirname(state)))
-    return os.path.join(userdir.path(_FOLDER), ownership_mark.digest(os.fsencode(project), size=12))
+    return ownership_mark.away_path(_FOLDER, state)

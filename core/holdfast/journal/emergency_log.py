@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
+from holdfast.fs import durable, ownership_mark, private, safeopen
 
 FILE: Final = "unsafe.reserve"
 _LINE: Final = 128  # in bytes. A journal's stem has at most 80.
@@ -77,10 +77,8 @@ def _away(state: str, stem: str) -> Note | None:
 
 
 def away_path(state: str, stem: str) -> str:
-    """A session's note in the user's folder. It names the project's folder, not the private one, which may change."""
-    project = os.path.realpath(os.path.dirname(os.path.dirname(state)))
-    digest = ownership_mark.digest(os.fsencode(project), size=12)
-    return os.path.join(userdir.path(_FOLDER), f"{digest}.{stem}")
+    """A session's note in the user's folder."""
+    return f"{ownership_mark.away_path(_FOLDER, state)}.{stem}"
 
 
 def add_away(state: str, stem: str) -> None:
@@ -158,12 +156,9 @@ def _write(path: str, notes: list[Note]) -> None:
     with durable.reporting(path, "write"):
         if len(data) != _LINE * _LINES or os.stat(path).st_size != len(data):
             raise Unavailable("The disk has no space for a note about an UNSAFE session.", next_step="Free some.")
-        fd = safeopen.open_fd(path, os.O_WRONLY)
-        try:
+        with safeopen.opened(path, os.O_WRONLY) as fd:
             os.write(fd, data)
             os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def _line(note: Note) -> bytes:

@@ -326,12 +326,9 @@ class Journal:
         )
 
     def _leave_hint(self, acknowledged: int) -> None:
-        with suppress(OSError):  # without it, reading is slower and truncation goes unnoticed
-            fd = safeopen.open_fd(self.hint_path, os.O_WRONLY | os.O_CREAT)
-            try:
-                os.write(fd, _HINT % (self._checkpoint, acknowledged))
-            finally:
-                os.close(fd)
+        # Without it, reading is slower and truncation goes unnoticed.
+        with suppress(OSError), safeopen.opened(self.hint_path, os.O_WRONLY | os.O_CREAT) as fd:
+            os.write(fd, _HINT % (self._checkpoint, acknowledged))
 
     def _hinted(self) -> int:
         """Offset of a checkpoint, not necessarily the last, or 0."""

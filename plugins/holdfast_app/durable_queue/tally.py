@@ -82,18 +82,9 @@ def accept(path: str) -> None:
         durable.replace(path_of(path), durable.sealed(_FORM % Mark(len(whole), _last(whole), _count(whole))))
 
 
-def is_kept(path: str) -> bool:
-    """Whether this list's lines are counted."""
-    return os.path.lexists(path_of(path))
-
-
 def read(path: str) -> Mark:
     """The mark for the list at ``path``; zeros when it is missing or damaged."""
-    try:
-        size, last, lines, short = durable.read_sealed(path_of(path)).split()
-        return Mark(int(size), int(last, 16), int(lines), int(short))
-    except ValueError:
-        return Mark()
+    return Mark(*durable.read_sealed(path_of(path), 10, 16, 10, 10))
 
 
 def _goes_on(path: str, mark: Mark) -> bytes | None:

@@ -147,8 +147,8 @@ class Provenance(provenance.Provenance):
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        own = self._seen.listed(OWN, TRUSTED)
-        unknown = [fact for fact in facts if self._fact_digest(fact) not in own]
+        listed = self._seen.listed(OWN, TRUSTED)
+        unknown = [fact for fact in facts if self._fact_digest(fact) not in listed]
         if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)
@@ -267,8 +267,7 @@ class Provenance(provenance.Provenance):
         return self._seen.digest(FACTS, self._fact_digest(fact), str(fact.confidence), fact.created_at.isoformat())
 
     def is_as_written(self, name: str, text: str) -> bool:
-        """Whether this machine wrote the whole document so, as far as that is known: not once the user accepted
-        something."""
+        """Whether this machine wrote the whole document so. Unknown, so true, once the user accepted something."""
         return bool(self._seen.listed(TRUSTED)) or self._whole(name, text) in self._seen.listed(OWN)
 
     def unrecorded(self, name: str, text: str) -> list[Passage]:
