@@ -122,8 +122,7 @@ def _prepare(log: Log) -> None:
     own = log.authors.own_member(log.index.known(STORE)[0].number)
     if own is not None:
         raise Refused(
-            f"{own.login} joined by an invitation itself, and may not change who counts.",
-            next_step=f"Ask {own.by}.",
+            f"{own.login} joined by an invitation itself, and may not change who counts.", next_step=f"Ask {own.by}."
         )
     if not log.authors.own_invites and log.authors.own not in (log.authors.owner.casefold(), *log.authors.named):
         raise Refused(

@@ -71,11 +71,7 @@ class PostgresBackend(Documents, Facts):
 
     name: ClassVar[str] = "postgres"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {
-            Capability.REMOTE,
-            Capability.SEARCH,
-            Capability.TRANSACTIONS,
-        }
+        {Capability.REMOTE, Capability.SEARCH, Capability.TRANSACTIONS}
     )
 
     def __init__(

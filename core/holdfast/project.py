@@ -13,15 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.config import resolved, settings, statefolder
-from holdfast.errors import (
-    BadValue,
-    HoldfastError,
-    PluginError,
-    PluginNotFound,
-    Refused,
-    SettingsIgnored,
-    StorageError,
-)
+from holdfast.errors import BadValue, HoldfastError, PluginError, PluginNotFound, Refused, SettingsIgnored, StorageError
 from holdfast.fs import private, safeopen
 from holdfast.journal import journal
 from holdfast.plugin import discovery

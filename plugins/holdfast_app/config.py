@@ -129,10 +129,7 @@ class DreamConfig:
         project=stricter("dream.when", "manual", "auto"),
     )
     every_hours: float = setting(
-        24.0,
-        "Hours after the last dream until the next one is due.",
-        check=more_than(0),
-        project=between(12, 8_760),
+        24.0, "Hours after the last dream until the next one is due.", check=more_than(0), project=between(12, 8_760)
     )
     apply: str = setting(
         "auto",

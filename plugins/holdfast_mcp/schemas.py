@@ -92,9 +92,7 @@ REMEMBER: Final = _object(
 )
 
 SEARCH_FACTS: Final = _object(
-    query=_text("Words. Default: all facts."),
-    category=_text(enum=list(CATEGORIES)),
-    limit=_number(1, 100, 20),
+    query=_text("Words. Default: all facts."), category=_text(enum=list(CATEGORIES)), limit=_number(1, 100, 20)
 )
 
 SEARCH: Final = _object(
@@ -107,12 +105,7 @@ SEARCH: Final = _object(
     limit=_number(1, 50, 10),
 )
 
-OPEN: Final = _object(
-    ("place",),
-    name=_text("The hit's, if any."),
-    place=_text("The hit's."),
-    around=_number(0, 50, 3),
-)
+OPEN: Final = _object(("place",), name=_text("The hit's, if any."), place=_text("The hit's."), around=_number(0, 50, 3))
 
 FORGET: Final = _object(("fact_id",), fact_id=_text("From `search_facts`."))
 

@@ -72,8 +72,7 @@ class StorageConfig:
         project=_presets_own("storage.facts"),
     )
     spool: bool = setting(
-        False,
-        "Keep a flush on this machine while the store's server is away, and write it later: [spool](spool.md).",
+        False, "Keep a flush on this machine while the store's server is away, and write it later: [spool](spool.md)."
     )
     options: Mapping[str, object] = others()
 
@@ -131,10 +130,7 @@ class FlushConfig:
         3,
         "Number of refusals before `strict` derives the missing fields after all. At least 1.",
         check=at_least(1),
-        project=Allowed(
-            f"1 to {MAX_STRICT_BLOCKS}, not below your own value when your policy is `strict`",
-            _blocks,
-        ),
+        project=Allowed(f"1 to {MAX_STRICT_BLOCKS}, not below your own value when your policy is `strict`", _blocks),
     )
 
 

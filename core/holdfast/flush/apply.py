@@ -147,13 +147,7 @@ class Documents:
     # one document each
 
     def _append(
-        self,
-        surface: Surface,
-        name: str,
-        stored: Document | None,
-        header: str,
-        base: str,
-        render: Callable[[str], str],
+        self, surface: Surface, name: str, stored: Document | None, header: str, base: str, render: Callable[[str], str]
     ) -> str:
         """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
         text (a user edited it), the id gets a suffix and the new block is appended after it, never skipped."""

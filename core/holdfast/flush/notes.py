@@ -45,14 +45,7 @@ def header(day: date) -> str:
 
 
 def framed(
-    text: str,
-    *,
-    block_id: str,
-    session: str,
-    reason: str,
-    at: datetime,
-    overrides: Iterable[str] = (),
-    by: str = "",
+    text: str, *, block_id: str, session: str, reason: str, at: datetime, overrides: Iterable[str] = (), by: str = ""
 ) -> str:
     """A block around the output of :func:`body`, beginning with a blank line. ``by`` is its origin, if recorded."""
     about = f" session={comment(session)} reason={comment(reason)}"

@@ -187,9 +187,7 @@ def refuse(attempt: Attempt, error: HoldfastError) -> NoReturn:
         error.target = error.target or target
         raise error
     raise FlushRefused(
-        f"{error.message} The session is UNSAFE and nothing was dropped.",
-        next_step=error.next_step,
-        target=target,
+        f"{error.message} The session is UNSAFE and nothing was dropped.", next_step=error.next_step, target=target
     ) from error
 
 

@@ -188,9 +188,7 @@ def _handoff(value: HandoffFields | Mapping[str, str] | None) -> HandoffFields |
     return None if value is None else made(HandoffFields, value, "handoff")
 
 
-def _mutations(
-    value: Sequence[StateMutation | Mapping[str, str]] | None,
-) -> tuple[StateMutation, ...] | None:
+def _mutations(value: Sequence[StateMutation | Mapping[str, str]] | None) -> tuple[StateMutation, ...] | None:
     if value is None:
         return None
     name = "state_mutations"

@@ -121,13 +121,7 @@ class FactMachine(RuleBasedStateMachine):
         confidence=st.none() | strategies.confidences(),
     )
     def update(
-        self,
-        which: int,
-        fact_id: str,
-        known: int,
-        content: str | None,
-        category: str | None,
-        confidence: float | None,
+        self, which: int, fact_id: str, known: int, content: str | None, category: str | None, confidence: float | None
     ) -> None:
         """Change a known fact, mostly, or an unknown one."""
         if known < len(self.model.facts):

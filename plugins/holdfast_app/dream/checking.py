@@ -109,12 +109,7 @@ class Check:
 
         def filter_lines(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
             return self.services.gate.filter_lines(
-                text,
-                surface=Surface.MEMORY,
-                name=self.name,
-                sources=self.sources,
-                previous=previous,
-                entailed=entailed,
+                text, surface=Surface.MEMORY, name=self.name, sources=self.sources, previous=previous, entailed=entailed
             )
 
         if not (plugin := self._judge()):
@@ -135,10 +130,7 @@ class Check:
         return dreamer if dreamer in self.services.plugins.judges() else ""
 
     def _quoting(
-        self,
-        left: memorytext.Memory,
-        gone: Sequence[tuple[str, Finding]],
-        draft: Sequence[memorytext.Item],
+        self, left: memorytext.Memory, gone: Sequence[tuple[str, Finding]], draft: Sequence[memorytext.Item]
     ) -> memorytext.Memory:
         """``left`` with the source lines that the refused lines were about."""
         found = quoting.instead(gone, draft, left.items, self.sources, is_barred=self.heard.is_hostile)

@@ -161,10 +161,7 @@ def within(
 
 
 def updated(
-    record: Mapping[str, Confirmation],
-    items: Iterable[str],
-    said: Sequence[tuple[str, datetime, str]],
-    now: datetime,
+    record: Mapping[str, Confirmation], items: Iterable[str], said: Sequence[tuple[str, datetime, str]], now: datetime
 ) -> dict[str, Confirmation]:
     """The record for ``items``, with the statements ``said`` (text, time, document), oldest first."""
     keys = {key_of(text) for text in items}

@@ -124,11 +124,7 @@ class _Run:
 
     def __attrs_post_init__(self) -> None:
         self.result = DreamResult(
-            id=new_id(),
-            at=self.services.now(),
-            status=Status.BEGUN,
-            lookback_days=self.days,
-            dry_run=self.dry_run,
+            id=new_id(), at=self.services.now(), status=Status.BEGUN, lookback_days=self.days, dry_run=self.dry_run
         )
 
     def note(self, **changes: object) -> None:
@@ -211,8 +207,7 @@ class _Run:
         document = services.store.read(name)
         if document is not None and services.store.sifted(document).withheld:
             raise NotApplied(
-                f"{name} has lines that are withheld until you have seen them.",
-                next_step=provenance.NEXT_STEP,
+                f"{name} has lines that are withheld until you have seen them.", next_step=provenance.NEXT_STEP
             )
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
         report(0, _STAGES, "Reading the notes")

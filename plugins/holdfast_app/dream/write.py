@@ -252,11 +252,7 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
             _part(ownlines.JUDGED, _reasons(result.judged)),
             _part(ownlines.FROM_NOTES, _reasons(result.quoted)),
             _part(ownlines.MERGED, _reasons(result.merged)),
-            _part(
-                ownlines.REPLACED,
-                _reasons(result.replaced),
-                (gone.said for gone in result.replaced),
-            ),
+            _part(ownlines.REPLACED, _reasons(result.replaced), (gone.said for gone in result.replaced)),
             _part(ownlines.ARCHIVED, _reasons(result.archived)),
             _part(ownlines.DROPPED, _reasons(result.dropped)),
             _part(ownlines.REFUSED, _reasons(result.refused)),

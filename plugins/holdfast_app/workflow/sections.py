@@ -87,10 +87,7 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
         items = [at for at in found.items if heading.end <= at < end]
         ends = [*items[1:], end][: len(items)]
         sections[anchor] = Section(
-            heading,
-            heading.end,
-            end,
-            tuple(_item(text, at, until) for at, until in zip(items, ends, strict=True)),
+            heading, heading.end, end, tuple(_item(text, at, until) for at, until in zip(items, ends, strict=True))
         )
     return sections
 

@@ -31,10 +31,7 @@ CONDITIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "discovery": {"requirements-approved": "the requirements are approved"},
     "architecture": {"spec-approved": "the technical specification is approved"},
     "build": {"tests-passed": "the tests passed"},
-    "debug": {
-        "root-cause-confirmed": "the root cause is confirmed",
-        "regression-test": "a regression test exists",
-    },
+    "debug": {"root-cause-confirmed": "the root cause is confirmed", "regression-test": "a regression test exists"},
     "review": {"review-complete": "the review is complete"},
 }
 WORKFLOWS: Final = tuple(CONDITIONS)

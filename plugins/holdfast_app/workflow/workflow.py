@@ -151,8 +151,7 @@ class Workflow:
         services = self._services
         if services.store.sifted(Document(loaded.name, loaded.text, revision="")).withheld:
             raise Refused(
-                f"{loaded.name} has lines that are withheld until you have seen them.",
-                next_step=provenance.NEXT_STEP,
+                f"{loaded.name} has lines that are withheld until you have seen them.", next_step=provenance.NEXT_STEP
             )
         return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
 

@@ -94,11 +94,7 @@ class Facts(FactWriter):
     # coming in
 
     def create(
-        self,
-        content: str,
-        category: str = DEFAULT_CATEGORY,
-        confidence: float = DEFAULT_CONFIDENCE,
-        source: str = "",
+        self, content: str, category: str = DEFAULT_CATEGORY, confidence: float = DEFAULT_CONFIDENCE, source: str = ""
     ) -> AddResult:
         """Store a stated fact. The threshold does not apply, and duplicates change nothing.
 
@@ -109,11 +105,7 @@ class Facts(FactWriter):
         return self.add_all([self.stated(content, category, confidence, source)])[0]
 
     def remember(
-        self,
-        content: str,
-        category: str = DEFAULT_CATEGORY,
-        confidence: float = DEFAULT_CONFIDENCE,
-        source: str = "",
+        self, content: str, category: str = DEFAULT_CATEGORY, confidence: float = DEFAULT_CONFIDENCE, source: str = ""
     ) -> AddResult:
         """:meth:`create`, and retire the older facts that the new one makes obsolete
         (:mod:`holdfast_app.facts.relation`): ``replaced`` has their ids, the log their content.
@@ -208,11 +200,7 @@ class Facts(FactWriter):
     # changing and leaving
 
     def update(
-        self,
-        fact_id: str,
-        content: str | None = None,
-        category: str | None = None,
-        confidence: float | None = None,
+        self, fact_id: str, content: str | None = None, category: str | None = None, confidence: float | None = None
     ) -> Fact:
         """Change the fields given (0.0 is given, None is not) and no other; ``created_at`` stays. Returns the fact.
 
