@@ -11,14 +11,14 @@ import os
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, BinaryIO, Final
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import interfaces
-from holdfast.fs import records, safeopen
+from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
@@ -135,7 +135,8 @@ class _Journals:
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
-        return [(data.lower(), data) for data in (*_newest(self._state), *_recorded(self._recordings))]
+        results = _recorded(self._recordings)
+        return [*_newest(self._state), *((data.lower(), data) for data in results)]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
@@ -172,26 +173,27 @@ def _may_direct(text: str) -> bool:
     return strangers.directs(text) or len(_forms(text)) > 1
 
 
-def _newest(state: str) -> list[bytes]:
-    """The message lines of the newest journals, oldest first; unreadable ones are skipped."""
-    found: list[bytes] = []
-    left, paths = _BYTES, journal.by_age(state)[-_JOURNALS:]
-    with suppress(OSError), safeopen.Folder(os.path.join(state, "sessions")) as folder:
-        for path in reversed(paths):
-            with suppress(OSError, HoldfastError), _opened(folder, path) as file:
-                left -= file.seek(0, os.SEEK_END)
-                if left < 0:
-                    break
-                file.seek(0)
-                found.append(b"".join(line for line in file if line.startswith(_MESSAGE)))
+def _newest(state: str) -> list[tuple[bytes, bytes]]:
+    """The message lines of the newest journals, in lower case and as they are, oldest first; unreadable ones are
+    skipped."""
+    found: list[tuple[bytes, bytes]] = []
+    left = _BYTES
+    for path in reversed(journal.by_age(state)[-_JOURNALS:]):
+        with suppress(OSError, HoldfastError):
+            status = os.stat(path) if os.path.exists(path) else None  # another process has just packed it
+            left -= status.st_size if status else 0
+            if left < 0:
+                break
+            found.append(_messages(path, (status.st_ino, status.st_size, status.st_mtime_ns) if status else None))
     return found[::-1]
 
 
-def _opened(folder: safeopen.Folder, path: str) -> BinaryIO:
-    try:  # the folder is opened once for all of them
-        return os.fdopen(folder.open(os.path.basename(path), os.O_RDONLY), "rb")
-    except FileNotFoundError:  # another process has just packed it
-        return journal.opened(path)
+@lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
+def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, bytes]:
+    """Raises: OSError; HoldfastError."""
+    with journal.opened(path) as file:
+        data = b"".join(line for line in file if line.startswith(_MESSAGE))
+    return data.lower(), data
 
 
 def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
