@@ -64,7 +64,9 @@ def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications
     for name in discovery.defaults():
         monkeypatch.setenv(f"HOLDFAST_PLUGINS__{name.upper()}__ENABLED", "false")
     groups = (discovery.PLUGINS, discovery.BACKENDS, discovery.METHODS, discovery.COMMANDS, discovery.CHECKS)
-    own = [found for found in discovery.scan() if found.distribution == discovery.OWN and found.group in groups]
+    every = discovery.scan()
+    own = [found for found in every if found.distribution == discovery.OWN and found.group in groups]
+    assert [inspection._names(entry, every) for entry in own] == [[]] * len(own)
     rows = [(inspection.label(entry), *row) for entry in own for row in inspection.examine(entry, {})]
     assert {"plugin redaction", "backend sqlite"} <= {entry for entry, _, _, _ in rows}
     assert [row for row in rows if row[2] == "fail"] == []
