@@ -196,6 +196,10 @@ class Disk:
             if not handle.fds and handle.node.holder is handle:
                 handle.node.holder = None
 
+    def fdopen(self, fd: int, mode: str = "rb") -> _File:
+        assert mode == "rb", mode
+        return _File(self, fd)
+
     def reader(self, path: str, *, private: bool = True) -> _File:
         """As ``safeopen.reader``."""
         return _File(self, self.open_file(path, os.O_RDONLY))

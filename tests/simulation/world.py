@@ -25,7 +25,7 @@ ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
 _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir")
-_BY_FD = ("dup", "close", "read", "write", "ftruncate", "fsync", "fchmod")
+_BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
 
 
