@@ -26,12 +26,11 @@ from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
-from holdfast.models import Fact, Profile
+from holdfast.models import Fact
 from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
-from holdfast_app.facts import profile
 from holdfast_app.facts.store import origins
 
 logger = log(__name__)
@@ -54,7 +53,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     with snapshot():
-        head = _head(services, profile.load(services, recalled=True))
+        head = _head(services)
         stored = list(services.store.backend.facts(FactOrder.STRONGEST))
         facts = services.store.known_facts(stored)
     if hidden := len(stored) - len(facts):
@@ -140,9 +139,11 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
-def _head(services: Services, known: Profile) -> str:
+def _head(services: Services) -> str:
     """The profile's part of the block, as it passes the gate now."""
-    blocks = []
+    from holdfast_app.facts import profile  # the brief, which shows facts alone, does without
+
+    known, blocks = profile.load(services, recalled=True), []
     for title, names in (_USER, _HISTORY):
         said = [(profile.ANCHORS[name], text) for name in names if (text := getattr(known, name)).strip()]
         if said:
