@@ -6,7 +6,6 @@ only in the agent's. This machine's journals are the evidence.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from contextlib import suppress
@@ -201,7 +200,11 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
     its tool's name."""
     left = _BYTES
     for path in paths:
-        for name in (path, *sorted(glob.glob(f"{glob.escape(path.rpartition('.')[0])}/subagents/*.jsonl"))):
+        folder = os.path.join(path.rpartition(".")[0], "subagents")
+        names: list[str] = []
+        with suppress(OSError):
+            names = sorted(os.listdir(folder))
+        for name in (path, *(os.path.join(folder, one) for one in names if one.endswith(".jsonl"))):
             calls: dict[bytes, bytes] = {}
             rows = []
             with suppress(OSError), open(name, "rb") as file:

@@ -56,8 +56,10 @@ CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
 """
 _WAIT_S: Final = 60.0
-#: Entries added in one transaction, and about how many while a question waits.
-_STEP, MOST = 500, 2_000
+#: Entries added in one transaction, and about how many in a part in the background, and while a question waits.
+_STEP, _PART, MOST = 500, 2_000, 10_000
+#: The lock of the process that brings the index up to date in the background.
+_BUILDING: Final = "building"
 #: Between two parts added in the background, so that a question gets its turn.
 _PAUSE_S: Final = 0.05
 #: Optional libraries with which our validators find more.
@@ -86,8 +88,8 @@ class Index(NamedTuple):
 
 
 def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
-    """The result of ``work`` on the index, after a part of what is new was added; a process is started for the rest.
-    A damaged file is made again once.
+    """The result of ``work`` on the index, after a part of what is new was added, and none while a process in the
+    background adds it; one is started for the rest. A damaged file is made again once.
 
     Without a place to write, or when another process holds the file for a minute, ``work`` gets a copy in memory.
     Raises: Unavailable when a source cannot be read.
@@ -98,7 +100,15 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
             background.start(memory.services.root, *background.INDEX)
         return work(open_index)
 
-    return _opened(memory, found)
+    folder = os.path.join(memory.services.state, private.DERIVED)
+    most = MOST
+    if os.path.isdir(folder):
+        try:
+            with private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0):
+                pass
+        except Unavailable:
+            most = 0
+    return _opened(memory, found, most)
 
 
 def complete(memory: Holdfast) -> None:
@@ -106,14 +116,14 @@ def complete(memory: Holdfast) -> None:
     folder = private.make(memory.services.state, private.DERIVED)
     with ExitStack() as held:
         try:
-            held.enter_context(private.lock(os.path.join(folder, "building"), timeout_s=0.0))
+            held.enter_context(private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0))
         except Unavailable:
             return
-        while _opened(memory, lambda open_index: open_index.left):
+        while _opened(memory, lambda open_index: open_index.left, _PART):
             time.sleep(_PAUSE_S)
 
 
-def _opened(memory: Holdfast, work: Callable[[Index], T]) -> T:
+def _opened(memory: Holdfast, work: Callable[[Index], T], most: int) -> T:
     state = memory.services.state
     path = os.path.join(state, FILE)
     if os.path.isdir(state) or memory.services.store.names() or memory.facts.count():
@@ -122,16 +132,16 @@ def _opened(memory: Holdfast, work: Callable[[Index], T]) -> T:
             # Even while reading, because a reader of a removed file would mistake the new file's journal for its own.
             with private.lock(path, timeout_s=_WAIT_S):
                 try:
-                    return _searched(path, memory, work)
+                    return _searched(path, memory, work, most)
                 except (sqlite3.DatabaseError, KeyError, TypeError, ValueError) as error:
                     if not _is_damage(error):
                         raise
                 _remove(path)
-                return _searched(path, memory, work)
+                return _searched(path, memory, work, most)
     try:
-        return _searched(":memory:", memory, work, copy_of=path)
+        return _searched(":memory:", memory, work, sys.maxsize, path)
     except sqlite3.DatabaseError:
-        return _searched(":memory:", memory, work)
+        return _searched(":memory:", memory, work, sys.maxsize)
 
 
 def renew(memory: Holdfast) -> None:
@@ -142,7 +152,7 @@ def renew(memory: Holdfast) -> None:
         return
     with private.lock(path, timeout_s=_WAIT_S):
         try:
-            _searched(path, memory, lambda _: None, edited=True)
+            _searched(path, memory, lambda _: None, MOST, edited=True)
         except (Unavailable, sqlite3.DatabaseError):
             _remove(path)
 
@@ -153,14 +163,15 @@ def _remove(path: str) -> None:
         durable.remove(one)
 
 
-def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], copy_of: str = "", *, edited: bool = False) -> T:
+def _searched(
+    path: str, memory: Holdfast, work: Callable[[Index], T], most: int, copy_of: str = "", *, edited: bool = False
+) -> T:
     with closing(_connect(path)) as db:
         if os.path.exists(copy_of):
             with closing(sqlite3.connect(f"{Path(copy_of).as_uri()}?mode=ro&immutable=1", uri=True)) as file:
                 file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another version")
-        most = MOST if path != ":memory:" else sys.maxsize
         unread, left = _update(db, memory, most, edited=edited)
         return work(Index(db, size(db), unread, left))
 
