@@ -21,6 +21,7 @@ from holdfast.journal.safety import State
 from holdfast.models import Extraction
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager
+from holdfast_app.authorship import witness
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
 from holdfast_app.data_loss import newest, proofs
@@ -437,6 +438,7 @@ def payload(token: str, fact: str) -> dict[str, Any]:
 
 
 def _opened(world: World) -> Holdfast:
+    witness._messages.cache_clear()
     return Holdfast.open(ROOT, config=CONFIG, clock=world.now)
 
 
