@@ -44,6 +44,7 @@ _RESULT: Final = re.compile(rb'"(?:tool_result|function_call_output)"')
 _SIDE: Final = b'"isSidechain":true'
 _CALL: Final = re.compile(rb'"id": ?"([^"]{1,80})", ?"name": ?"([^"]{1,80})", ?("input": ?\{[^\n]{0,2000})')
 _CALLED: Final = re.compile(rb'"tool_use_id": ?"([^"]{1,80})"')
+AGENT: Final = "an answer of the agent"
 _MESSAGE: Final = records.beginning("message")
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
@@ -71,17 +72,18 @@ class Witness:
         forms = filter(hostile.instructs, _forms(hostile.body_of(text.strip())))
         return any(hostile.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
 
-    def source_of(self, text: str) -> str:
-        """A noun phrase for where ``text`` comes from; empty for the user's own words."""
+    def source_of(self, text: str, otherwise: str = AGENT) -> str:
+        """A noun phrase for where ``text`` comes from, ``otherwise`` where it is unknown; empty for the user's own
+        words."""
         if self.is_own(text):
             return ""
         found = map(self._stranger, _forms(text))
-        return next((strangers.named(one) for one in found if one), "an answer of the agent")
+        return next((strangers.named(one) for one in found if one), otherwise)
 
-    def marked(self, text: str, otherwise: str = "") -> str:
+    def marked(self, text: str, otherwise: str = AGENT) -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
         which a stranger's sentence directs its reader. The user's own lines stay."""
-        text = hostile.marked(text, lambda line: "" if self.is_own(line) else self.source_of(line) or otherwise)
+        text = hostile.marked(text, lambda line: self.source_of(line, otherwise))
         lines = []
         for line in text.split("\n"):
             body = hostile.body_of(line)
@@ -310,7 +312,7 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
         payload = payload.evolve(curated=CuratedDecision(**kept))
     if withheld:
         source = "what the agent read"
-        lines = (hostile.MARK.format(name=witness.source_of(one) or source) + one for one in withheld)
+        lines = (hostile.MARK.format(name=witness.source_of(one, source)) + one for one in withheld)
         facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
         payload = payload.evolve(facts=tuple(facts))
     if "artifacts" in payload.derived and payload.artifacts is not None:

@@ -102,7 +102,7 @@ def test_lines__megabyte_of_one_mark__takes_no_longer_than_its_length_asks_for(p
         "> " * 60_000,
         "-" + " -" * 60_000 + "x",
         "<!--\n" * 20_000,
-        "- a\n  ## b\n" * 20_000,
+        "- a\n  ## b\n" * 10_000,
         "[a]: b\n" * 15_000,
     ],
     ids=["lists", "quotes", "breaks", "comments", "indented", "references"],
