@@ -72,7 +72,7 @@ class FactIndex(FactTable):
         self.gone.update(dict.fromkeys(gone))
         if fact and (update or leaves) and not self._is_known(fact):
             leaves = tuple(one for one in leaves if not self._has_known(one))
-            if update and self._has_known(fact.id):
+            if update and self._has_known(fact.id) and fact.content != self.get(fact.id).content:
                 self.changes[fact.id] = fact
                 fact = None
         if fact and not update and fact.id in self and fact.id not in leaves:
