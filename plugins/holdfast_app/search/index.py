@@ -29,6 +29,7 @@ from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, ownership_mark, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app import background
+from holdfast_app.progress import report
 from holdfast_app.search import records, words
 from holdfast_app.search.records import Source
 from holdfast_memory import DISTRIBUTION
@@ -56,6 +57,7 @@ CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
 """
 _WAIT_S: Final = 60.0
+_ACTIVITY: Final = "Updating the search index"
 #: Entries added in one transaction, and about how many in a part in the background, and while a question waits.
 _STEP, _PART, MOST = 500, 2_000, 10_000
 #: The lock of the process that brings the index up to date in the background.
@@ -92,7 +94,7 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
     background adds it; one is started for the rest. A damaged file is made again once.
 
     Without a place to write, or when another process holds the file for a minute, ``work`` gets a copy in memory.
-    Raises: Unavailable when a source cannot be read.
+    Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when a source cannot be read.
     """
 
     def found(open_index: Index) -> T:
@@ -237,9 +239,10 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
         with _transaction(db):
             _forget(db, gone, other)
     unread, left = [], len(changed)
-    for name, one in changed.items():
+    for done, (name, one) in enumerate(changed.items()):
         if most <= 0:
             break
+        report(done, len(changed), _ACTIVITY)
         db.execute(
             "INSERT OR IGNORE INTO source (kind, name, stamp, origin, place, texts) VALUES (?, ?, '', '', 0, 0)", name
         )
@@ -251,6 +254,7 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
         except Corrupt:  # what came before the damage is found all the same
             unread.append(one.name or one.kind)
             left -= 1
+    report(len(changed), len(changed), _ACTIVITY)
     return tuple(unread), left
 
 
