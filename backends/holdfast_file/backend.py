@@ -52,6 +52,7 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         self._facts.compact()
 
     def judge(self, is_known: Callable[[Fact], bool]) -> None:
+        """Let a row whose fact is not known here neither replace nor evict one that is, nor take up its room."""
         self._facts.is_known = is_known
 
     def where(self, name: str = "") -> str:

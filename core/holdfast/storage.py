@@ -244,9 +244,6 @@ class StorageBackend(ABC):
         Documents and facts read as before. May take as long as rewriting the whole store.
         """
 
-    def judge(self, is_known: Callable[[Fact], bool]) -> None:  # noqa: B027 - most stores are written here alone
-        """Let a row whose fact is not known here neither replace nor evict one that is, nor take up its room."""
-
     def where(self, name: str = "") -> str:
         """Where a person finds the document, as a path relative to the project or a URL; without ``name`` the store
         itself, without a password."""

@@ -48,8 +48,9 @@ class Services(base.Services):
         if Capability.LOCAL_FILES in backend.capabilities:
             facts = f"{storage.path}/{storage.facts}"
             judge = own = Provenance(root, state, folder=storage.path, facts=facts, repeating=repeating)
-            if not trusts_all(root):
-                backend.judge(lambda fact: not own.unrecorded_facts([fact]))
+            judge_facts = getattr(backend, "judge", None)  # of a store whose rows a pull may bring
+            if judge_facts is not None and not trusts_all(root):
+                judge_facts(lambda fact: not own.unrecorded_facts([fact]))
         elif Capability.REMOTE not in backend.capabilities:
             judge = Provenance(root, state)
         return Store(backend, config.layout, state, judge)
