@@ -68,7 +68,7 @@ class FactFile:
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
             self._follow()
-            found = chain(self._index.listed(order, None), self._index.changes.values())
+            found = chain(self._index.listed(order, limit), self._index.changes.values())
             return islice(found, limit and max(limit, 0))
 
     def add(self, fact: Fact, limit: int) -> AddResult:

@@ -253,7 +253,7 @@ class _Call:
             background.after_turn(root)
             return Reply(block=asking.question(event, root, self.state), notice=self._held_back(event))
         asked = asking.question(event, root, self.state)
-        if self.dialect.client in _LATE and os.path.exists(f"{turns.gap(self.state, event.session)}-brief"):
+        if self.dialect.client in _LATE and os.path.exists(turns.brief_due(self.state, event.session)):
             asked = "\n\n".join(filter(None, (self._with_store(event, root).context, asked)))
         return Reply(context=asked, notice=self._held_back(event))
 
@@ -275,7 +275,7 @@ class _Call:
             memory.services.hurried = True  # a client waits for the answer, so models are called later
             if event.kind in _LATE.get(event.client, ()):
                 private.make(self.state, "agents")
-                durable.replace(f"{turns.gap(self.state, event.session)}-brief", b"", flush=False)
+                durable.replace(turns.brief_due(self.state, event.session), b"", flush=False)
             if event.kind == events.START:
                 from holdfast_agents import restore
 
@@ -291,7 +291,7 @@ class _Call:
             if event.kind == events.PROMPT:
                 from holdfast_agents import restore
 
-                durable.remove(f"{turns.gap(self.state, event.session)}-brief")
+                durable.remove(turns.brief_due(self.state, event.session))
                 return restore.opening(memory, event)
             from holdfast_agents import gated
 

@@ -89,6 +89,11 @@ def gap(state: str, session: str) -> str:
     return os.path.join(state, "agents", f"{file_stem(session)}.gap")
 
 
+def brief_due(state: str, session: str) -> str:
+    """The file that marks a session whose brief comes with its next prompt."""
+    return f"{gap(state, session)}-brief"
+
+
 def digest(*parts: str | bytes) -> str:
     """20 hexadecimal digits. Part boundaries count: ("ab", "c") and ("a", "bc") differ. A client's tool call id is
     stored in this form."""

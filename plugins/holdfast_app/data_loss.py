@@ -139,7 +139,7 @@ def note_forgotten(services: Services, name: str) -> None:
     its content. The name itself is not kept. Raises: Unavailable."""
     private.make(services.state)
     table = _forgotten(services)
-    table[sha256(name)[:32]] = services.now().isoformat()
+    table[_key(name)] = services.now().isoformat()
     durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
 
 
@@ -156,6 +156,10 @@ def rewrite(path: str, data: bytes | None) -> None:
 
 def _forgotten(services: Services) -> dict[str, str]:
     return {key: str(at) for key, at in private.table(services.private(FORGOTTEN)).items()}
+
+
+def _key(name: str) -> str:
+    return sha256(name)[:32]
 
 
 def lost_journals(services: Services) -> Iterator[Loss]:
@@ -226,7 +230,7 @@ def unproved(
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
-            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(sha256(name)[:32]), receipt.at):
+            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
             loss = _lost(services, receipt, written, contents)
             key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")

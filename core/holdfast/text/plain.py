@@ -61,9 +61,9 @@ def lines(text: str, *, start: int = 0, keepends: bool = False) -> Iterator[tupl
 
 def untagged(text: str) -> str:
     """``text`` with the letters that its tag characters stand for. They print nothing, but a model reads them."""
-    return (
-        text.translate({ord(_TAGS) + code: code for code in range(32, 127)}) if max(text, default="") > _TAGS else text
-    )
+    if max(text, default="") <= _TAGS:
+        return text
+    return text.translate({ord(_TAGS) + code: code for code in range(32, 127)})
 
 
 def normalized(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:

@@ -30,6 +30,8 @@ _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
 #: The user chose an answer, or the client summarised the agent's own session.
 _OF_OWN: Final = ("AskUserQuestion", "summary")
+#: A noun phrase for the agent's own words.
+AGENT: Final = "an answer of the agent"
 #: Words compared at once, as a multiple of the sentence's.
 _WINDOW: Final = 2
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
@@ -313,7 +315,7 @@ def named(found: Message) -> str:
     if found.role == "tool":
         name = _NO_NAME.sub(" ", found.tool).strip()[:60].strip()
         return f"a result of {name}" if name else "a tool result"
-    return "an answer of the agent" if found.role == "assistant" else "a message of the client"
+    return AGENT if found.role == "assistant" else "a message of the client"
 
 
 def directs(text: str) -> bool:

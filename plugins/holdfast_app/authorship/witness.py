@@ -44,7 +44,6 @@ _RESULT: Final = re.compile(rb'"(?:tool_result|function_call_output)"')
 _SIDE: Final = b'"isSidechain":true'
 _CALL: Final = re.compile(rb'"id": ?"([^"]{1,80})", ?"name": ?"([^"]{1,80})", ?("input": ?\{[^\n]{0,2000})')
 _CALLED: Final = re.compile(rb'"tool_use_id": ?"([^"]{1,80})"')
-AGENT: Final = "an answer of the agent"
 _MESSAGE: Final = records.beginning("message")
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
@@ -72,7 +71,7 @@ class Witness:
         forms = filter(hostile.instructs, _forms(hostile.body_of(text.strip())))
         return any(hostile.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
 
-    def source_of(self, text: str, otherwise: str = AGENT) -> str:
+    def source_of(self, text: str, otherwise: str = strangers.AGENT) -> str:
         """A noun phrase for where ``text`` comes from, ``otherwise`` where it is unknown; empty for the user's own
         words."""
         if self.is_own(text):
@@ -80,7 +79,7 @@ class Witness:
         found = map(self._stranger, _forms(text))
         return next((strangers.named(one) for one in found if one), otherwise)
 
-    def marked(self, text: str, otherwise: str = AGENT) -> str:
+    def marked(self, text: str, otherwise: str = strangers.AGENT) -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
         which a stranger's sentence directs its reader. The user's own lines stay."""
         text = hostile.marked(text, lambda line: self.source_of(line, otherwise))

@@ -106,7 +106,7 @@ def import_bundle(memory: Holdfast, path: str, *, dry_run: bool = False) -> Merg
         merged.removed += 1
     for one in offered:
         try:
-            result = memory.facts.state(one.text, one.category, one.confidence, f"mem:{one.origin}", at=one.at)
+            result = memory.facts.remember(one.text, one.category, one.confidence, f"mem:{one.origin}", at=one.at)
         except Refused as error:
             merged.left_out.append(error.message)
             continue

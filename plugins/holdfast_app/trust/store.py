@@ -40,9 +40,8 @@ class Store(store.Store):
     def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         """Those of ``facts`` that agents may have, in their order. Raises: Unavailable."""
         listed = list(facts)
-        hidden = set(
-            map(id, self.provenance.withheld_facts(listed))
-        )  # a change that waits has the id of what it changes
+        # By identity, because a waiting change has the id of the fact that it changes.
+        hidden = set(map(id, self.provenance.withheld_facts(listed)))
         return [fact for fact in listed if id(fact) not in hidden] if hidden else listed
 
     def withheld_facts(self) -> list[Fact]:
@@ -76,12 +75,10 @@ class Store(store.Store):
         changes: list[Change] = [Add(fact, limit) for fact in facts]
         added = self.backend.commit([*changes, *map(Remove, older)]).added
         for fact, result in zip(facts, added, strict=True):
-            if (
-                result
-                and result.duplicate_of
-                and not self.known_facts([twin := get_fact(self.backend, result.duplicate_of)])
-            ):
-                # It was said here too, so what a pull brought must not hide it.
+            if result is None or result.duplicate_of is None:
+                continue
+            twin = get_fact(self.backend, result.duplicate_of)
+            if not self.known_facts([twin]):  # it was said here too, so what a pull brought must not hide it
                 self.update_fact(twin.id, is_own=True, content=fact.content, category=fact.category, source=fact.source)
         return added
 

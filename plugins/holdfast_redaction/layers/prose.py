@@ -88,9 +88,10 @@ _NAMED = Lazy(
 _OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
 #: Words of a passphrase, and an id that may be called an API key.
 _ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
-_UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
-#: The same, or a row of as many digits as no number or short commit has.
-_ID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{20,31})")
+_UUID_FORM = r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+_UUID = Lazy(_UUID_FORM)
+#: A UUID, or more hexadecimal digits than a number or a short commit has.
+_ID = Lazy(_UUID_FORM + r"|(?i:[0-9a-f]{20,31})")
 #: ``pass name=value``
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
 #: The shortest token after its noun that has no digit.

@@ -66,8 +66,8 @@ def test_flush__a_newer_value__replaces_the_older_which_stays_in_the_log(opened,
 
 def test_state__older_than_a_stored_value__is_not_stored(opened):
     memory = opened()
-    memory.facts.state("The port is 9090", "context", 0.9)
-    late = memory.facts.state("The port is 8080", "context", 0.9, at=datetime(2020, 1, 1, tzinfo=UTC))
+    memory.facts.remember("The port is 9090", "context", 0.9)
+    late = memory.facts.remember("The port is 8080", "context", 0.9, at=datetime(2020, 1, 1, tzinfo=UTC))
     assert (late.outcome, contents(memory)) == ("refused", ["The port is 9090"])
 
 

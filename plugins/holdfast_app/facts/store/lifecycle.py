@@ -108,14 +108,22 @@ class Facts(FactWriter):
         return self.add_all([self.stated(content, category, confidence, source)])[0]
 
     def remember(
-        self, content: str, category: str = DEFAULT_CATEGORY, confidence: float = DEFAULT_CONFIDENCE, source: str = ""
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        source: str = "",
+        *,
+        at: datetime | None = None,
     ) -> AddResult:
-        """:meth:`create`, and retire the older facts that the new one makes obsolete
-        (:mod:`holdfast_app.facts.relation`): ``replaced`` has their ids, the log their content.
+        """:meth:`create`, stated now or at the earlier instant ``at``, unless a newer fact on the subject is stored.
+        The older facts that it makes obsolete (:mod:`holdfast_app.facts.relation`) leave: ``replaced`` has their ids,
+        the log their content.
 
         Raises: as :meth:`create`.
         """
-        return self.state(content, category, confidence, source)
+        said = None if at is None else ()
+        return self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
@@ -134,17 +142,6 @@ class Facts(FactWriter):
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
             return AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip("."))
         return Value(content, category, confidence, source, at or self.services.clock(), () if at else None)
-
-    def state(
-        self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
-    ) -> AddResult:
-        """Store a fact stated now, or at the earlier instant ``at``, unless a newer one on the same subject is stored.
-        It replaces the facts that it makes obsolete. The threshold does not apply.
-
-        Raises: BadValue, Refused and PluginError, as :meth:`create`.
-        """
-        said = None if at is None else ()
-        return self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
 
     def stated(
         self,
