@@ -90,7 +90,7 @@ class Index(NamedTuple):
 
 
 def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
-    """The result of ``work`` on the index, after a part of what is new was added, and none while a process in the
+    """The result of ``work`` on the index, after a part of what is new was added, a smaller one while a process in the
     background adds it; one is started for the rest. A damaged file is made again once.
 
     Without a place to write, or when another process holds the file for a minute, ``work`` gets a copy in memory.
@@ -109,7 +109,7 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
             with private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0):
                 pass
         except Unavailable:
-            most = 0
+            most = _PART
     return _opened(memory, found, most)
 
 
