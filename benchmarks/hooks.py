@@ -136,6 +136,7 @@ def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = Fals
         "PostToolUse": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "ok"}},
         "Stop": {"last_assistant_message": "The parser is done; the tests pass.", "prompt_id": "p"},
         "SessionStart": {"source": "resume"},
+        "SessionEnd": {"reason": "prompt_input_exit"},
         "PreCompact": {"trigger": "auto", "custom_instructions": None},
     }
     told = {name: {**common, "hook_event_name": name, **more} for name, more in payloads.items()}
@@ -175,7 +176,8 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, f
         payloads = prepare(folder / name, size, journalled=journalled, compacted=compacted)
         shutil.copytree(folder / name / "project", folder / name / "fresh")
         prepared[name] = payloads
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ("python -c pass", *AIMS)}
+    names = ("python -c pass", *AIMS, "SessionStart, after a kill")
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for round_ in range(runs + 1):
         for name, pair in one_round(folder, prepared).items():
             if round_:  # the first round fills caches
@@ -198,9 +200,12 @@ def one_round(folder: Path, prepared: dict[str, dict[str, bytes]]) -> dict[str, 
             continue
         got["PreCompact"] = first
         got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project)
-        for event in ("UserPromptSubmit", "PostToolUse", "Stop", "SessionStart"):
+        for event in ("UserPromptSubmit", "PostToolUse", "Stop"):
             got[event] = timed(hook, payloads[event], project)
-            got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project)
+        got["SessionStart, after a kill"] = timed(hook, payloads["SessionStart"], project)
+        timed(hook, payloads["SessionEnd"], project)
+        got["SessionStart"] = timed(hook, payloads["SessionStart"], project)
+        got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project)
         timed([program, "add", "user", "Save this by command.", "--session", "by-hand"], b"", project)
         timed([program, "search", "parser"], b"", project)  # builds the index
         for command, words in COMMANDS.items():

@@ -13,6 +13,7 @@ from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
+from holdfast.journal.journal import Journal
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
@@ -173,15 +174,13 @@ def reconcile(memory: Holdfast, event: Event) -> None:
         if left.agent:
             continue
         try:
-            session = Session(services, left.session)
-            if _is_longer(left):
+            if _is_longer(left) and memo.is_of(left.client, left.transcript, services.root):
                 from holdfast_agents.records.follow import follow
 
-                if memo.is_of(left.client, left.transcript, services.root):
-                    last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
-                    follow(services, session, last, patience_s=0)
-            if session.unflushed:
-                session.pass_gate(None, "end")
+                last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
+                follow(services, Session(services, left.session), last, patience_s=0)
+            if Journal(services.state, services.gate.identifier(left.session)).is_unflushed():
+                Session(services, left.session).pass_gate(None, "end")
         except HoldfastError as error:
             log(services.state, event.client, event.kind, f"session {left.session} is not saved: {error.message}")
 
