@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -13,8 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.config import resolved, settings, statefolder
-from holdfast.errors import BadValue, HoldfastError, PluginError, PluginNotFound, Refused, SettingsIgnored, StorageError
-from holdfast.fs import private, safeopen
+from holdfast.errors import BadValue, HoldfastError, PluginNotFound, Refused, SettingsIgnored, StorageError
+from holdfast.fs import private
 from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
@@ -126,74 +125,15 @@ class Project:
             self._sessions[session_id] = self.session_type()(self.services, session_id)
         return self._sessions[session_id]
 
-    def begin(self, session_id: str = "default") -> Session:
-        """The session with that id when a conversation starts, after pending work is handled.
-
-        Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
-        are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
-        """
-        session = self.session(session_id)
-        self.send_waiting()
-        self.end_idle(but=session.id)
-        return session
-
-    def send_waiting(self, *, limit_s: float = 5.0) -> None:
-        """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
-        raises."""
-        try:
-            if self.services.waits(private.SPOOL):
-                self.services.spool.send(limit_s=limit_s)
-            if self.services.waits(private.OUTBOX):
-                self.services.outbox.send_due()
-        except PluginError as error:  # the next flush is refused for this reason
-            logger.warning("what waits could not be sent: %s", error.message)
-
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""
         return sorted(one.session_id for one in journal.every(self.services.state, packed=True))
-
-    def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
-        """End every session whose last turn is older than ``idle_minutes``; returns their ids.
-
-        A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further session is tried.
-        """
-        before = self.services.now().timestamp() - self.config.session.idle_minutes * 60
-        ended: list[str] = []
-        until = time.monotonic() + limit_s
-        for path in journal.session_files(self.services.state):
-            if time.monotonic() > until:
-                break
-            try:
-                if safeopen.stat(path).st_mtime > before or journal.last_checkpoint_of(path) is not None:
-                    continue
-                session_id = journal.session_id_of(path)
-                if session_id is None or session_id in {but, *self._sessions}:
-                    continue
-                session = self.session_type()(self.services, session_id)
-                if session.unflushed and not session.ended:
-                    session.end()
-                    ended.append(session_id)
-            except OSError:
-                continue  # gone meanwhile
-            except HoldfastError as error:
-                logger.warning("an idle session could not be ended: %s", error.message)
-        return ended
 
     def unsafe(self) -> list[Marker]:
         """Sessions whose last flush failed, each with the reason and the next step."""
         from holdfast.journal import safety
 
         return safety.all_unsafe(self.services.state)
-
-    # stored data
-
-    def reread(self) -> None:
-        """Reload the open sessions after their journals changed, so removed text does not stay in memory."""
-        for one in self._sessions.values():
-            try:
-                one.catch_up()
-            except HoldfastError as error:
-                logger.warning("an open session could not be read again: %s", type(error).__name__)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with its status and the reason."""

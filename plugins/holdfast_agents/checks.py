@@ -21,7 +21,6 @@ from attrs import evolve
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
-from holdfast.text.plain import in_one_line
 from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.setup import claude_code, jsontext, placing, program
@@ -29,6 +28,7 @@ from holdfast_agents.setup.claude_code import SCRIPT, module
 from holdfast_agents.setup.client import AGREED, Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_agents.setup.parts import Hooks, ours
+from holdfast_app.printable import in_one_line
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:

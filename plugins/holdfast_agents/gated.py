@@ -39,6 +39,7 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.message_formats import reading
 from holdfast_app.message_formats.messages import text_of
 from holdfast_app.message_formats.reading import mapping
+from holdfast_app.records import blocks
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
 from holdfast_app.transcripts.rows import elements, is_document, lines
@@ -122,7 +123,7 @@ def _keep(services: Services, session: Session, summary: str, client: str) -> No
     name = services.layout.name(Surface.DAILY, receipt.at.date())
     try:
         text = services.gate.admit(text, surface=Surface.DAILY, name=name)
-        block_id, block = notes.later(receipt.flush_id, client, text, session=session.id, at=receipt.at)
+        block_id, block = blocks.later(receipt.flush_id, client, text, session=session.id, at=receipt.at)
         block = services.gate.admit(block, surface=Surface.DAILY, name=name)
     except Refused:
         return

@@ -16,11 +16,11 @@ from holdfast.journal import journal, safety
 from holdfast.journal.journal import Journal
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
-from holdfast.text.plain import in_one_line
 from holdfast_agents import clientfiles
 from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.heartbeat import log
+from holdfast_app.printable import in_one_line
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -3,15 +3,61 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.config.layout import Surface
+from holdfast.flush import interfaces
 from holdfast.session import services
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from holdfast.storage import Document
     from holdfast_app.config import Config
     from holdfast_app.trust.store import Store
+
+
+class Waiting(Protocol):
+    """An item that waits. ``error`` and ``next_step`` describe the last failure. A damaged item represents
+    an unreadable line."""
+
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def next_step(self) -> str: ...
+    @property
+    def is_damaged(self) -> bool: ...
+
+
+class KeptFlush(Waiting, Protocol):
+    """A flush that the store's server did not take, of ``session`` for ``server``."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def server(self) -> str: ...
+
+
+class Outbox(interfaces.Outbox, Protocol):
+    """Items that plugins could not publish."""
+
+    def waiting(self) -> Sequence[Waiting]:
+        """The waiting items, oldest first. Raises: Unavailable."""
+
+
+class Spool(interfaces.Spool, Protocol):
+    """Flushes that the store's server did not take."""
+
+    def items(self) -> Sequence[KeptFlush]:
+        """The waiting flushes, in order. Raises: Unavailable."""
+
+    def send(self, *, limit_s: float = 60.0) -> object:
+        """Write the waiting flushes to the store, for ``limit_s`` seconds at most. Never raises."""
 
 
 class Services(services.Services):
@@ -19,6 +65,14 @@ class Services(services.Services):
 
     config: Config
     store: Store
+
+    if TYPE_CHECKING:
+
+        @property
+        def outbox(self) -> Outbox: ...
+
+        @property
+        def spool(self) -> Spool: ...
 
     @cached_property
     def recordings(self) -> dict[str, None]:

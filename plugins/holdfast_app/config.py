@@ -195,9 +195,25 @@ class AgentsConfig:
 
 
 @frozen(kw_only=True)
+class IdentityConfig:
+    """``[identity]``: who and which machine a flush and a fact name."""
+
+    record: bool | None = setting(
+        None,
+        "Name the person and the machine in each flush and fact: one comment in the note block, `by` in the receipt "
+        "and the journal, and a fact's source. Not set, it is on where the store is on a server, and off otherwise.",
+    )
+    person: str = setting(
+        "", "The person's name. If empty, `GIT_AUTHOR_NAME`, then the login. E-mail addresses are cut at the `@`."
+    )
+    machine: str = setting("", "The machine's name. If empty, the host name.")
+
+
+@frozen(kw_only=True)
 class Config(values.Config):
     """All settings of holdfast.toml."""
 
+    identity: IdentityConfig = IdentityConfig()
     facts: FactsConfig = FactsConfig()
     extract: ExtractConfig = ExtractConfig()
     prompt: PromptConfig = PromptConfig()

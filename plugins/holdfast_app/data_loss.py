@@ -16,17 +16,18 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from holdfast.config import statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
-from holdfast.flush import handoff, notes, work_log
+from holdfast.flush import handoff, notes
 from holdfast.fs import durable, paths, private, records
 from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
+from holdfast_app.records import handoffs, work_log
+from holdfast_app.trust import statefolders
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt, Written
@@ -80,7 +81,7 @@ def apart(root: str, state: str) -> list[Loss]:
         )
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
         losses = [Loss(kind="apart", name="", message=message, next_step=step)]
-    found = statefolder.apart(root, state)
+    found = statefolders.apart(root, state)
     if not found:
         return losses
     folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
@@ -248,7 +249,7 @@ def _lost(services: Services, receipt: Receipt, written: Written, contents: dict
             contents[name] = document.text if document else None
         text = contents[name]
         # Only a handoff's frame is checked, because this runs at each start.
-        if written.surface == Surface.HANDOFF and text is not None and not handoff.is_framed(text):
+        if written.surface == Surface.HANDOFF and text is not None and not handoffs.is_framed(text):
             handoff.parse(text, name)
     except Corrupt as error:
         return Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
@@ -379,7 +380,7 @@ def open_work(services: Services) -> list[handoff.Work]:
     for receipt in sorted(filter(None, found), key=lambda r: r.at, reverse=True):
         decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
-            entries.append(handoff.reopened(decided.work, decided.because))
+            entries.append(handoffs.reopened(decided.work, decided.because))
             continue
         payload = payloads.get(receipt.flush_id)
         if decided is not None or payload is None or not any(w.surface == Surface.HANDOFF for w in receipt.written):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
 
+from holdfast.errors import HoldfastError
+from holdfast.text.lazy import log
 from holdfast_app.facts.project import RemembersFacts
 from holdfast_app.services import Services
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from holdfast_app.workflow.update import Updated
     from holdfast_app.workflow.workflow import Workflow
 
+logger = log(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -63,8 +66,39 @@ class Holdfast(RemembersFacts):
         return cast("Session", super().session(session_id))
 
     def begin(self, session_id: str = "default") -> Session:
-        """See :meth:`holdfast.project.Project.begin`."""
-        return cast("Session", super().begin(session_id))
+        """The session with that id when a conversation starts, after pending work is handled.
+
+        Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
+        are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        """
+        session = self.session(session_id)
+        self.send_waiting()
+        self.end_idle(but=session.id)
+        return session
+
+    def send_waiting(self, *, limit_s: float = 5.0) -> None:
+        """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
+        raises."""
+        from holdfast_app.sessions import idle
+
+        idle.send_waiting(self.services, limit_s)
+
+    def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
+        """End every session whose last turn is older than ``idle_minutes``; returns their ids.
+
+        A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further session is tried.
+        """
+        from holdfast_app.sessions import idle
+
+        return idle.end_idle(self, {but, *self._sessions}, limit_s)
+
+    def reread(self) -> None:
+        """Reload the open sessions after their journals changed, so removed text does not stay in memory."""
+        for one in self._sessions.values():
+            try:
+                one.catch_up()
+            except HoldfastError as error:
+                logger.warning("an open session could not be read again: %s", type(error).__name__)
 
     # purge, scrub and retention
 

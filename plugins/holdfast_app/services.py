@@ -91,6 +91,22 @@ class Services(base.Services):
 
         return Authorship(self)
 
+    def decided(self, session: str, flush: str) -> tuple[bool, str] | None:
+        """The newest decision about the flush's work. Raises: Unavailable."""
+        from holdfast_app.records import work_log
+
+        found = work_log.of_flush(self.state, session, flush)
+        return (found.open, found.because) if found else None
+
+    def origin(self, agent: str = "") -> str:
+        """``person@machine`` and the agent for statements made now, masked; empty if origins are not recorded."""
+        settings = self.config.identity
+        if not (self.is_remote if settings.record is None else settings.record):
+            return ""
+        from holdfast_app.authorship.origin import origin_of
+
+        return self.gate.label(origin_of(settings, agent))
+
     def later(self, *, flushed: bool = True) -> None:
         """Begin due work: extraction by a model, and the dream. ``flushed``: a note has just been written."""
         from holdfast_app import upkeep

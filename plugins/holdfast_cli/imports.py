@@ -9,7 +9,7 @@ import attrs
 
 from holdfast.errors import Refused
 from holdfast.text.humanize import count
-from holdfast.text.plain import in_one_line
+from holdfast_app.printable import in_one_line
 from holdfast_cli.command import Answer, Call
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, confirmed

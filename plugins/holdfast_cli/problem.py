@@ -9,7 +9,7 @@ import os
 import sys
 
 from holdfast.errors import HoldfastError
-from holdfast.text.plain import printable
+from holdfast_app.printable import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

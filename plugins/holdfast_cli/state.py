@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.flush.interfaces import KeptFlush, Waiting
+    from holdfast_app.base import KeptFlush, Waiting
     from holdfast_app.lastbrief import Kept
     from holdfast_app.sessions.status import SessionStatus, Status
     from holdfast_cli.terminal import Cell, Term

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.text.plain import printable
+from holdfast_app.printable import printable
 from holdfast_cli.problem import UsageError
 
 TYPE_CHECKING = False

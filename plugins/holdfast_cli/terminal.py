@@ -13,7 +13,8 @@ import os
 import sys
 
 from holdfast.errors import HoldfastError
-from holdfast.text.plain import JOINERS, in_one_line, json_safe, printable
+from holdfast.text.plain import JOINERS
+from holdfast_app.printable import in_one_line, json_safe, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

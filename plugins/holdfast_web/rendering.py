@@ -21,7 +21,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from holdfast.text.humanize import ago, count, size
-from holdfast.text.plain import in_one_line, is_none, printable
+from holdfast.text.plain import is_none
+from holdfast_app.printable import in_one_line, printable
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

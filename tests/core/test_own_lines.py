@@ -10,7 +10,7 @@ from holdfast import Holdfast, Payload
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
-from holdfast.text.ownlines import is_own
+from holdfast_app.records.ownlines import is_own
 
 #: Every statement of these tests has it, so a line without it is not a user's.
 TOKEN = "quagga"

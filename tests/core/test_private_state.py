@@ -131,19 +131,20 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
     """Neither can read the other's; nothing of either is lost."""
     code = """if 1:
         import os, sys
+        from holdfast_app.trust import statefolders
         from holdfast.config import statefolder
         from holdfast.journal.capture import capture
         from holdfast.journal.journal import Journal
         root, home, uid, text, warm = sys.argv[1:]
         # The other account may not be allowed to read this interpreter's files: import everything before.
         capture(warm, "s", "user", text)
-        statefolder.apart(warm, warm + "/.holdfast/state")
+        statefolders.apart(warm, warm + "/.holdfast/state")
         os.setgid(int(uid)); os.setuid(int(uid))
         os.environ["HOME"] = home
         capture(root, "s", "user", text)
         state = os.path.join(root, ".holdfast", "state")
         print([e.record["text"] for e in Journal(state, "s").entries() if e.record["kind"] == "message"])
-        print(statefolder.apart(root, state))
+        print(statefolders.apart(root, state))
     """
     (project / ".holdfast").mkdir()
     warm = tmp_path / "warm"

@@ -10,11 +10,12 @@ import pytest
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings, trust
+from holdfast.config import resolved, settings
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
 from holdfast.fs import userdir
 from holdfast.journal.capture import hot_plugins
 from holdfast.plugin import discovery
+from holdfast_app.trust import trusting
 
 #: Settings of hostile clones, each with the key that must not be in force.
 HOSTILE = {
@@ -288,5 +289,5 @@ def test_file__of_another_user__counts_only_when_the_project_is_trusted(project,
 
     assert resolved.load(str(project)).zone == "local"
     assert "another user" in resolved.notices(resolved.resolve(str(project)))[0][0]
-    trust.record(str(project), {})
+    trusting.record(str(project), {})
     assert resolved.load(str(project)).zone == "UTC"

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import FlushRefused
-from holdfast.journal import refusals
+from holdfast_app.sessions import refusals
 
 
 def test_flush__refused_again_for_the_same_reason__is_recorded_once(opened, project):

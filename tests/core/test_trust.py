@@ -10,7 +10,7 @@ from tests.support.trusting import trusted
 from holdfast.config import resolved, trust
 from holdfast.errors import Corrupt
 from holdfast.fs import userdir
-from holdfast_app.trust import provenance
+from holdfast_app.trust import provenance, trusting
 
 HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[facts]\nmax_facts = 1\n'
 
@@ -58,22 +58,22 @@ def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(c
 def test_record__made_and_revoked__is_private_to_the_user_and_gone(project):
     before = os.umask(0)
     try:
-        made = trust.record(str(project), settings={"facts.max_facts": 1})
+        made = trusting.record(str(project), settings={"facts.max_facts": 1})
     finally:
         os.umask(before)
     path = userdir.path(userdir.TRUST_FILE)
 
     assert trust.records() == {os.path.realpath(project): made}
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert trust.revoke(str(project))
+    assert trusting.revoke(str(project))
     assert trust.records() == {}
-    assert not trust.revoke(str(project))
+    assert not trusting.revoke(str(project))
 
 
 def test_record__through_a_link__is_of_the_real_folder(project, tmp_path):
     (tmp_path / "link").symlink_to(project)
 
-    made = trust.record(str(tmp_path / "link"), {"a": 1})
+    made = trusting.record(str(tmp_path / "link"), {"a": 1})
 
     assert trust.record_of(str(project)) == made
 
@@ -86,5 +86,5 @@ def test_records__damaged__trust_nothing_and_are_not_overwritten(clone, damage):
 
     assert resolved.load(str(clone)).facts.max_facts == 500
     with pytest.raises(Corrupt, match="trust"):
-        trust.record(str(clone), {})
+        trusting.record(str(clone), {})
     assert path.read_bytes() == damage

@@ -8,10 +8,10 @@ import pytest
 
 from holdfast import Holdfast, Payload
 from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
-from holdfast.flush import work_log
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
+from holdfast_app.records import work_log
 
 Opened = Callable[..., Holdfast]
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from holdfast.config import resolved, trust
+from holdfast.config import resolved
+from holdfast_app.trust import trusting
 from holdfast_cli.commands.trust import Withheld
 
 
@@ -10,7 +11,7 @@ def trusted(project: Path) -> Path:
     """Trust the project's settings as they are now, and its memory; returns the project."""
     settings = resolved.portable(str(project))
     found = resolved.resolve(str(project))
-    trust.record(str(project), {**settings, **found.withheld, **found.trusted})
+    trusting.record(str(project), {**settings, **found.withheld, **found.trusted})
     if (project / ".holdfast").exists():
         seen(project)
     return project

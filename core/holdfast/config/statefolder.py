@@ -10,11 +10,7 @@ import os
 
 from holdfast.config import settings
 from holdfast.errors import HoldfastError
-from holdfast.fs import durable, private, safeopen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from holdfast.fs import private
 
 
 def path(root: str, preset: str) -> str:
@@ -27,7 +23,7 @@ def former(root: str, preset: str) -> str:
     empty. Raises: Unavailable; ConfigError for a key that cannot be used."""
     wanted = path(root, preset)
     others = [
-        other for other in _folders(root) if other != wanted and os.path.lexists(os.path.join(other, private.MARK))
+        other for other in folders(root) if other != wanted and os.path.lexists(os.path.join(other, private.MARK))
     ]
     if not others or (private.is_own(wanted) and private.is_used(wanted)):
         return ""
@@ -48,39 +44,5 @@ def of_files(root: str) -> str:
     return path(root, former(root, preset) or preset)
 
 
-def take_along(root: str, preset: str) -> bool:
-    """Move this user's state to the folder of ``preset``; False when it is already there. Running agents then need a
-    restart. Raises: Unavailable."""
-    before = former(root, preset)
-    if not before:
-        return False
-    old, new = path(root, before), path(root, preset)
-    private.check(new)
-    durable.make_private_dir(os.path.dirname(new))
-    if os.path.lexists(new):
-        private.discard(new)
-    private.move(old, new)
-    return True
-
-
-def apart(root: str, state: str) -> list[str]:
-    """Every folder with private state that is not ``state``, sorted: put aside, of another preset, or renamed. Nothing
-    reads them, so unflushed work may be in each."""
-    return sorted(found for folder in _folders(root) for found in _beside(folder) if found != state)
-
-
-def _beside(folder: str) -> Iterator[str]:
-    above, name = os.path.split(folder)
-    try:
-        names = safeopen.names(above)
-    except OSError:
-        return
-    for one in names:
-        there = os.path.join(above, one)
-        is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
-        if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
-            yield there
-
-
-def _folders(root: str) -> list[str]:
+def folders(root: str) -> list[str]:
     return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(settings.STATE_FOLDERS.values())]

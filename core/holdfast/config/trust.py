@@ -9,7 +9,6 @@ trust. Agents' hooks use this at every event, so the parser is imported only whe
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from holdfast.fs import userdir
@@ -17,12 +16,12 @@ from holdfast.text import untrusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 #: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
 VARIABLE = "HOLDFAST_TRUST"
-_VERSION = 1
+VERSION = 1
 _MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -52,7 +51,7 @@ def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
     """Every record by the real path of its project, sorted. An entry in another form counts as no trust. Raises:
     Corrupt when the file is damaged; Unavailable."""
     found = {}
-    for root, table in sorted(_projects(env).items()):
+    for root, table in sorted(projects_of(env).items()):
         match table:
             case {"digest": str(named), "settings": dict(settings)}:
                 found[root] = Record(root, named, settings, str(table.get("at", "")))
@@ -89,51 +88,7 @@ def are_trusted(
     return found is not None and digest(found.settings) == digest(settings)
 
 
-def record(root: str, settings: Mapping[str, object], env: Mapping[str, str] | None = None) -> Record:
-    """Record the user's trust in the project at ``root`` for exactly ``settings``, durably, and return the record.
-
-    Raises: Corrupt, Unavailable.
-    """
-    from datetime import UTC, datetime
-
-    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    made = Record(os.path.realpath(root), digest(settings), dict(settings), at)
-    with _changing(env) as projects:
-        projects[made.root] = {"digest": made.digest, "settings": made.settings, "at": at}
-    return made
-
-
-def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
-    """Remove the record for the project at ``root``, which may no longer exist; False when there was none.
-
-    Raises: Corrupt, Unavailable.
-    """
-    real = os.path.realpath(root)
-    if real not in _projects(env):
-        return False
-    with _changing(env) as projects:
-        return projects.pop(real, None) is not None
-
-
-@contextmanager
-def _changing(env: Mapping[str, str] | None) -> Iterator[dict[str, Any]]:
-    """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
-    import json
-
-    from holdfast.fs import durable
-
-    folder = userdir.folder(env)
-    durable.make_private_dir(folder)
-    with durable.lock(os.path.join(folder, userdir.TRUST_FILE + ".lock")):
-        projects = _projects(env)
-        yield projects
-        text = json.dumps(
-            {"v": _VERSION, "projects": projects}, ensure_ascii=True, indent=1, sort_keys=True, default=str
-        )
-        durable.replace(userdir.path(userdir.TRUST_FILE, env), (text + "\n").encode())
-
-
-def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
+def projects_of(env: Mapping[str, str] | None) -> dict[str, Any]:
     path = userdir.path(userdir.TRUST_FILE, env)
     try:
         with open(path, "rb") as file:
@@ -152,7 +107,7 @@ def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
     except ValueError:
         table = None
     projects = table.get("projects") if isinstance(table, dict) else None
-    if not isinstance(table, dict) or table.get("v") != _VERSION or not isinstance(projects, dict):
+    if not isinstance(table, dict) or table.get("v") != VERSION or not isinstance(projects, dict):
         raise Corrupt(
             "The trust records (trust.json in holdfast's settings folder) cannot be read, so no project is trusted.",
             next_step=f"Move {path!r} away, then run `holdfast trust` in your projects again.",

@@ -134,21 +134,6 @@ class FlushConfig:
     )
 
 
-@frozen(kw_only=True)
-class IdentityConfig:
-    """``[identity]``: who and which machine a flush and a fact name."""
-
-    record: bool | None = setting(
-        None,
-        "Name the person and the machine in each flush and fact: one comment in the note block, `by` in the receipt "
-        "and the journal, and a fact's source. Not set, it is on where the store is on a server, and off otherwise.",
-    )
-    person: str = setting(
-        "", "The person's name. If empty, `GIT_AUTHOR_NAME`, then the login. E-mail addresses are cut at the `@`."
-    )
-    machine: str = setting("", "The machine's name. If empty, the host name.")
-
-
 def _check_share(value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
@@ -218,7 +203,6 @@ class Config:
     plugins: Mapping[str, PluginConfig] = field(factory=dict)
     flush: FlushConfig = FlushConfig()
     session: SessionConfig = SessionConfig()
-    identity: IdentityConfig = IdentityConfig()
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""

@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import curated, handoff, notes, verify, work_log
+from holdfast.flush import curated, handoff, notes, verify
 from holdfast.flush.verify import Proof
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
@@ -125,8 +125,8 @@ class Documents:
         When the handoff is full, only the journal may have it, as the flush of ``last`` left it."""
         work = self._entry()
         if work is None and last is not None and handoff.is_full(self._entries()):
-            decided = work_log.of_flush(self.services.state, self.session_id, last.flush_id)
-            return self.work_left(flushed) if decided is None or decided.open else None
+            decided = self.services.decided(self.session_id, last.flush_id)
+            return self.work_left(flushed) if decided is None or decided[0] else None
         return work if work is not None and work.is_open else None
 
     def _entries(self) -> tuple[handoff.Work, ...]:
@@ -183,9 +183,9 @@ class Documents:
             payload, session=self.session_id, flush=flush_id, note=note, agent=agent, at=stamp(at.astimezone(UTC))
         )
         if work.is_open and written_again:  # later decisions about it still hold
-            decided = work_log.of_flush(state, self.session_id, flush_id)
-            if decided is not None and not decided.open:
-                work = handoff.closed(work, handoff.CLOSED, decided.because)
+            decided = self.services.decided(self.session_id, flush_id)
+            if decided is not None and not decided[0]:
+                work = handoff.closed(work, handoff.CLOSED, decided[1])
         name = self.services.layout.name(Surface.HANDOFF)
         if not (work.is_open or work.rules or written_again) and self.services.store.read(name) is None:
             return

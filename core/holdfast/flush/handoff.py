@@ -45,7 +45,7 @@ CLOSED = "closed"
 #: The entry fields that may quote messages.
 _QUOTING = ("objective", "next_step", "facts", "blockers", "follow_ups", "rejected", "rules")
 
-_FENCE = "+++"
+FENCE = "+++"
 HEADER = ownlines.HANDOFF
 
 
@@ -125,7 +125,7 @@ def render(work: Iterable[Work]) -> str:
 
     entries = list(work)
     table = {"version": 1, "work": [{k: v for k, v in _fields(w).items() if v not in ("", (), False)} for w in entries]}
-    lines = [_FENCE, tomli_w.dumps(table, multiline_strings=False).rstrip("\n"), _FENCE, "", HEADER]
+    lines = [FENCE, tomli_w.dumps(table, multiline_strings=False).rstrip("\n"), FENCE, "", HEADER]
     for entry in entries:
         lines += ["", *_for_people(entry)]
     return "\n".join(lines) + "\n"
@@ -175,7 +175,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
     problem = f"{name} cannot be read as a handoff"
     step = "Run `holdfast doctor --fix`, which rebuilds it and keeps a copy, or correct the TOML between `+++` lines."
-    parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{_FENCE}\n", 2)
+    parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
     try:
@@ -186,30 +186,6 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     if not isinstance(entries, list):
         raise Corrupt(f"{problem}: `work` is not a list of tables.", next_step=step)
     return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
-
-
-def is_framed(text: str) -> bool:
-    """Whether the text has both fences, as every whole handoff has, even with git's conflict markers."""
-    lines = text.replace("\r\n", "\n").partition(f"{_FENCE}\n")
-    return f"\n{_FENCE}\n" in lines[2]
-
-
-def salvaged(text: str) -> tuple[Work, ...]:
-    """The entries that a damaged handoff still has whole."""
-    found: list[Work] = []
-    toml, fence, _ = text.replace("\r\n", "\n").partition(f"\n{_FENCE}\n")
-    parts = toml.split("\n[[work]]\n")[1:]
-    for part in parts if fence else parts[:-1]:  # where it was cut, the last entry may lack lines
-        try:
-            found += parse(f"{_FENCE}\n[[work]]\n{part}\n{_FENCE}\n")
-        except Corrupt:
-            continue
-    return tuple(found)
-
-
-def newest(entries: Iterable[Work]) -> list[Work]:
-    """The entries in the handoff's order."""
-    return sorted(entries, key=lambda w: w.at, reverse=True)
 
 
 def unrepeated(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
@@ -242,12 +218,6 @@ def ruled(before: Sequence[str], new: Sequence[str], standing: Standing) -> tupl
     for rule in new:
         found = (*standing(found, (rule,)), rule)
     return found[-MAX_RULES:]
-
-
-def without_rule(entries: Iterable[Work], rule: str) -> tuple[Work, ...]:
-    """The entries without a rule. A closed marker that held no other goes with it."""
-    changed = (evolve(w, rules=tuple(r for r in w.rules if r != rule)) if rule in w.rules else w for w in entries)
-    return tuple(w for w in changed if w.is_open or w.rules or not w.short)
 
 
 def shortened(work: Work) -> Work:
@@ -338,14 +308,6 @@ def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
         follow_ups=(),
         needs_operator=(),
         sources=(),
-    )
-
-
-def reopened(work: Work, because: str = "") -> Work:
-    """Open work again. Without a next action of its own, the reason for reopening it is the next action."""
-    step = work.next_action or because or ownlines.NOT_STATED
-    return evolve(
-        work, state="open", ended="", because="", next_action=step, derived=work.derived or not work.next_action
     )
 
 

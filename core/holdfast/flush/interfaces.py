@@ -80,48 +80,11 @@ class FactService:
         return receipt
 
 
-class Waiting(Protocol):
-    """An item that waits. ``error`` and ``next_step`` describe the last failure. A damaged item represents
-    an unreadable line."""
-
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def next_step(self) -> str: ...
-    @property
-    def is_damaged(self) -> bool: ...
-
-
 class Outbox(Protocol):
     """Items that plugins could not publish, in ``outbox.jsonl`` of the private folder."""
 
-    def waiting(self) -> Sequence[Waiting]:
-        """The waiting items, oldest first. Raises: Unavailable."""
-
     def send_due(self, *, limit_s: float | None = None) -> int:
         """Publish due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises."""
-
-
-class KeptFlush(Waiting, Protocol):
-    """A flush that the store's server did not take, of ``session`` for ``server``."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def session(self) -> str: ...
-    @property
-    def server(self) -> str: ...
-
-
-class Shipped(Protocol):
-    """The outcome of sending. ``left`` still wait, in order; ``down`` is the server's error when it did not answer."""
-
-    @property
-    def left(self) -> Sequence[KeptFlush]: ...
-    @property
-    def down(self) -> HoldfastError | None: ...
 
 
 class Spool(Protocol):
@@ -132,18 +95,15 @@ class Spool(Protocol):
     def server(self) -> str:
         """The store's server, for people."""
 
-    def items(self) -> Sequence[KeptFlush]:
-        """The waiting flushes, in order. Raises: Unavailable."""
-
     def patience(self) -> AbstractContextManager[None]:
         """A limit for the server's answers to one flush."""
 
-    def send(self, *, limit_s: float = 60.0) -> Shipped:
-        """Write the waiting flushes to the store, for ``limit_s`` seconds at most. Never raises."""
-
-    def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
-        """:meth:`send`, before a flush of a session whose last flush, with the journal's record of it, must not be
-        lost. Raises: HoldfastError."""
+    def send_before(
+        self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
+    ) -> tuple[HoldfastError | None, bool]:
+        """Write the waiting flushes to the store, before a flush of ``session``, whose last flush, with the journal's
+        record of it, must not be lost. Returns the server's error if it did not answer, and whether a flush of the
+        session still waits. Raises: HoldfastError."""
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """Keep a flush, durably on return. ``flushed`` is the journal's record of it, ``why`` the server's error.

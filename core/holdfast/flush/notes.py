@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.storage import block_marker, tombstone
+from holdfast.storage import block_marker
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import is_none, is_open, one_line
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PURGED = "[purged]"
 
 #: A block's parts: headings with their lines' labels, for one item and for many.
-_PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
+PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     (ownlines.RULES, {"Rule": "Rules"}),
     (ownlines.WHAT_HAPPENED, {"Fact": "Facts"}),
     (ownlines.WHAT_CHANGED, {"Decision": "Decisions", "State": "State changes"}),
@@ -35,8 +35,7 @@ _PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
 )
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
-_MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
-_GONE = Lazy(r"^<!-- holdfast:gone (\S+) -->$", re.MULTILINE)
+MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
@@ -49,7 +48,7 @@ def framed(
 ) -> str:
     """A block around the output of :func:`body`, beginning with a blank line. ``by`` is its origin, if recorded."""
     about = f" session={comment(session)} reason={comment(reason)}"
-    return _block(
+    return block(
         ownlines.TITLES.get(reason, ownlines.OTHER_TITLE),
         block_id,
         at,
@@ -57,7 +56,7 @@ def framed(
         *([f"<!-- by={comment(by)} -->"] if by else []),
         "",
         text,
-        *(f"\n**Operator override:** {_plain(o)}" for o in overrides),
+        *(f"\n**Operator override:** {one_line(o)}" for o in overrides),
     )
 
 
@@ -74,28 +73,6 @@ def of_receipt(receipt: Receipt, *, at: datetime | None = None, overrides: Itera
     )
 
 
-def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
-    """Id and block of a summary that came after its flush's block, from the extractor ``by``. ``part`` names the
-    piece when the summary covers only a piece of the flush."""
-    block_id = "-".join(filter(None, (flush_id, by, part)))
-    about = f" session={comment(session)} reason=summary"
-    lines = ("", ownlines.line(ownlines.OF_BLOCK, flush_id, by), "", _escape(text.strip()))
-    return block_id, _block(ownlines.LATER_TITLE, block_id, at, about, *lines)
-
-
-def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
-    """The block that says that the work of ``session`` was closed or reopened by command."""
-    return _block(
-        ownlines.REOPENED_TITLE if opens else ownlines.CLOSED_TITLE,
-        block_id,
-        at,
-        f" session={comment(session)} reason=work",
-        "",
-        f"Work is {'open again' if opens else 'closed by command'}: {_plain(title)}",
-        *([f"\nBecause: {_plain(because)}"] if because else []),
-    )
-
-
 def summary_header(day: date) -> str:
     """The first lines of new daily summaries."""
     return ownlines.line(ownlines.SUMMARY_HEADER, day.isoformat()) + "\n"
@@ -105,10 +82,10 @@ def summary_block(payload: Payload, *, block_id: str, flush_id: str, note: str, 
     """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
     changes = [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
     source = ownlines.line(ownlines.SOURCE, note, flush_id)
-    return _block(ownlines.STATE_TITLE, block_id, at, "", "", *changes, "", source)
+    return block(ownlines.STATE_TITLE, block_id, at, "", "", *changes, "", source)
 
 
-def _block(title: str, block_id: str, at: datetime, about: str, *lines: str) -> str:
+def block(title: str, block_id: str, at: datetime, about: str, *lines: str) -> str:
     """A block: a blank line, its heading with the local time as 24 h ``HH:MM``, its marker, its time followed by
     ``about``, and ``lines``."""
     heading = ownlines.line(ownlines.BLOCK, title, f"{at:%H:%M}")
@@ -122,11 +99,11 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
     ``before`` are lines of refused payloads, see :func:`holdfast.flush.refused_payloads.beyond`.
     """
     stated = by_label(payload)
-    carried = [f"- {_plain(line)}" for line in before]
+    carried = [f"- {one_line(line)}" for line in before]
     parts = [
-        f"**Objective:** {_plain(payload.objective)}",
+        f"**Objective:** {one_line(payload.objective or '')}",
         ownlines.OPEN if is_open(payload) else ownlines.CLOSED,
-        *(_part(heading, stated, labels) for heading, labels in _PARTS if _is_shown(stated, labels)),
+        *(part(heading, stated, labels) for heading, labels in PARTS if _is_shown(stated, labels)),
         _curated(payload.curated),
     ]
     if carried:
@@ -138,14 +115,14 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
     if empty:
         parts.append(ownlines.line(ownlines.NOTHING_STATED, ", ".join(empty)))
     if summary.strip():
-        parts.append(f"{ownlines.SUMMARY}\n\n{_escape(summary.strip())}")
+        parts.append(f"{ownlines.SUMMARY}\n\n{escape(summary.strip())}")
     return "\n\n".join(parts)
 
 
 def _ids(payload: Payload, name: str) -> str:
     """The messages that a derived field quotes, in brackets."""
     ids = [source.partition(" ")[2] for source in payload.sources if source.partition(" ")[0] == name]
-    return f" ({_plain(' '.join(ids))})" if ids else ""
+    return f" ({one_line(' '.join(ids))})" if ids else ""
 
 
 def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
@@ -179,22 +156,14 @@ def by_label(payload: Payload) -> dict[str, Sequence[str]]:
     }
 
 
-def late(draft: Payload) -> str:
-    """The decisions and rejected approaches of a draft that comes after its flush, as parts of a block."""
-    stated = by_label(draft)
-    named = [(heading, label, many) for heading, labels in _PARTS for label, many in labels.items() if stated[label]]
-    shown = [one for one in named if one[1] in ("Decision", "Rejected")]
-    return "\n\n".join(_part(heading, stated, {label: many}) for heading, label, many in shown)
-
-
 def _is_shown(stated: Mapping[str, Sequence[str]], labels: Iterable[str]) -> bool:
     return all(stated[label] or label not in ("Needed", "Rejected", "Rule") for label in labels)
 
 
-def _part(heading: str, stated: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> str:
+def part(heading: str, stated: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> str:
     lines = [ownlines.line(ownlines.PART, heading), ""]
     for label, many in labels.items():
-        items = filter(None, map(_plain, stated[label]))
+        items = filter(None, map(one_line, stated[label]))
         lines += [f"- {label}: {item}" for item in items] or [ownlines.line(ownlines.NONE, many)]
     return "\n".join(lines)
 
@@ -205,12 +174,12 @@ def _curated(decision: CuratedDecision | None) -> str:
     lines = [ownlines.CURATED, ""]
     for surface, entries in (("memory", decision.memory), ("user", decision.user)):
         for entry in entries:
-            instead = f" (instead of: {_plain(entry.replaces)})" if entry.replaces else ""
-            lines.append(f"- {surface}: {_plain(entry.text)}{instead}")
+            instead = f" (instead of: {one_line(entry.replaces)})" if entry.replaces else ""
+            lines.append(f"- {surface}: {one_line(entry.text)}{instead}")
     return "\n".join(lines)
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Escape lines in a caller's text that look like our markers or headings."""
     text = text.replace("<!--", "&lt;!--")
     return re.sub(r"^(#{1,2} )", r"\\\1", text, flags=re.MULTILINE)
@@ -218,11 +187,7 @@ def _escape(text: str) -> str:
 
 def comment(text: str) -> str:
     """``text`` as a stamp of a block holds it."""
-    return _plain(text).replace("--", "- -")
-
-
-def _plain(text: str | None) -> str:
-    return one_line(text or "")
+    return one_line(text).replace("--", "- -")
 
 
 @frozen(kw_only=True)
@@ -254,7 +219,7 @@ def blocks(text: str) -> Iterator[Block]:
     """A note's blocks in order of appearance. Manually written text between them is left alone. A block without its own
     heading begins at its marker and takes the title above."""
     text = text.replace("\r\n", "\n")  # an editor may have saved it so
-    marks = list(_MARK.finditer(text))
+    marks = list(MARK.finditer(text))
     title = ""
     for number, mark in enumerate(marks):
         heading = text.rfind("\n## ", marks[number - 1].end() if number else 0, mark.start())
@@ -274,50 +239,6 @@ def blocks(text: str) -> Iterator[Block]:
             objective=_after(part, "**Objective:** "),
             by=by[1] if (by := _BY.search(part)) else "",
         )
-
-
-def without(text: str, gone: Callable[[Block], bool]) -> str:
-    """A note or trail without the selected blocks. Their tombstones stay above the others."""
-    plain = text.replace("\r\n", "\n")
-    found = [block for block in blocks(plain) if gone(block)]
-    for block in found:
-        marker = block_marker(block.id)
-        rest = block.text.partition("\n")[2]
-        # Without its own heading the block begins at its marker, because the text above belongs to another block.
-        part = block.text if rest.startswith(marker) else block.text[block.text.index(marker) :]
-        whole = f"\n{part}\n"
-        plain = plain.replace(whole, "", 1) if whole in plain else plain.replace(part, "", 1)
-    return buried(plain, (tombstone(block.id) for block in found)) if found else text
-
-
-def buried(text: str, stones: Iterable[str]) -> str:
-    """A note or trail with further tombstones, above its first block."""
-    first = _MARK.search(text)
-    at = text.rfind("\n## ", 0, first.start()) + 1 if first else len(text)
-    lines = "".join(f"<!-- holdfast:gone {stone} -->\n" for stone in stones)
-    head = text[:at].rstrip("\n")
-    return (f"{head}\n{lines}\n{text[at:]}" if first else f"{head}\n{lines}") if lines else text
-
-
-def tombstones(text: str) -> list[str]:
-    """A note's or trail's tombstones, in order."""
-    return _GONE.findall(text)
-
-
-def in_order(text: str, at: datetime, reached: dict[str, datetime]) -> Iterator[tuple[Block, datetime]]:
-    """A note's blocks, each with a time that orders its statements. A block without a time takes the
-    previous block's, the first one ``at``. Within a session the times never go back, even when the clock did;
-    ``reached`` holds each session's last one, for the next note."""
-    for block in blocks(text):
-        at = block.at or at
-        if block.session:
-            at = reached[block.session] = max(at, reached.get(block.session, at))
-        yield block, at
-
-
-def block_ids(text: str) -> list[str]:
-    """The block ids of a note or a trail, in order, without reading the blocks."""
-    return _MARK.findall(text)
 
 
 def _after(text: str, label: str) -> str:

@@ -9,7 +9,7 @@ The UNSAFE marker is on disk before the first step. A failure leaves it, keeps t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from holdfast.flush.apply import Documents
 from holdfast.flush.check import check
 from holdfast.flush.plan import Attempt
 from holdfast.fs import durable, private
-from holdfast.journal import order, refusals, safety
+from holdfast.journal import order, safety
 from holdfast.journal.safety import Stated
 from holdfast.models import payload_of
 from holdfast.text import lazy
@@ -74,8 +74,10 @@ def flush(
         session.unmarked = refused.target == "state"
         if session.unmarked and stated is not None and payload is not None:
             session.unwritten.append(refused_payloads.kept(services, stated, payload, refused))
-        if attempt.failed_before != (reason, refused.target):
-            refusals.note(session.journal, services.now(), reason, refused.target)
+        if attempt.failed_before != (reason, refused.target) and session.journal.exists():
+            with suppress(HoldfastError):  # the marker already blocks
+                at = stamp(services.now())
+                session.journal.append({"kind": "refused", "at": at, "reason": reason, "target": refused.target})
         raise
     except HoldfastError as error:
         raise record.not_begun(attempt, error) from error
@@ -198,9 +200,9 @@ def _send_kept(attempt: Attempt) -> tuple[HoldfastError | None, bool]:
     if not (services.keeps_flushes or is_kept or services.waits(private.SPOOL)):
         return None, False
     attempt.spool = services.spool
-    shipped = attempt.spool.send_before(session.last_receipt, session.last_flush)
+    sent = attempt.spool.send_before(session.id, session.last_receipt, session.last_flush)
     session.catch_up()  # a receipt may have its documents now
-    return shipped.down, session.id in {one.session for one in shipped.left}
+    return sent
 
 
 def _keep(attempt: Attempt, keeper: Spool, why: HoldfastError | None) -> Receipt:

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
 from holdfast.errors import FlushRefused, HoldfastError, Refused
-from holdfast.flush import curated, handoff, notes, work_log
+from holdfast.flush import curated, handoff, notes
 from holdfast.fs import paths, private
 from holdfast.models import Written
 from holdfast.storage import sha256_of
@@ -136,10 +136,10 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
         pass  # then it was admitted only next to manually written text, so compare it as it is
     if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
         return True
-    decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
+    decided = services.decided(receipt.session_id, receipt.flush_id)
     if decided is None:
         return False
-    return not decided.open or (mine is not None and mine.is_open)  # it was closed or reopened by command since
+    return not decided[0] or (mine is not None and mine.is_open)  # it was closed or reopened by command since
 
 
 def missing(

@@ -10,8 +10,8 @@ A purge or a scrub rewrites messages and changes the first line, so that process
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
-running summary is read from these, so checkpoints do not repeat it), ``work`` (closed or reopened by command,
-:mod:`holdfast.flush.work_log`), ``refused`` (a flush that failed, :mod:`holdfast.journal.refusals`).
+running summary is read from these, so checkpoints do not repeat it), ``work`` (closed or reopened by command),
+``refused`` (a flush that failed).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from attrs import Factory, define, field
 
 from holdfast.config.layout import Layout
-from holdfast.config.values import Config, IdentityConfig
+from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
@@ -104,6 +104,10 @@ class Services:
 
         return Authorship()
 
+    def origin(self, agent: str = "") -> str:
+        """Who and which machine make statements now, masked; empty if that is not recorded. The kernel records none."""
+        return ""
+
     def later(self) -> None:
         """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
 
@@ -122,6 +126,10 @@ class Services:
         from holdfast.flush.handoff import unrepeated
 
         return unrepeated(rules, new)
+
+    def decided(self, session: str, flush: str) -> tuple[bool, str] | None:
+        """Whether a command left the flush's work open, and why. None without one. The kernel knows none."""
+        return None
 
     # the project
 
@@ -158,13 +166,6 @@ class Services:
         except OSError:
             return True  # its reader reports the error
 
-    def origin(self, agent: str = "") -> str:
-        """``person@machine`` and the agent for statements made now, masked; empty if origins are not recorded."""
-        settings = self.config.identity
-        if not (self.is_remote if settings.record is None else settings.record):
-            return ""
-        return self.gate.label(origin_of(settings, agent))
-
     def now(self) -> datetime:
         """The current time in the configured zone."""
         return self.clock().astimezone(self.config.tz)
@@ -179,30 +180,3 @@ def _refuse(name: str) -> NoReturn:
         f"This application delivers nothing that waits in {name}.",
         next_step="Use `holdfast.Holdfast` with the whole distribution, or switch `[storage] spool` off.",
     )
-
-
-def origin_of(settings: IdentityConfig, agent: str = "") -> str:
-    """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
-    before the ``@`` is used."""
-    person, machine = settings.person or _login(), settings.machine or _host()
-    return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
-
-
-def _plain(text: str) -> str:
-    """In one line, without what would end a comment."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("--", "-").replace(">", "")
-
-
-def _login() -> str:
-    import getpass
-
-    try:
-        return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
-    except (OSError, KeyError, ImportError):
-        return "unknown"
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node().partition(".")[0] or "unknown"

@@ -5,23 +5,14 @@ from __future__ import annotations
 import math
 import re
 
-from holdfast.text.plain import in_one_line
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
 
 def count(number: int, noun: str) -> str:
     """``1 turn``, ``2 turns``, ``1,204 turns``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def some(names: Sequence[str], most: int = 5) -> str:
-    """``names`` with commas, and of a long list the first ``most`` only: ``a, b, c, d, e and 4,995 more``."""
-    more = len(names) - most
-    return ", ".join(map(in_one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def size(number: int) -> str:

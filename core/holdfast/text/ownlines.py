@@ -1,14 +1,12 @@
 """The lines that holdfast writes for its own layout: headings, labels without content, and notices.
 
-They say nothing about the project, so they are never indexed, quoted, extracted or dreamt. Every writer formats its
-lines from the templates below, and :func:`is_own` is generated from them, so the two cannot drift apart. A document
-itself keeps all its lines, including a user's line that looks like these.
+They say nothing about the project. Every writer formats its lines from these templates, from which an application can
+tell holdfast's own lines from others.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final
 
 # --- notes and summaries -------------------------------------------------------------------------------------------
@@ -22,14 +20,7 @@ TITLES: Final = {
     "daily": "Daily Summary",
 }
 OTHER_TITLE: Final = "Session Notes"
-LATER_TITLE: Final = "Summary"
-CLOSED_TITLE: Final = "Work Closed"
-REOPENED_TITLE: Final = "Work Reopened"
 STATE_TITLE: Final = "State changes"
-DREAM_TITLE: Final = "Dream"
-NOT_APPLIED_TITLE: Final = "Dream not applied"
-UNDONE_TITLE: Final = "Dream undone"
-DROPPED_TITLE: Final = "Not Published"
 BLOCK: Final = "## {title} ({time})"
 OPEN: Final = "Work is open."
 CLOSED: Final = "Work is closed."
@@ -39,7 +30,6 @@ CURATED_NONE: Final = "curated memory changes: none"
 CURATED: Final = "curated memory changes:"
 DERIVED: Final = "_Derived from the session, not stated by it: {any}._"
 NOTHING_STATED: Final = "_Nothing was stated about: {any}._"
-OF_BLOCK: Final = "_Of block {any}, by {any}._"
 SOURCE: Final = "Source: {any}, block {word}"
 #: The questions that a block answers. Source: R099, R128-R133.
 WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = QUESTIONS = (
@@ -56,139 +46,32 @@ GIVEN_UP: Final = "What was given up"
 PART: Final = "### {part}"
 #: A label without content, and the replacement for a missing label.
 NONE: Final = "- {label}: none"
-LABELS: Final = (
-    "Facts", "Decisions", "State changes", "Blockers", "Needed", "Next step", "Promised follow-ups", "Artifacts",
-)  # fmt: skip
 NOT_STATED: Final = "not stated"
 NO_TEXT: Final = "(the session holds no text)"
 NOT_SUMMARISED: Final = "_Not summarised. What was said, shortened:_"
 MORE: Final = "- … {number} more in the journal"
 
-# --- a summary without a model -------------------------------------------------------------------------------------
-QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
-SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
-    "The agent said last",
-    "Task list",
-    "The last request, where it goes on",
-    "The user also said, newest first",
-    "The client's own summary, at its last compaction",
-    "The client's own summary at its compaction, older than the lines above",
-    "The agent said earlier, newest first",
-    "Commits",
-    # of notes written before
-    "Asked before",
-    "The user said",
-    "The agent said at the end of other turns",
-    "The agent said along the way",
-    "Checks whose last run failed",
-)
-
 # --- the handoff ---------------------------------------------------------------------------------------------------
 HANDOFF: Final = "# Handoff"
 FIELD: Final = "- **{field}:**"
-FIELDS: Final = (
-    "Next action", "Branch or review", "Blocker", "Objective", "Facts that changed", "Artifacts", "Promised",
-    "Needed from the operator", "Given up", RULES,
-)  # fmt: skip
 QUOTES: Final = "- **Quoted from messages:** {any}"
 STORY: Final = "- **Whole story:** {any}, block {word}"
 LEFT: Final = "Nothing is left to do here. Flush {word}, {document}."
 BY_COMMAND: Final = " It was closed by command."
 
-# --- profile and three files ----------------------------------------------------------------------------------------
-PROFILE: Final = "# Profile"
-PROFILE_SECTIONS: Final = ("Work", "Personal", "Current Focus", "Recent", "Earlier", "Background")
-#: The three files, each with its headings.
-THREE: Final = (
-    ("# Active Context", ("## Current Focus", "## Decisions", "## Open Questions", "## Next Steps")),
-    ("# Patterns", ("## Conventions", "## Gotchas", "## Approved Practices")),
-    ("# Progress", ("## Verified Deliverables", "## Evidence Links", "## Deferred Items")),
-)
-NONE_YET: Final = "- None yet"
-
-# --- diary and archive ---------------------------------------------------------------------------------------------
-DIARY_HEADER: Final = "# Dream Diary: {day}"
-READ, KEPT, ADDED, JUDGED, FROM_NOTES, MERGED, REPLACED, ARCHIVED, DROPPED, REFUSED, WARNINGS = DIARY = (
-    "What was read",
-    "What was kept",
-    "What was added",
-    "What a model judged to be in the notes",
-    "What was quoted from the notes",
-    "What was merged",
-    "What was replaced",
-    "What was archived",
-    "What was dropped",
-    "What was refused",
-    "Warnings",
-)
-ONE_STAYS: Final = "1 item stays as it was"
-ITEMS_STAY: Final = "{number} items stay as they were"
-COUNTS: Final = "Items: {any}."
-NO_MODEL: Final = "No model was used. Facts and decisions from {any} were copied unchanged: {any}."
-LAST_SAID: Final = "Last said on {day}."
-NOT_READ: Final = "{document}: not read, there was too much"
-UNDO: Final = "The {any} of {day} {time} was undone."
 ARCHIVE_HEADER: Final = "# Archived Memory"
 ARCHIVED_TITLE: Final = "Archived"
 ARCHIVED_BLOCK: Final = "## {title} ({day} {time})"
 
-
-_TITLES: Final = (
-    *TITLES.values(), OTHER_TITLE, LATER_TITLE, CLOSED_TITLE, REOPENED_TITLE, STATE_TITLE, DREAM_TITLE,
-    NOT_APPLIED_TITLE, UNDONE_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,
+LINES: Final = (
+    NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED, NOTHING_STATED,
+    SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}", "**Objective:**", NOT_SUMMARISED,
+    MORE, HANDOFF, FIELD, f"{FIELD} none", f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND,
+    ARCHIVE_HEADER, ARCHIVED_BLOCK,
 )  # fmt: skip
-_LINES: Final = (
-    PROFILE, "## {section}", *(line for title, lines in THREE for line in (title, *lines)), NONE_YET,
-    NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED,
-    NOTHING_STATED, OF_BLOCK, SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}",
-    "**Objective:**", NOT_SUMMARISED, MORE, QUOTED, "{quoting}:", "{quoting} ({any}):", HANDOFF, FIELD, f"{FIELD} none",
-    f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND, DIARY_HEADER, f"- {ONE_STAYS}", f"- {ITEMS_STAY}",
-    COUNTS, f"> {COUNTS}", f"> {NO_MODEL}", LAST_SAID, "- {document}", f"- {NOT_READ}", UNDO, ARCHIVE_HEADER,
-    ARCHIVED_BLOCK,
-)  # fmt: skip
-_FIELDS: Final = {
-    "any": r".{1,2000}?",
-    "word": r"\S+",
-    "day": r"\d{4}-\d\d-\d\d",
-    "time": r"\d\d:\d\d",
-    "number": r"[\d,]+",
-    "document": r"(?:\S+\.md|no note)",
-    "title": "|".join(map(re.escape, _TITLES)),
-    "part": "|".join(map(re.escape, (*QUESTIONS, RULES, GIVEN_UP, *DIARY))),
-    "label": "|".join(map(re.escape, LABELS)),
-    "section": "|".join(PROFILE_SECTIONS),
-    "quoting": "|".join(map(re.escape, QUOTING)),
-    "field": "|".join(map(re.escape, FIELDS)),
-}
 
 
 def line(template: str, *values: str) -> str:
     """A line of the layout: ``template`` with its fields filled in order."""
     left = iter(values)
     return re.sub(r"\{\w+\}", lambda _: next(left), template)
-
-
-def is_own(line: str) -> bool:
-    """Whether holdfast wrote ``line`` for its layout, without a word of a user or an agent. Blank lines, rules and
-    comments count too."""
-    return _own().fullmatch(line.strip()) is not None
-
-
-def without(text: str) -> str:
-    """``text`` with its :func:`is_filler` lines emptied, so that the other ones keep their numbers."""
-    return "\n".join("" if is_filler(line) else line for line in text.split("\n"))
-
-
-def is_filler(line: str) -> bool:
-    """Whether :func:`is_own` holds and ``line`` is not a heading or comment, which structure the text around them."""
-    return not line.lstrip().startswith(("#", "<!--")) and is_own(line)
-
-
-@cache
-def _own() -> re.Pattern[str]:
-    """All lines in one expression, compiled on first use."""
-    found = []
-    for template in _LINES:
-        parts = re.split(r"\{(\w+)\}", template)
-        found.append("".join(f"(?:{_FIELDS[one]})" if n % 2 else re.escape(one) for n, one in enumerate(parts)))
-    return re.compile("|".join([r"[-=*_#>` |:]*", r"<!-- .* -->", *found]))

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownlines import is_filler
 from holdfast_app.markdown import marks
+from holdfast_app.records.ownlines import is_filler
 
 #: Maximum searched length of one message, in characters. The rest is a pasted file.
 MAX_CHARS: Final = 200_000

@@ -33,6 +33,7 @@ from holdfast_app.brief import known
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
 from holdfast_app.data_loss import Loss
+from holdfast_app.records import handoffs
 from holdfast_app.trust import provenance
 
 if TYPE_CHECKING:
@@ -369,8 +370,8 @@ class _Reading:
         handoff, the whole entries and the open work of the last receipts."""
         if name not in self.damaged and (read := self._try(name, lambda: _work(text, name))) is not None:
             return read
-        found = (*data_loss.open_work(self._services), *handoff.salvaged(text))
-        return tuple(handoff.newest({work.session: work for work in found}.values())), ""
+        found = (*data_loss.open_work(self._services), *handoffs.salvaged(text))
+        return tuple(handoffs.newest({work.session: work for work in found}.values())), ""
 
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""

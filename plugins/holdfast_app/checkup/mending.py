@@ -27,6 +27,7 @@ from holdfast.text import conflicts
 from holdfast.text.humanize import count
 from holdfast_app import data_loss
 from holdfast_app.durable_queue import tally
+from holdfast_app.records import handoffs
 from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ def mend_document(services: Services, name: str) -> str:
     text = data.decode("utf-8", "replace").replace("\0", "")
     what = "bytes that are not text were replaced"
     if services.layout.surface_of(name) is Surface.HANDOFF:
-        entries = handoff.newest(
-            {w.session: w for w in (*data_loss.open_work(services), *handoff.salvaged(text))}.values()
+        entries = handoffs.newest(
+            {w.session: w for w in (*data_loss.open_work(services), *handoffs.salvaged(text))}.values()
         )
         text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=name)
         what = f"it has {len(entries)} open from its whole entries and the last receipts"

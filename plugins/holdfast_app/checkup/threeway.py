@@ -19,12 +19,14 @@ from zlib import crc32
 from attrs import evolve
 
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff, notes
+from holdfast.flush import handoff
 from holdfast.models import Fact
-from holdfast.storage import tombstone
+from holdfast.storage import block_ids, tombstone
 from holdfast.text import conflicts
 from holdfast.text.stored import duplicate_key
 from holdfast_app.facts.store import origins
+from holdfast_app.records import handoffs
+from holdfast_app.records.blocks import buried, tombstones
 from holdfast_file import lines
 from holdfast_file.lines import Operation
 
@@ -209,13 +211,13 @@ def _handoff(base: str, one: str, two: str, name: str) -> str:
         for t in (base, one, two)
     ]
     merged = sorted(_by_key(entries[0], entries[1], entries[2], both), key=lambda w: w.session)
-    return handoff.render(handoff.newest(merged))
+    return handoff.render(handoffs.newest(merged))
 
 
 def _notes(base: str, one: str, two: str) -> str:
     heads: list[str] = []
     blocks: list[dict[str, str]] = []
-    gone = [notes.tombstones(text) for text in (base, one, two)]
+    gone = [tombstones(text) for text in (base, one, two)]
     when: dict[str, str] = {}
     for text in (base, one, two):
         text = _GONE.sub("", text)
@@ -240,7 +242,7 @@ def _notes(base: str, one: str, two: str) -> str:
     head = heads[1] if heads[1] == heads[2] else _lines(*heads)
     text = "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
     known = [block for side in blocks for block in side]
-    return notes.buried(text, _stones(gone, known, notes.block_ids(text)))
+    return buried(text, _stones(gone, known, block_ids(text)))
 
 
 def _lines(base: str, one: str, two: str) -> str:

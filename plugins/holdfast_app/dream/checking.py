@@ -13,7 +13,6 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.flush import curated
 from holdfast.fs import paths
 from holdfast.models import Finding
-from holdfast.text import ownlines
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
@@ -23,6 +22,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_app.dream.grounding import ground, judging
 from holdfast_app.dream.write import admitted, admitted_all, diff
 from holdfast_app.facts.rejected import key_of
+from holdfast_app.records import ownlines
 
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from attrs import evolve
 
 from holdfast.config.layout import Surface
-from holdfast.flush import notes
 from holdfast.text.plain import lines, same_key
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed
@@ -22,6 +21,7 @@ from holdfast_app.dream.memorytext import LASTING, Item
 from holdfast_app.facts.rejected import key_of
 from holdfast_app.facts.relation import Known
 from holdfast_app.markdown.lines import read_line
+from holdfast_app.records import blocks
 
 #: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
 MOST_STATEMENTS: Final = 2_000
@@ -84,7 +84,7 @@ def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
     reached: dict[str, datetime] = {}
     count = 0
     for day, name, text in read_notes:
-        for block, at in notes.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
+        for block, at in blocks.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
             for said in block.items(*LASTING):
                 found.append(Statement(said, at, name))
                 count += 1

@@ -23,7 +23,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
-from holdfast.text import humanize, ownlines
+from holdfast.text import humanize
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.base import Services
@@ -37,6 +37,7 @@ from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.facts.rejected import REASON, Rejected, key_of
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.progress import report
+from holdfast_app.records import ownlines
 from holdfast_app.trust import provenance
 
 logger = log("holdfast.dream")

@@ -21,7 +21,6 @@ from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush.notes import comment
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.authorship import witness
@@ -31,6 +30,7 @@ from holdfast_app.dream.consolidate import Before, updated
 from holdfast_app.dream.dreamlog import Backup, DreamResult, Gone, Proposal, Status
 from holdfast_app.dream.when import Mark
 from holdfast_app.facts.rejected import key_of
+from holdfast_app.records import ownlines
 
 logger = log("holdfast.dream")
 

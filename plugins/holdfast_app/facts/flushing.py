@@ -14,7 +14,7 @@ from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, Turn, turns_of
-from holdfast.text import ownlines, recall
+from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut, is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
@@ -25,6 +25,7 @@ from holdfast_app.facts.extraction import backlog, extract
 from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.writer import Value
+from holdfast_app.records import ownlines
 
 logger = log("holdfast.facts")
 

@@ -14,10 +14,10 @@ import attrs
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
 from holdfast.models import Profile
-from holdfast.text import ownlines
 from holdfast.text.plain import BOM, clean, same_key
 from holdfast_app.base import Services
 from holdfast_app.markdown.lines import read_line
+from holdfast_app.records import ownlines
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
 ANCHORS: Final[Mapping[str, str]] = dict(

@@ -19,13 +19,13 @@ from typing import Any, Final
 from attrs import asdict, evolve, frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.flush import notes
 from holdfast.fs import durable, ownership_mark, private
 from holdfast.models import Fact
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import tally
+from holdfast_app.records import blocks
 
 NAME: Final = "rejected"
 _TRAIL: Final = "facts.log.jsonl"
@@ -83,9 +83,9 @@ class Rejected:
 
     def blanked(self, text: str, day: datetime, reached: dict[str, datetime]) -> tuple[str, int]:
         """A note with the lines empty that state something rejected later, and how many they are. For ``day`` and
-        ``reached`` see :func:`holdfast.flush.notes.in_order`."""
+        ``reached`` see :func:`holdfast_app.records.blocks.in_order`."""
         count = 0
-        for block, at in notes.in_order(text, day, reached) if self._times else ():
+        for block, at in blocks.in_order(text, day, reached) if self._times else ():
             gone = {f"- {label}: {item}" for _, label, item in block.lines if self.has(item, at)}
             if gone:
                 lines = block.text.split("\n")

@@ -11,15 +11,14 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.text import ownlines
 from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.facts.relation import Known, Relation
+from holdfast_app.records import blocks, ownlines
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -67,7 +66,7 @@ def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Ite
     """Statements from the notes with their times. A block without a time uses the previous block's time."""
     last, reached = _EVER, dict[str, datetime]()
     for _, text in notes_read:
-        for block, at in notes.in_order(text, last, reached):
+        for block, at in blocks.in_order(text, last, reached):
             last = at
             for label, heading in memorytext.LASTING.items():
                 for said in block.items(label):

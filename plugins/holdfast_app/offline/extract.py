@@ -11,7 +11,6 @@ from itertools import dropwhile
 from typing import Any, Final
 
 from holdfast.models import Category, Extraction, Message, Payload, Turn
-from holdfast.text import ownlines
 from holdfast.text.humanize import count
 from holdfast.text.plain import cut, first_line, is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
@@ -23,6 +22,7 @@ from holdfast_app.offline.changes import Changes, changes
 from holdfast_app.offline.quotes import Quote
 from holdfast_app.offline.speech import clip, units
 from holdfast_app.offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
+from holdfast_app.records import ownlines
 
 MAX_FILES: Final = 60
 #: Length of the summary's quotations, in characters, and what its parts may take of it. A part that needs less leaves

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
-from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words
@@ -16,6 +15,7 @@ from holdfast_app.markdown.lines import read_line
 from holdfast_app.message_formats import reading
 from holdfast_app.offline import asked
 from holdfast_app.offline.speech import MAX_ITEM_CHARS, clip, units
+from holdfast_app.records import ownlines
 
 #: Shorter lines say too little without their context, unless they name something.
 _LEAST_CHARS: Final = 24

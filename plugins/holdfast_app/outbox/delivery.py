@@ -14,11 +14,11 @@ from holdfast.errors import BadValue, HoldfastError, NotFound
 from holdfast.flush.notes import header
 from holdfast.fs import paths
 from holdfast.storage import block_marker
-from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, with_reasons
+from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence, Payload, Receipt

@@ -15,8 +15,10 @@ from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.journal.journal import Journal
+from holdfast.storage import block_ids
 from holdfast_app.facts.store import origins
 from holdfast_app.privacy.transforms import Edit, Needle, edit_bytes, fold, is_temporary, map_texts
+from holdfast_app.records import blocks
 
 if TYPE_CHECKING:
     from holdfast.flush.notes import Block
@@ -199,9 +201,9 @@ class BySession(Edit):
         if surface is Surface.REPORT:  # derived from that day's notes; can be regenerated
             return None if any(day in name for day in self._days) else text
         if surface in (Surface.DAILY, Surface.TRAIL):
-            if self._stamp not in text and not any(map(self._is_of_flush, notes.block_ids(text))):
+            if self._stamp not in text and not any(map(self._is_of_flush, block_ids(text))):
                 return text
-            return notes.without(text, lambda block: self._is_of_flush(block.id) or self._said(block))
+            return blocks.without(text, lambda block: self._is_of_flush(block.id) or self._said(block))
         return text
 
     def fact(self, fact: Fact) -> Fact | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
 
-from holdfast.config import settings, statefolder
+from holdfast.config import settings
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
@@ -31,6 +31,7 @@ from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_temporary
 from holdfast_app.sessions import rewriting
+from holdfast_app.trust import statefolders
 from holdfast_redaction.mark import KEY_FILE
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Walk:
     def run(self) -> None:
         """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
         self.edit.begin(self.services)
-        for aside in statefolder.apart(self.services.root, self.services.state):
+        for aside in statefolders.apart(self.services.root, self.services.state):
             why = "This state is of another user, machine or layout, or of a copied project, and is never read."
             step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
             self.left.append(Left(name=self._shown(aside), why=why, next_step=step))

@@ -14,11 +14,12 @@ from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.fs import private
-from holdfast.journal import journal, refusals
+from holdfast.journal import journal
+from holdfast_app.sessions import refusals
 
 if TYPE_CHECKING:
-    from holdfast.journal.refusals import Refusal
     from holdfast_app.base import Services
+    from holdfast_app.sessions.refusals import Refusal
 
 _CHARS_PER_TOKEN: Final = 4
 

@@ -20,9 +20,10 @@ from holdfast.fs import paths
 from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
-from holdfast.text import ownlines, untrusted
+from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
 from holdfast_app.markdown import marks
+from holdfast_app.records import ownlines
 from holdfast_app.search import KINDS
 
 TURN, NOTE, DECISION, RULE, REJECTED, OPEN, MEMORY, FACT, DOCUMENT = KINDS

@@ -22,8 +22,7 @@ from holdfast_app.data_loss import Loss, apart, newest
 from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces import KeptFlush, Waiting
-    from holdfast_app.base import Services
+    from holdfast_app.base import KeptFlush, Services, Waiting
 
 
 @frozen(kw_only=True)

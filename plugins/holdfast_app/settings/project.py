@@ -13,13 +13,13 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import resolved, settings, statefolder, trust
+from holdfast.config import resolved, settings, statefolder
 from holdfast.config.serde import unstructure
 from holdfast.errors import ConfigError, NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
 from holdfast.plugin import discovery
 from holdfast.text import untrusted
-from holdfast_app.trust import provenance
+from holdfast_app.trust import provenance, statefolders, trusting
 
 HEADER = (
     "# holdfast: an agent's memory survives compaction, provider swaps, restarts and session ends.\n"
@@ -109,7 +109,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
         fresh = 0o600 if user else 0o644
         durable.replace(target, new.encode("utf-8"), mode=os.stat(target).st_mode & 0o777 if there else fresh)
     if key == "layout.preset" and not user:
-        statefolder.take_along(root, str(value))
+        statefolders.take_along(root, str(value))
     if before is not None:
         _trust_change(root, before)
     return name
@@ -149,7 +149,7 @@ def _trust_change(root: str, before: resolved.Resolved) -> None:
         return
     counted = dict(resolved.leaves(before.project))
     there = {**dict(resolved.leaves(before.written)), **before.withheld, **before.trusted}
-    trust.record(
+    trusting.record(
         root,
         settings={
             key: value
@@ -249,7 +249,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         settled = resolved.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
-    statefolder.take_along(root, settings.preset(settled))
+    statefolders.take_along(root, settings.preset(settled))
     state = statefolder.path(root, settings.preset(settled))
     folder = os.path.relpath(state, root).replace(os.sep, "/")
     private.check(state)

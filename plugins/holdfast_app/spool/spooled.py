@@ -81,11 +81,14 @@ class Spooled:
 
         return deadline(shipping.PATIENCE_S)
 
-    def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
-        """See :func:`holdfast_app.spool.shipping.ship_before`."""
+    def send_before(
+        self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
+    ) -> tuple[HoldfastError | None, bool]:
+        """See :meth:`holdfast.flush.interfaces.Spool.send_before`."""
         from holdfast_app.spool import shipping
 
-        return shipping.ship_before(self._services, last, flushed)
+        shipped = shipping.ship_before(self._services, last, flushed)
+        return shipped.down, session in {one.session for one in shipped.left}
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """See :func:`holdfast_app.spool.shipping.keep`."""

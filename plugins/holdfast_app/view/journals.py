@@ -14,10 +14,10 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import verify
-from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
 from holdfast.models import Message
 from holdfast_app.authorship import sources
+from holdfast_app.sessions import refusals
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt

@@ -16,9 +16,9 @@ from holdfast.flush import notes
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
-from holdfast.text.plain import in_one_line
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.outbox.delivery import forges_of
+from holdfast_app.printable import in_one_line
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import status
 from holdfast_app.view import journals

@@ -16,16 +16,17 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
-from holdfast.flush import handoff, notes, work_log
+from holdfast.flush import handoff, notes
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
-from holdfast.flush.work_log import Decision
 from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
 from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.records import blocks, handoffs, work_log
+from holdfast_app.records.work_log import Decision
 from holdfast_app.trust import provenance
 
 #: Minimum length of an id prefix, in characters.
@@ -100,7 +101,7 @@ class WorkList:
             if not found:
                 raise NotFound(f"No rule has the id {name!r}.", next_step="Run `holdfast work` to list the rules.")
             removed.append(found[0])
-            return handoff.without_rule(entries, found[0])
+            return handoffs.without_rule(entries, found[0])
 
         services = self._services
         Documents(services=services, session_id="").change_handoff(without)
@@ -129,7 +130,7 @@ class WorkList:
         row = work_log.record(work, opens=opens, because=reason, at=now)
         if journal.exists():
             journal.append(row)
-        new = handoff.reopened(work, reason) if opens else handoff.closed(work, handoff.CLOSED, reason)
+        new = handoffs.reopened(work, reason) if opens else handoff.closed(work, handoff.CLOSED, reason)
         Documents(services=self._services, session_id=work.session).change_handoff(lambda there: _put(there, new))
         self._note(
             new,
@@ -148,7 +149,7 @@ class WorkList:
         at = decision.at.astimezone(self._services.config.tz)
         name = self._services.layout.name(Surface.DAILY, at.date())
         block_id = "work_" + sha256(f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(at)}")[:16]
-        block = notes.decided(
+        block = blocks.decided(
             block_id, session=decision.session, title=work.title, opens=decision.open, because=decision.because, at=at
         )
         block = self._services.gate.admit(block, surface=Surface.DAILY, name=name)

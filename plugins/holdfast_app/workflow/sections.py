@@ -15,12 +15,12 @@ from attrs import frozen
 
 from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry
-from holdfast.text import ownlines
 from holdfast.text.plain import BOM, same_key
 from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import TEXT, read_line
 from holdfast_app.markdown.outline import Heading, Outline, outline
+from holdfast_app.records import ownlines
 
 #: The placeholder text of a new section, replaced by the first entry.
 PLACEHOLDER: Final = ownlines.NONE_YET

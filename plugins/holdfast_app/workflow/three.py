@@ -17,7 +17,7 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.config.serde import structure
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedEntry
-from holdfast.text.ownlines import THREE
+from holdfast_app.records.ownlines import THREE
 
 T = TypeVar("T")
 

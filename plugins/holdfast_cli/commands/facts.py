@@ -9,8 +9,8 @@ from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
-from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
+from holdfast_app.printable import json_safe
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.commands.remember import confidence, kind

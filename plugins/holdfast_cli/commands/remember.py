@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from holdfast.storage import snapshot
-from holdfast.text.humanize import ago, count, some
+from holdfast.text.humanize import ago, count
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import is_agent, text_of

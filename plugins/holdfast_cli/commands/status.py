@@ -10,8 +10,8 @@ from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-from holdfast.text.plain import in_one_line
 from holdfast_app import upkeep
+from holdfast_app.printable import in_one_line
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 
 from holdfast.errors import ConfigError, Corrupt
-from holdfast.text.humanize import count, some
+from holdfast.text.humanize import count
+from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
@@ -115,10 +116,11 @@ def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     from holdfast.config import resolved, settings, statefolder
     from holdfast.fs import private
     from holdfast_app.checkup import adoption
+    from holdfast_app.trust import statefolders
 
     state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)
-    held = [adoption.contents(path) for path in statefolder.apart(root, state)]
+    held = [adoption.contents(path) for path in statefolders.apart(root, state)]
     for one in held:
         _say_held(out, root, one)
     can_ask = not as_json and sys.stdin is not None and sys.stdin.isatty()
@@ -217,7 +219,8 @@ def trust_command(call: Call) -> Answer | int:
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.config import resolved, statefolder, trust
+    from holdfast.config import resolved, trust
+    from holdfast_app.trust import statefolders, trusting
 
     try:
         found = resolved.resolve(root, obey_others=True)
@@ -231,9 +234,9 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     is_given = not has_asked or args.yes or (can_ask and confirmed(f"Trust the settings of {home_short(root)}?"))
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if found.former else ""
-        trust.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
+        trusting.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
         if preset:
-            statefolder.take_along(root, str(preset))
+            statefolders.take_along(root, str(preset))
     # Settings that the user did not accept can decide where memory is stored.
     memory = Withheld.of(root) if is_given else None
     is_seen = memory is not None and not memory.rows
@@ -289,10 +292,10 @@ def _list() -> Answer:
 
 
 def _revoke(root: str) -> Answer:
-    from holdfast.config import trust
+    from holdfast_app.trust import trusting
     from holdfast_app.trust.seen import Seen
 
-    was = trust.revoke(root)
+    was = trusting.revoke(root)
     was = Seen(root).forget_trust() or was
     mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
     return Answer(

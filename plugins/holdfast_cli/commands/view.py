@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
-from holdfast.text.plain import in_one_line
+from holdfast_app.printable import in_one_line
 from holdfast_app.view.origins import NOTES_SEARCHED, find
 from holdfast_app.view.project import COUNTS, Project, history, interruptions, totals
 from holdfast_cli import progress

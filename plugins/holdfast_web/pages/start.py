@@ -9,8 +9,8 @@ from urllib.parse import quote
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, PluginNotFound, Unavailable
 from holdfast.text import recall
-from holdfast.text.plain import in_one_line
 from holdfast_agents import explain
+from holdfast_app.printable import in_one_line
 from holdfast_app.search import KINDS
 from holdfast_web.rendering import line_to_html
 

@@ -14,6 +14,7 @@ from tests.support.trusting import trusted
 
 from holdfast.config import resolved, trust
 from holdfast.fs import userdir
+from holdfast_app.trust import trusting
 from holdfast_keys import secrets
 
 
@@ -94,7 +95,7 @@ def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_proj
     assert get() == "bound"  # set for this very address
     trusted(project)
     assert get() == "k"
-    trust.revoke(str(project))
+    trusting.revoke(str(project))
     run("auth", "remove", "openai")
     config = Path(userdir.path(userdir.CONFIG_FILE))
     config.write_text(f'[plugins.openai]\nbase_url = "{address}"\n')

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.plain import in_one_line, json_safe, printable
+from holdfast_app.printable import in_one_line, json_safe, printable
 
 pty = pytest.importorskip("pty")
 

@@ -15,11 +15,12 @@ from tests.support import processes
 from tests.support.git import git
 
 from holdfast import Holdfast
-from holdfast.flush import handoff, notes
+from holdfast.flush import handoff
 from holdfast.models import Outcome
 from holdfast.storage import block_marker
 from holdfast_app.checkup.examine import examine
 from holdfast_app.checkup.threeway import damage, merge
+from holdfast_app.records import blocks
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -295,7 +296,7 @@ def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(sw
         return f"## Notes (10:0{n})\n{block_marker(f'flush_{n}')}\n{stamped}\n\n{words}\n"
 
     base = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words")])
-    purged = notes.without("\n".join([base, block(3, "New here")]), lambda found: found.id == "flush_2")
+    purged = blocks.without("\n".join([base, block(3, "New here")]), lambda found: found.id == "flush_2")
     changed = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words, edited")])
     sides = (changed, purged) if swapped else (purged, changed)
     merged = merge(base, *sides, "memory/2026-01-01.md")

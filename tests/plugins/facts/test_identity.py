@@ -12,8 +12,8 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Receipt
-from holdfast.config.values import IdentityConfig
-from holdfast.session.services import origin_of
+from holdfast_app.authorship.origin import origin_of
+from holdfast_app.config import IdentityConfig
 from holdfast_app.facts.store import origins
 from holdfast_cli import main
 

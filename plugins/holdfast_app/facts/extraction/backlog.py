@@ -38,6 +38,7 @@ from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.queue import FILE, MAX_ITEMS, Queue, Run, Waiting, calls_today
 from holdfast_app.facts.store.writer import check_source
+from holdfast_app.records import blocks
 
 logger = log("holdfast.facts")
 
@@ -151,7 +152,7 @@ def _note(services: Services, item: Waiting, plugins: Collection[str], said: Map
 def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
     """A plugin's summary as it may be stored, with the decisions and the rejected approaches; lines that instruct
     an agent are marked with their source. Empty when a validator refuses it."""
-    text = "\n\n".join(filter(None, (extraction.summary, notes.late(extraction.draft))))
+    text = "\n\n".join(filter(None, (extraction.summary, blocks.late(extraction.draft))))
     text = paths.rewrite(heard.marked(text), services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
@@ -247,7 +248,7 @@ def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *
     name = services.layout.name(Surface.DAILY, at.date())
     if not journal.exists():
         return False
-    block_id, block = notes.later(flush, plugin, text, session=source, at=at, part=part)
+    block_id, block = blocks.later(flush, plugin, text, session=source, at=at, part=part)
     try:
         block = services.gate.admit(block, surface=Surface.DAILY, name=name)
     except Refused as refused:

@@ -1,23 +1,21 @@
-"""Refused flushes, as the session's journal records them, so that a past refusal stays visible after a later success.
+"""Past refusals of flushes, from a session's journal, so that they stay visible after a later success.
 
-The record (kind ``refused``) holds the time, the flush's reason and the failure, but no session text. Repeated
-attempts that fail alike leave one record, because a client may try again before every model call. The record comes
-after the marker, and a journal that cannot take it changes nothing.
+A record holds the time, the flush's reason and the failure, but no session text. Repeated attempts that fail alike
+leave one record, because a client may try again before every model call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast.config.serde import moment, stamp
-from holdfast.errors import HoldfastError
+from holdfast.config.serde import moment
 
 if TYPE_CHECKING:
     from holdfast.journal.journal import Journal
 
+#: Kind of these records.
 KIND: Final = "refused"
 
 
@@ -28,13 +26,6 @@ class Refusal(NamedTuple):
     at: datetime
     reason: str
     target: str
-
-
-def note(journal: Journal, at: datetime, reason: str, target: str) -> None:
-    """Record a refusal in a journal that exists. A failure is not an error, because the marker already blocks."""
-    if journal.exists():
-        with suppress(HoldfastError):
-            journal.append({"kind": KIND, "at": stamp(at), "reason": reason, "target": target})
 
 
 def of(journal: Journal) -> Iterator[Refusal]:

@@ -1,0 +1,34 @@
+"""Who and which machine a statement names."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast_app.config import IdentityConfig
+
+
+def origin_of(settings: IdentityConfig, agent: str = "") -> str:
+    """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
+    before the ``@`` is used."""
+    person, machine = settings.person or _login(), settings.machine or _host()
+    return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
+
+
+def _plain(text: str) -> str:
+    """In one line, without what would end a comment."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("--", "-").replace(">", "")
+
+
+def _login() -> str:
+    import getpass
+
+    try:
+        return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node().partition(".")[0] or "unknown"

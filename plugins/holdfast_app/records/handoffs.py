@@ -1,0 +1,49 @@
+"""Changes of a handoff that features make: repair it, reopen work, remove a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from holdfast.errors import Corrupt
+from holdfast.flush.handoff import FENCE, Work, parse
+from holdfast_app.records import ownlines
+
+
+def is_framed(text: str) -> bool:
+    """Whether the text has both fences, as every whole handoff has, even with git's conflict markers."""
+    lines = text.replace("\r\n", "\n").partition(f"{FENCE}\n")
+    return f"\n{FENCE}\n" in lines[2]
+
+
+def salvaged(text: str) -> tuple[Work, ...]:
+    """The entries that a damaged handoff still has whole."""
+    found: list[Work] = []
+    toml, fence, _ = text.replace("\r\n", "\n").partition(f"\n{FENCE}\n")
+    parts = toml.split("\n[[work]]\n")[1:]
+    for part in parts if fence else parts[:-1]:  # where it was cut, the last entry may lack lines
+        try:
+            found += parse(f"{FENCE}\n[[work]]\n{part}\n{FENCE}\n")
+        except Corrupt:
+            continue
+    return tuple(found)
+
+
+def newest(entries: Iterable[Work]) -> list[Work]:
+    """The entries in the handoff's order."""
+    return sorted(entries, key=lambda w: w.at, reverse=True)
+
+
+def without_rule(entries: Iterable[Work], rule: str) -> tuple[Work, ...]:
+    """The entries without a rule. A closed marker that held no other goes with it."""
+    changed = (evolve(w, rules=tuple(r for r in w.rules if r != rule)) if rule in w.rules else w for w in entries)
+    return tuple(w for w in changed if w.is_open or w.rules or not w.short)
+
+
+def reopened(work: Work, because: str = "") -> Work:
+    """Open work again. Without a next action of its own, the reason for reopening it is the next action."""
+    step = work.next_action or because or ownlines.NOT_STATED
+    return evolve(
+        work, state="open", ended="", because="", next_action=step, derived=work.derived or not work.next_action
+    )

@@ -1,0 +1,54 @@
+"""What happens when a conversation starts: idle sessions are ended, and what waits is sent."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError, PluginError
+from holdfast.fs import private, safeopen
+from holdfast.journal import journal
+from holdfast.text.lazy import log
+
+if TYPE_CHECKING:
+    from holdfast_app.base import Services
+    from holdfast_app.project import Holdfast
+
+logger = log(__name__)
+
+
+def send_waiting(services: Services, limit_s: float) -> None:
+    """See :meth:`holdfast.Holdfast.send_waiting`."""
+    try:
+        if services.waits(private.SPOOL):
+            services.spool.send(limit_s=limit_s)
+        if services.waits(private.OUTBOX):
+            services.outbox.send_due()
+    except PluginError as error:  # the next flush is refused for this reason
+        logger.warning("what waits could not be sent: %s", error.message)
+
+
+def end_idle(memory: Holdfast, open_ids: set[str], limit_s: float) -> list[str]:
+    """See :meth:`holdfast.Holdfast.end_idle`; not those with ``open_ids``."""
+    services = memory.services
+    before = services.now().timestamp() - services.config.session.idle_minutes * 60
+    ended: list[str] = []
+    until = time.monotonic() + limit_s
+    for path in journal.session_files(services.state):
+        if time.monotonic() > until:
+            break
+        try:
+            if safeopen.stat(path).st_mtime > before or journal.last_checkpoint_of(path) is not None:
+                continue
+            session_id = journal.session_id_of(path)
+            if session_id is None or session_id in open_ids:
+                continue
+            session = memory.session_type()(services, session_id)
+            if session.unflushed and not session.ended:
+                session.end()
+                ended.append(session_id)
+        except OSError:
+            continue  # gone meanwhile
+        except HoldfastError as error:
+            logger.warning("an idle session could not be ended: %s", error.message)
+    return ended

@@ -1,0 +1,43 @@
+"""The project's other private folders: those put aside, renamed or of another layout."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from holdfast.config.statefolder import folders, former, path
+from holdfast.fs import durable, private, safeopen
+
+
+def take_along(root: str, preset: str) -> bool:
+    """Move this user's state to the folder of ``preset``; False when it is already there. Running agents then need a
+    restart. Raises: Unavailable."""
+    before = former(root, preset)
+    if not before:
+        return False
+    old, new = path(root, before), path(root, preset)
+    private.check(new)
+    durable.make_private_dir(os.path.dirname(new))
+    if os.path.lexists(new):
+        private.discard(new)
+    private.move(old, new)
+    return True
+
+
+def apart(root: str, state: str) -> list[str]:
+    """Every folder with private state that is not ``state``, sorted: put aside, of another preset, or renamed. Nothing
+    reads them, so unflushed work may be in each."""
+    return sorted(found for folder in folders(root) for found in _beside(folder) if found != state)
+
+
+def _beside(folder: str) -> Iterator[str]:
+    above, name = os.path.split(folder)
+    try:
+        names = safeopen.names(above)
+    except OSError:
+        return
+    for one in names:
+        there = os.path.join(above, one)
+        is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
+        if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
+            yield there

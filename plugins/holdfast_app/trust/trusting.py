@@ -1,0 +1,51 @@
+"""Writes the records of trusted projects, which :mod:`holdfast.config.trust` reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.config.trust import VERSION, Record, digest, projects_of
+from holdfast.fs import durable, userdir
+
+
+def record(root: str, settings: Mapping[str, object], env: Mapping[str, str] | None = None) -> Record:
+    """Record the user's trust in the project at ``root`` for exactly ``settings``, durably, and return the record.
+
+    Raises: Corrupt, Unavailable.
+    """
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    made = Record(os.path.realpath(root), digest(settings), dict(settings), at)
+    with _changing(env) as projects:
+        projects[made.root] = {"digest": made.digest, "settings": made.settings, "at": at}
+    return made
+
+
+def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
+    """Remove the record for the project at ``root``, which may no longer exist; False when there was none.
+
+    Raises: Corrupt, Unavailable.
+    """
+    real = os.path.realpath(root)
+    if real not in projects_of(env):
+        return False
+    with _changing(env) as projects:
+        return projects.pop(real, None) is not None
+
+
+@contextmanager
+def _changing(env: Mapping[str, str] | None) -> Iterator[dict[str, Any]]:
+    """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
+    folder = userdir.folder(env)
+    durable.make_private_dir(folder)
+    with durable.lock(os.path.join(folder, userdir.TRUST_FILE + ".lock")):
+        projects = projects_of(env)
+        yield projects
+        text = json.dumps(
+            {"v": VERSION, "projects": projects}, ensure_ascii=True, indent=1, sort_keys=True, default=str
+        )
+        durable.replace(userdir.path(userdir.TRUST_FILE, env), (text + "\n").encode())
