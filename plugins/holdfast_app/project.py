@@ -90,7 +90,7 @@ class Holdfast(RemembersFacts):
         """
         from holdfast_app.sessions import idle
 
-        return idle.end_idle(self, {but, *self._sessions}, limit_s)
+        return idle.end_idle(self.services, self.session_type(), {but, *self._sessions}, limit_s)
 
     def reread(self) -> None:
         """Reload the open sessions after their journals changed, so removed text does not stay in memory."""

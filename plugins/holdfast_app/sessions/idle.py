@@ -11,8 +11,8 @@ from holdfast.journal import journal
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
+    from holdfast.session.session import Session
     from holdfast_app.base import Services
-    from holdfast_app.project import Holdfast
 
 logger = log(__name__)
 
@@ -28,9 +28,8 @@ def send_waiting(services: Services, limit_s: float) -> None:
         logger.warning("what waits could not be sent: %s", error.message)
 
 
-def end_idle(memory: Holdfast, open_ids: set[str], limit_s: float) -> list[str]:
+def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_s: float) -> list[str]:
     """See :meth:`holdfast.Holdfast.end_idle`; not those with ``open_ids``."""
-    services = memory.services
     before = services.now().timestamp() - services.config.session.idle_minutes * 60
     ended: list[str] = []
     until = time.monotonic() + limit_s
@@ -43,7 +42,7 @@ def end_idle(memory: Holdfast, open_ids: set[str], limit_s: float) -> list[str]:
             session_id = journal.session_id_of(path)
             if session_id is None or session_id in open_ids:
                 continue
-            session = memory.session_type()(services, session_id)
+            session = kind(services, session_id)
             if session.unflushed and not session.ended:
                 session.end()
                 ended.append(session_id)
