@@ -48,7 +48,13 @@ No secrets in any field."""
 
 def serve(root: str, *, session: str = "") -> None:
     """Serve the project at ``root`` on stdin and stdout until stdin is closed. Running calls are finished first."""
-    anyio.run(Desk(root, session=session).serve)
+
+    async def run() -> None:
+        server = Desk(root, session=session).server
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(run)
 
 
 class Desk:
@@ -60,10 +66,8 @@ class Desk:
         self._started = datetime.now(UTC)
         self._told = False  # the notice comes once
         self._limit = anyio.CapacityLimiter(_CALLS)
-
-    async def serve(self) -> None:
-        """Run the SDK's server with this desk's handlers."""
-        server: Server[dict[str, Any]] = Server(
+        #: The SDK's server with this desk's handlers.
+        self.server: Server[dict[str, Any]] = Server(
             "holdfast",
             version=__version__,
             title="holdfast",
@@ -74,8 +78,6 @@ class Desk:
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
 
     async def _aside(self, work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limit)

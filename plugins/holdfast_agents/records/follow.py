@@ -187,7 +187,6 @@ def _joined(first: Transcript, more: Transcript) -> Transcript:
         messages=(*first.messages, *more.messages),
         kept=(*first.kept, *more.kept),
         calls={**first.calls, **more.calls},
-        skipped=first.skipped + more.skipped,
     )
 
 

@@ -120,8 +120,8 @@ def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
     parts = content.get("parts") or content.get("text") or content.get("thoughts")
     key = row_key(message.get("id"), len(reading.kept))
     if mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or role == "system":
-        reading.leave_out("hidden")
-    elif role == "tool":
+        return
+    if role == "tool":
         reading.answer(parts, key=key, call_id=None, at=at, failed=False, tool=author.get("name"))
     elif clean(content.get("content_type")) in {"thoughts", "reasoning_recap"}:
         reading.think({"thinking": parts}, key=key, at=at)

@@ -1,1 +1,1 @@
-"""Agent loops in Python: their rows, a mirror of them, the guard, and one small module per framework."""
+"""Agent loops in Python: their rows, a mirror of them, the guard, and the frameworks' compactors."""

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from holdfast.errors import FlushRefused
 from holdfast.text.lazy import log
-from holdfast_app.loops import agent_framework, google_adk, langchain, openai_agents, pydantic_ai, servers
+from holdfast_app.loops import frameworks, servers
 from holdfast_app.loops.hold import ROUNDS, Hold, finished, restless
 from holdfast_app.loops.mirror import parse
 from holdfast_app.message_formats.leaves import says
@@ -32,13 +32,13 @@ logger = log(__name__)
 _NAMES = ("role", "type", "kind", "author")
 #: The guards of the frameworks' compactors, by package and class.
 _COMPACTORS: Final = {
-    ("langchain", "AgentMiddleware"): langchain.guarded,
-    ("agents", "OpenAIResponsesCompactionSession"): openai_agents.guarded,
-    ("pydantic_ai", "AbstractCapability"): pydantic_ai.guarded,
-    ("google", "BaseEventsSummarizer"): google_adk.guarded,
+    ("langchain", "AgentMiddleware"): frameworks.langchain,
+    ("agents", "OpenAIResponsesCompactionSession"): frameworks.openai_agents,
+    ("pydantic_ai", "AbstractCapability"): frameworks.pydantic_ai,
+    ("google", "BaseEventsSummarizer"): frameworks.google_adk,
     ("anthropic", "BaseClient"): servers.guarded,
     ("openai", "BaseClient"): servers.guarded,
-    ("agent_framework", "*"): agent_framework.guarded,
+    ("agent_framework", "*"): frameworks.agent_framework,
 }
 
 

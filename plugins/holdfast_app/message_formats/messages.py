@@ -99,7 +99,6 @@ def take_item(item: Mapping[str, object], key: str, at: datetime, reading: Readi
     call_id = item.get("call_id")
     rest = ""
     if kind in BOOKKEEPING:
-        reading.leave_out(kind)
         summary = text_of(item.get("content"))
         reading.summary(summary, key=key, at=at)
         other = {name: value for name, value in item.items() if name != "content" or not summary}
@@ -177,8 +176,7 @@ def recognises(row: Mapping[str, object]) -> bool:
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add the message's contents; False when it is not a message.
 
-    Rows with the roles ``system`` and ``developer`` before any other row are the loop's own instructions. They are
-    counted in ``left_out`` and not kept.
+    Rows with the roles ``system`` and ``developer`` before any other row are the loop's own instructions, not kept.
     """
     role = clean(row.get("role"))
     at = reading.at(row.get("timestamp", row.get("created_at", row.get("at"))))
@@ -189,7 +187,6 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     content = row.get("content")
     key = row_key(row.get("id"), position, role, text_of(content))
     if role in {"system", "developer"} and not reading.begun:
-        reading.leave_out("instructions")
         return True
     reading.begun = True
     if role in {"tool", "function"}:

@@ -63,14 +63,11 @@ class Transcript:
     model's thoughts (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
     ``system``, tool ``summary``) and rows of unknown form.
 
-    ``folder`` is the last part of the working directory, never its path. ``skipped`` counts damaged rows and rows of
-    unknown type; if they may be part of the conversation, their strings are in ``kept``, with the role ``system``.
-    ``left_out`` counts, by kind, rows without conversation (a client's bookkeeping, its own instructions), which are
-    not kept. A summary counts there, too. ``pending`` is the number of tool calls without a result, since a client's
-    file can lag by some 100 ms. ``compactions`` counts the client's compactions, and ``last_boundary`` the ``messages``
-    before the last one. ``truncated`` is true when the file ends inside a row (for a damaged document, where it became
-    unreadable). ``next_offset``, in bytes, is where to read on; 0 for files that are always read whole.
-    ``calls`` maps message ids for a call and its result to the client's own id for the call.
+    Damaged rows and rows of unknown type that may be part of the conversation are in ``kept`` with the role ``system``.
+    Rows without conversation (a client's bookkeeping, its own instructions) are left out. ``truncated`` is true when
+    the file ends inside a row (for a damaged document, where it became unreadable). ``next_offset``, in bytes, is where
+    to read on; 0 for files that are always read whole. ``calls`` maps message ids for a call and its result to the
+    client's own id for the call.
     """
 
     format: str
@@ -78,12 +75,6 @@ class Transcript:
     messages: tuple[Message, ...] = ()
     kept: tuple[Message, ...] = field(default=(), repr=False)
     branch: str = ""
-    folder: str = ""
-    skipped: int = 0
-    left_out: Mapping[str, int] = field(factory=dict)
-    pending: int = 0
-    compactions: int = 0
-    last_boundary: int = 0
     truncated: bool = False
     next_offset: int = 0
     calls: Mapping[str, str] = field(factory=dict, repr=False)
@@ -101,25 +92,16 @@ class Reading:
     begun: bool = False
     messages: list[Message] = field(factory=list)
     kept: list[Message] = field(factory=list)
-    skipped: int = 0
     #: Rows of a type that no interface has, kept as they are.
     unread: int = 0
-    left_out: dict[str, int] = field(factory=dict)
-    compactions: int = 0
-    last_boundary: int = 0
     #: Prompts waiting for the model to finish, and prompts from one row that another may repeat.
     queued: list[str] = field(factory=list)
     handed_over: set[str] = field(factory=set)
-    _cwd: str = ""
+    cwd: str = ""
     _clock: datetime = _EPOCH
     _ids: dict[str, int] = field(factory=dict)
     _open_calls: dict[str, str] = field(factory=dict)
     _calls: dict[str, str] = field(factory=dict)
-
-    @property
-    def folder(self) -> str:
-        """The last part of the working directory."""
-        return re.split(r"[/\\]", self._cwd.rstrip("/\\"))[-1]
 
     def without_messages(self) -> Reading:
         """A new reading with only the same place and time."""
@@ -128,14 +110,14 @@ class Reading:
             branch=self.branch,
             agent=self.agent,
             begun=self.begun,
-            cwd=self._cwd,
+            cwd=self.cwd,
             clock=self._clock,
         )
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Record the conversation's working directory; anything except a non-empty string is ignored."""
         self.session_id = clean(session_id) or self.session_id
-        self._cwd = clean(cwd) or self._cwd
+        self.cwd = clean(cwd) or self.cwd
         self.branch = clean(branch if branch != "HEAD" else "") or self.branch  # HEAD is none, or a bare commit
 
     def at(self, stamp: object) -> datetime:
@@ -153,14 +135,9 @@ class Reading:
         text = readable(block, change, but=STRUCTURE).removeprefix("thinking: ").removeprefix("thinking:\n").strip()
         self._add(Message(role="assistant", text=text, at=at, id=key, tool=THINKING), aside=True)
 
-    def leave_out(self, kind: str) -> None:
-        """Count a row without conversation."""
-        self.left_out[kind] = self.left_out.get(kind, 0) + 1
-
     def unknown(self, row: object, position: int) -> None:
-        """Count a row of unknown form, and keep its strings when it may be part of the conversation. ``row`` is the raw
-        line if it is damaged."""
-        self.skipped += 1
+        """Keep the strings of a row of unknown form when it may be part of the conversation. ``row`` is the raw line if
+        it is damaged."""
         if isinstance(row, dict):
             kind = clean(row.get("type"))
             held = has_words({name: row[name] for name in _CONVERSATION if name in row}) or any(
@@ -177,7 +154,7 @@ class Reading:
     def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
         """Add a tool call with a line like ``Bash: pytest -q``, then every argument that the line does not show."""
         name = clean(tool) or "tool"
-        text = call_text(name, arguments, self._cwd)
+        text = call_text(name, arguments, self.cwd)
         if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
             self._open_calls[call_id] = name
             self._calls[key] = call_id
@@ -207,11 +184,6 @@ class Reading:
         said = clip(clean(text).strip(), MAX_SAID_CHARS)
         self._add(Message(role="system", text=said, at=at, id=key, tool=SUMMARY), aside=True)
 
-    def boundary(self) -> None:
-        """Record a compaction by the client."""
-        self.compactions += 1
-        self.last_boundary = len(self.messages)
-
     def finish(self, name: str, *, next_offset: int, truncated: bool) -> Transcript:
         """The result."""
         return Transcript(
@@ -220,12 +192,6 @@ class Reading:
             messages=tuple(self.messages),
             kept=tuple(self.kept),
             branch=self.branch,
-            folder=self.folder,
-            skipped=self.skipped,
-            left_out=self.left_out,
-            pending=len(self._open_calls),
-            compactions=self.compactions,
-            last_boundary=self.last_boundary,
             truncated=truncated,
             next_offset=next_offset,
             calls=self._calls,

@@ -4,8 +4,8 @@
 >>> transcript = read("session.jsonl")              # doctest: +SKIP
 >>> later = read("session.jsonl", offset=transcript.next_offset)   # only the new rows   # doctest: +SKIP
 
-A client may stop, be killed or change its format at any time. A row of unknown form is counted, and kept unchanged when
-it may be part of the conversation. Reading raises only when no row is recognised.
+A client may stop, be killed or change its format at any time. A row of unknown form is kept unchanged when it may be
+part of the conversation. Reading raises only when no row is recognised.
 """
 
 from __future__ import annotations
@@ -125,6 +125,6 @@ def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:
     for row in islice(lines(stream), _PLACE_ROWS):
         if isinstance(row.value, dict):
             form.take(row.value, row.position, head)
-        if head.session_id and head.folder:
+        if head.session_id and head.cwd:
             break
     return head.without_messages()

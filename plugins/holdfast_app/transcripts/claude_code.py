@@ -56,36 +56,30 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     kind = clean(row.get("type"))
     sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
     if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
-        reading.leave_out("of another agent")
         return True
     if kind in _SPEECH or kind in {"system", "attachment"}:
         reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
     elif kind in _BOOKKEEPING:
         reading.place(session_id=row.get("sessionId"))
-        reading.leave_out(kind)
         return True
     elif kind == "queue-operation":
         _take_queued(row, position, reading)
         return True
     else:
         return False
-    if kind == "system":
-        reading.leave_out("system")
-        if row.get("subtype") == "compact_boundary":
-            reading.boundary()
-    elif kind == "attachment":
+    if kind == "attachment":
         return _take_attachment(row, position, reading)
-    elif left_out := _is_injected(row):
-        reading.leave_out(left_out)
+    if kind == "system":
+        return True
+    if left_out := _is_injected(row):
         text, at = text_of(mapping(row.get("message")).get("content")), reading.at(row.get("timestamp"))
         key = row_key(row.get("uuid"), position, left_out, text)
         if left_out == "summary":
             reading.summary(text, key=key, at=at)
         elif left_out != "interruption" and not text.startswith(_SILENT):  # a skill's, a hook's or a command's text
             _show(text, key, at, reading)
-    else:
-        return _take_speech(kind, row, position, reading)
-    return True
+        return True
+    return _take_speech(kind, row, position, reading)
 
 
 def _is_injected(row: Mapping[str, object]) -> str:
@@ -156,8 +150,6 @@ def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
     if result is not None:
         if result:
             reading.answer(result, key=key, call_id=None, at=at, failed=False, tool=BACKGROUND)
-        else:
-            reading.leave_out("notice")
     elif text.lstrip().startswith(_PRINTED):
         reading.answer(text, key=key, call_id=None, at=at, failed=False, tool="bash")
     elif command := _command(text.lstrip()):
@@ -171,7 +163,6 @@ def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> 
     """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry. It appears when the
     queue is passed to the running turn, so it adds all waiting prompts."""
     reading.place(session_id=row.get("sessionId"))
-    reading.leave_out("queue-operation")
     operation, waiting = row.get("operation"), reading.queued
     text = clean(row.get("content")).strip()
     if operation == "enqueue":
@@ -200,13 +191,10 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     attachment = mapping(row.get("attachment"))
     kind = clean(attachment.get("type"))
     if kind != "queued_command":
-        own = not kind or kind.startswith(_OWN_ATTACHMENTS)
-        if own:
-            reading.leave_out(f"attachment {kind}".rstrip())
         if kind.startswith(_SHOWING):
             text = readable(attachment, but=_HOOK, flags=False)
             _show(text, row_key(row.get("uuid"), position, text), reading.at(row.get("timestamp")), reading)
-        return own
+        return not kind or kind.startswith(_OWN_ATTACHMENTS)
     prompt = attachment.get("prompt")
     text = text_of(prompt)
     given = row.get("uuid")
@@ -214,7 +202,6 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
     is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
     if is_hook or (is_command and not is_told):
-        reading.leave_out("hook" if is_hook else "command")
         _show(text, row_key(given, position, text), reading.at(row.get("timestamp")), reading)
         return True
     if is_told:

@@ -25,8 +25,6 @@ _NOT_SAID: Final = (
     "<subagent_notification>",
     "# AGENTS.md instructions",
 )
-#: Rows about where and how the session ran, and ``event_msg``, which repeats items for display.
-_BOOKKEEPING: Final = _TYPES - {"response_item"}
 _MESSAGE: Final = frozenset({"type", "role", "content", "internal_chat_message_metadata_passthrough"})
 
 
@@ -42,14 +40,11 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         branch = mapping(payload.get("git")).get("branch")
         reading.place(session_id=payload.get("id") or payload.get("session_id"), cwd=payload.get("cwd"), branch=branch)
     elif kind == "compacted":
-        reading.boundary()
         if text := clean(payload.get("message")).strip():
             at = reading.at(row.get("timestamp"))
             reading.summary(text, key=row_key(None, position, "summary", text), at=at)
     elif kind == "response_item":
         return isinstance(row.get("payload"), dict) and _take_item(row, payload, position, reading)
-    if kind in _BOOKKEEPING:
-        reading.leave_out(kind)
     return kind in _TYPES
 
 
@@ -61,16 +56,12 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
         given = item.get("id") or (call_id and f"{call_id}#output" if kind.endswith("_output") else call_id)
         return take_item(item, row_key(given, position, kind, readable(item.get("output"))), at, reading)
     if mapping(row.get("metadata")).get("compaction_output") is True:
-        reading.leave_out("summary")
         return True
     role = clean(item.get("role"))
     if role not in {"user", "assistant"}:
-        reading.leave_out("instructions")
         return role in {"developer", "system"}
     content = item.get("content")
     own = _own(item) if role == "user" else list(content) if isinstance(content, list) else [content]
-    if role == "user" and not own and content:
-        reading.leave_out("context")
     plain = [block for block in own if _is_plain(block)]
     text = text_of(plain)
     key = row_key(item.get("id"), position, role, text)

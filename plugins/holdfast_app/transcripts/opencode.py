@@ -37,11 +37,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     if info.get("summary") is True:
         # A compaction part alone is only a request, and remains unanswered when a plugin blocks it.
         if not info.get("error"):
-            reading.boundary()
             text = text_of(row.get("parts"))
             at = reading.at(mapping(info.get("time")).get("created"))
             reading.summary(text, key=row_key(info.get("id"), position, "summary", text), at=at)
-        reading.leave_out("summary")
         return True
     created = mapping(info.get("time")).get("created")
     parts = row.get("parts")
@@ -58,11 +56,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
 
 def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, reading: Reading) -> None:
     kind = clean(part.get("type"))
-    if kind in _BOOKKEEPING:
-        reading.leave_out(kind)
-    elif kind == "text" and (part.get("synthetic") or part.get("ignored")):
-        reading.leave_out("synthetic")
-    elif kind == "tool":
+    if kind in _BOOKKEEPING or (kind == "text" and (part.get("synthetic") or part.get("ignored"))):
+        return
+    if kind == "tool":
         _take_tool(part, key, reading)
     elif kind == "subtask":  # a command's template, sent to another agent in the user's name
         given = {n: v for n, v in part.items() if n not in {*_PART, "type", "model", "agent"}}

@@ -36,14 +36,11 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     elif kind == "message":
         return _take_message(mapping(row.get("message")), row, position, reading)
     elif kind == "compaction":
-        reading.boundary()
         text = clean(row.get("summary"))
         reading.summary(text, key=row_key(row.get("id"), position, kind, text), at=at)
     elif kind in ("custom_message", "branch_summary"):  # an extension's words, and an abandoned branch's result
         text = text_of(row.get("content", row.get("summary")))
         reading.say("system", text, key=row_key(row.get("id"), position, kind, text), at=at, aside=True)
-    elif kind in _TYPES:
-        reading.leave_out(kind)
     return kind in _TYPES
 
 

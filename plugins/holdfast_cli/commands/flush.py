@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
     from holdfast.session.session import Session
-    from holdfast_app.message_formats.reading import Transcript
 
 
 @Command(
@@ -166,25 +165,11 @@ def _imported(call: Call) -> Session:
             chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
             session = call.memory.import_transcript(chunk, session_id)
             report(min(start + _CHUNK, total), total, "messages journalled")
-    if not call.json:
-        _say_read(call.out, transcript)
-    elif transcript.skipped or transcript.truncated:
-        _say_read(Term(sys.stderr), transcript)
+    if not call.json or transcript.truncated:
+        cut = "; the file ends inside a row" if transcript.truncated else ""
+        text = f"read {count(len(transcript.messages), 'message')} ({transcript.format}){cut}"
+        (Term(sys.stderr) if call.json else call.out).note("ok", text)
     return session
-
-
-def _say_read(out: Term, transcript: Transcript) -> None:
-    text = f"read {count(len(transcript.messages), 'message')} ({transcript.format})"
-    if transcript.skipped:
-        text += (
-            f"; {count(transcript.skipped, 'row')} skipped, damaged or of no known kind (their text is in the journal)"
-        )
-    if transcript.left_out:
-        kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(transcript.left_out.items()))
-        text += f"; {count(sum(transcript.left_out.values()), 'row')} without conversation left out ({kinds})"
-    if transcript.truncated:
-        text += "; the file ends inside a row"
-    out.note("ok", text)
 
 
 @Command(

@@ -196,6 +196,7 @@ def audit(call: Call) -> Answer:
     """The repetitions after compactions, of all projects."""
     from holdfast_app.history.audit import repeated
     from holdfast_app.history.sessions import found
+    from holdfast_app.message_formats.reading import SUMMARY
     from holdfast_app.progress import report
 
     since = call.memory.services.now() - timedelta(days=call.args.days)
@@ -210,7 +211,7 @@ def audit(call: Call) -> Answer:
             except HoldfastError:
                 unread += 1
                 continue
-            compactions += transcript.compactions
+            compactions += sum(one.tool == SUMMARY and one.role == "system" for one in transcript.kept)
             session = transcript.session_id
             by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
     rows = [row for row in by_place.values() if row[2].at >= since]

@@ -1,5 +1,6 @@
 """The agent is asked to flush while it still has the context, never twice for the same messages."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import NOTHING, SESSION, Client, environment
+from tests.plugins.agents.hooking import SESSION, Client, environment
 
 from holdfast_agents import asking
+from holdfast_agents.dialects import dialect
 
 
 def answered(tokens: int, **more: Any) -> dict[str, Any]:
@@ -31,28 +33,30 @@ def counted(tokens: int, window: int = 100_000) -> dict[str, Any]:
     return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
 
 
-def ask(client: Client, prompt: str = "go on") -> str:
-    told = client.hook("UserPromptSubmit", prompt=prompt, prompt_id=str(time.monotonic_ns()))
-    assert (told.code, told.stderr) == (0, "")
-    return told.context if told.stdout else ""
+def question(client: Client, event: str, **more: Any) -> str:
+    """What the hook would say, without its process."""
+    return asking.question(
+        dialect(client.name).parse(client.payload(event, **more)), str(client.project), str(client.state)
+    )
+
+
+def ask(client: Client) -> str:
+    return question(client, "UserPromptSubmit", prompt="go on")
 
 
 def used(client: Client, tool: str = "Read", **arguments: str) -> str:
     """The question after a tool's result."""
-    call = str(time.monotonic_ns())
-    told = client.hook("PostToolUse", tool_name=tool, tool_input=arguments, tool_response="ok", tool_use_id=call)
-    assert (told.code, told.stderr) == (0, "")
-    return told.context if told.stdout else ""
+    return question(client, "PostToolUse", tool_name=tool, tool_input=arguments, tool_response="ok")
 
 
-@pytest.mark.parametrize("event", [ask, used], ids=["prompt", "tool"])
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUse"])
 @pytest.mark.parametrize(
     ("name", "row"), [("claude-code", answered(150_000)), ("codex", counted(75_000))], ids=["claude-code", "codex"]
 )
 def test_event__context_is_rather_full__agent_is_asked_once(project, name, row, event):
     client = Client(project, name)
     client.write(row)
-    told = event(client)
+    told = client.hook(event, prompt="go on", tool_name="Read", tool_input={}, tool_response="ok").context
     tokens = {"codex": "75,000", "claude-code": "150,000"}[name]
     assert told.startswith(f"holdfast: about {tokens} tokens are in the context, so it may be compacted soon")
     assert client.session in told
@@ -110,19 +114,15 @@ def test_question__the_payload_was_just_stated__is_not_asked_for_the_same_messag
 
 
 def test_stop__the_user_wants_it__the_agent_goes_on_once_a_session(project):
-    def stop() -> dict[str, Any]:
-        told = client.hook("Stop", last_assistant_message="Done.", prompt_id=str(time.monotonic_ns()))
-        return told.json if told.stdout else {}
-
     client = Client(project)
     client.write(answered(80_000))
-    assert stop() == {}
+    assert question(client, "Stop") == ""
     (project / "holdfast.toml").write_text("[session]\nask_at_stop = true\n")
-    told = stop()
+    told = client.hook("Stop", last_assistant_message="Done.", prompt_id="1").json
     assert told["decision"] == "block"
     assert f"flush --session {client.session}" in told["reason"]
     client.write(answered(120_000))
-    assert stop() == {}
+    assert question(client, "Stop") == ""
 
 
 def test_prompt__compacted_and_full_again__agent_is_asked_again(project):
@@ -153,7 +153,7 @@ def test_prompt__compacted_and_full_again__agent_is_asked_again(project):
 def test_prompt__context_is_not_full_or_not_known__says_nothing(project, rows):
     client = Client(project)
     client.write(*rows)
-    assert client.hook("UserPromptSubmit", prompt="go on", prompt_id="1") == NOTHING
+    assert ask(client) == ""
 
 
 @pytest.mark.parametrize(
@@ -179,37 +179,33 @@ def test_prompt__the_project_sets_share_or_window__it_counts(setting, quiet, ask
         ("auto", 150_000, "about 150,000 tokens"),
     ],
 )
-def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(project, given, used, told):
+def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(project, given, used, told, monkeypatch):
     client = Client(project)
     client.write(answered(used))
-    payload = client.payload("UserPromptSubmit", prompt="go on", prompt_id="1")
-    answer = client.send(payload, CLAUDE_CODE_AUTO_COMPACT_WINDOW=given)
-    assert told in answer.stdout
-    assert bool(answer.stdout) is bool(told)
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", given)
+    answer = ask(client)
+    assert told in answer
+    assert bool(answer) is bool(told)
 
 
 @pytest.mark.parametrize("where", ["transcript", "environment", "project", "local", "user"])
-def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project, where):
-    import json
-    import os
-
+def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project, where, monkeypatch):
     client = Client(project)
-    row, env = answered(150_000), {}
+    row = answered(150_000)
     if where == "transcript":
         row["message"]["model"] = "claude-model[1m]"
     elif where == "environment":
-        env = {"ANTHROPIC_MODEL": "sonnet[1m]"}
+        monkeypatch.setenv("ANTHROPIC_MODEL", "sonnet[1m]")
     else:
         folder = Path(os.environ["HOME"]) if where == "user" else project
         name = "settings.local.json" if where == "local" else "settings.json"
         (folder / ".claude").mkdir(exist_ok=True)
         (folder / ".claude" / name).write_text(json.dumps({"model": "opus[1m]"}))
     client.write(row)
-    payload = client.payload("UserPromptSubmit", prompt="go on", prompt_id="1")
-    assert client.send(payload, **env) == NOTHING
+    assert ask(client) == ""
     row["message"]["usage"]["cache_read_input_tokens"] = 720_000
     client.write(row)
-    assert "about 720,000 tokens" in client.send(payload, **env).stdout
+    assert "about 720,000 tokens" in ask(client)
 
 
 def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project):

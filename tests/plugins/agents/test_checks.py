@@ -46,24 +46,22 @@ def trust(home: Path, project: Path, key: str = "pre_compact:0:0") -> None:
 
 
 @pytest.fixture
-def guarded(command, project, home) -> Command:
-    """All three clients, installed, trusted and seen to run."""
-    for client in CLIENTS:
-        assert command("install", client).code == 0
-        heartbeat.beat(str(project / ".holdfast/state"), client, "Stop", "s1")
-    trust(home, project)
-    return command
+def guard(command, project, home) -> Callable[..., Command]:
+    """``guard("codex", ...)``: the clients, installed, trusted and seen to run."""
+
+    def install(*clients: str) -> Command:
+        for client in clients:
+            assert command("install", client).code == 0
+            heartbeat.beat(str(project / ".holdfast/state"), client, "Stop", "s1")
+        trust(home, project)
+        return command
+
+    return install
 
 
 @pytest.mark.req("R184")
-@pytest.mark.parametrize("client", CLIENTS)
-def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guarded, client):
-    told = lines(guarded, client)
-    assert {result for result, _ in told} == {"ok"}, told
-    assert outcome(told, "installed") == "ok"
-    if CLIENTS[client].holds != AGREED:
-        assert outcome(told, "its hooks run: Stop, just now") == "ok"
-    around = next(message for _, message in told if "; not covered: " in message)
+def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guard):
+    checks = guard(*CLIENTS)("doctor", "--json").json["checks"]
     wanted = {
         "claude-code": ("/clear", "--bare", "--safe-mode", "disableAllHooks", "not trusted", "DISABLE_COMPACT=1"),
         "codex": ("does not trust", "cannot be switched off", "`codex exec` says only `turn interrupted`"),
@@ -73,28 +71,36 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
         "qwen": ("disableAllHooks", "between two tool calls"),
         "kimi": ("a tool's long result",),
     }
-    assert [word for word in wanted.get(client, ("git worktree",)) if word not in around] == []
-    assert guarded("doctor").code == 0
+    for client in CLIENTS:
+        told = [(one["outcome"], one["message"]) for one in checks if one["name"] == client]
+        assert {result for result, _ in told} == {"ok"}, told
+        assert outcome(told, "installed") == "ok"
+        if CLIENTS[client].holds != AGREED:
+            assert outcome(told, "its hooks run: Stop, just now") == "ok"
+        around = next(message for _, message in told if "; not covered: " in message)
+        assert [word for word in wanted.get(client, ("git worktree",)) if word not in around] == []
 
 
 @pytest.mark.parametrize(
     ("client", "old", "new", "told"),
     [("kimi", '"PreCompact"', '"Stop"', "differs"), ("droid", "false", "true", "CheckEnabled to false")],
 )
-def test_checks__what_holds_the_client_was_changed__fails(client, old, new, told, guarded, project):
+def test_checks__what_holds_the_client_was_changed__fails(client, old, new, told, guard, project):
+    command = guard(client)
     place = CLIENTS[client].needed(where(str(project), "project")).places[0]
     Path(place.path).write_text(Path(place.path).read_text().replace(old, new))
-    assert outcome(lines(guarded, client), told) == "fail"
+    assert outcome(lines(command, client), told) == "fail"
 
 
 @pytest.mark.parametrize(
     ("key", "managed"), [("disableAllHooks", False), ("disableAllHooks", True), ("allowManagedHooksOnly", True)]
 )
-def test_checks__settings_switch_all_hooks_off__fails(key, managed, guarded, project, tmp_path, monkeypatch):
+def test_checks__settings_switch_all_hooks_off__fails(key, managed, guard, project, tmp_path, monkeypatch):
+    command = guard("claude-code")
     file = tmp_path / "managed.json" if managed else project / ".claude/settings.local.json"
     monkeypatch.setattr(claude_code, "MANAGED", (str(tmp_path / "managed.json"),))
     file.write_text(json.dumps({key: True}))
-    assert outcome(lines(guarded, "claude-code"), f"`{key}` in ") == "fail"
+    assert outcome(lines(command, "claude-code"), f"`{key}` in ") == "fail"
 
 
 @pytest.mark.req("R184")
@@ -106,15 +112,16 @@ def test_checks__settings_switch_all_hooks_off__fails(key, managed, guarded, pro
     ("name", "result"), [("hooks/holdfast-guard.sh", "fail"), ("skills/holdfast-gate/hooks/compact.js", "warn")]
 )
 def test_checks__guard_script_or_module_was_changed_or_removed__told_until_it_is_installed_again(
-    guarded, project, script, told, name, result
+    guard, project, script, told, name, result
 ):
     """Only the settings were compared, so a script that allows everything was reported as installed."""
+    command = guard("claude-code")
     path = project / ".claude" / name
     path.unlink() if script is None else path.write_text(script)
-    assert outcome(lines(guarded, "claude-code"), f"{path.name} {told}") == result
+    assert outcome(lines(command, "claude-code"), f"{path.name} {told}") == result
     path.unlink(missing_ok=True)
-    assert guarded("install", "claude-code").code == 0
-    assert {result for result, _ in lines(guarded, "claude-code")} == {"ok"}
+    assert command("install", "claude-code").code == 0
+    assert {result for result, _ in lines(command, "claude-code")} == {"ok"}
 
 
 def transcript(client: str, home: Path, project: Path) -> Path:
@@ -129,64 +136,58 @@ def transcript(client: str, home: Path, project: Path) -> Path:
 
 @pytest.mark.req("R172")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_checks__the_client_went_on_without_its_hooks__fails(guarded, home, project, client):
+def test_checks__the_client_went_on_without_its_hooks__fails(guard, home, project, client):
+    command = guard(client)
     later = (time.time() + HOUR_S, time.time() + HOUR_S)
     elsewhere = transcript(client, home, project.parent / f"{project.name}-2")
     os.utime(elsewhere, later)
-    assert outcome(lines(guarded, client), "its hooks run") == "ok", "another project's conversation"
+    assert outcome(lines(command, client), "its hooks run") == "ok", "another project's conversation"
     shutil.rmtree(elsewhere.parent)
     path = transcript(client, home, project / "below")
-    assert outcome(lines(guarded, client), "its hooks run") == "ok"
+    assert outcome(lines(command, client), "its hooks run") == "ok"
     os.utime(path, later)
-    assert outcome(lines(guarded, client), "its hooks last ran") == "fail"
-    assert guarded("doctor").code == 1
-
-
-def below(project: Path) -> Path:
-    folder = project / "packages/a"
-    folder.mkdir(parents=True)
-    return folder
+    assert outcome(lines(command, client), "its hooks last ran") == "fail"
+    assert command("doctor").code == 1
 
 
 @pytest.mark.req("R184")
 def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_others_are_not(
-    guarded, project, monkeypatch
+    guard, project, monkeypatch
 ):
-    folder = below(project)
+    command, folder = guard("claude-code", "codex", "opencode"), project / "packages/a"
+    folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
-    told = lines(guarded, "claude-code")
+    told = lines(command, "claude-code")
     assert outcome(told, f"started in this folder ({folder}) runs none of this project's hooks") == "fail"
-    assert guarded("doctor").code == 1
-    assert "holdfast install claude-code --scope user" in guarded("doctor").out
+    said = command("doctor")
+    assert said.code == 1
+    assert "holdfast install claude-code --scope user" in said.out
     for client in ("codex", "opencode"):
-        assert {result for result, _ in lines(guarded, client)} == {"ok"}
-    assert any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
-    guarded("install", "claude-code", "--scope", "user")
-    assert not any("a start in a subfolder" in message for _, message in lines(guarded, "claude-code"))
+        assert {result for result, _ in lines(command, client)} == {"ok"}
+    assert any("a start in a subfolder" in message for _, message in told)
+    command("install", "claude-code", "--scope", "user")
+    assert not any("a start in a subfolder" in message for _, message in lines(command, "claude-code"))
 
 
-@pytest.mark.parametrize("client", [one for one in CLIENTS if CLIENTS[one].holds != AGREED and one != "kimi"])
-def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(
-    guarded, project, tmp_path, monkeypatch, client
-):
-    worktree = git_worktree(project, tmp_path)
+def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(guard, project, tmp_path, monkeypatch):
+    clients = [one for one in CLIENTS if CLIENTS[one].holds != AGREED and one != "kimi"]
+    command, worktree = guard(*clients), tmp_path / "worktree"
+    git = ["git", "-C", str(project), "-c", "user.name=n", "-c", "user.email=n@example.org"]
+    for words in ("init -q", "commit -q --allow-empty -m x", f"worktree add -q {worktree}"):
+        subprocess.run([*git, *words.split()], check=True, capture_output=True)
+
+    def failed() -> set[str]:
+        return {one["name"] for one in command("doctor", "--json").json["checks"] if one["outcome"] == "fail"}
+
     monkeypatch.chdir(worktree)
-    assert outcome(lines(guarded, client), "runs none of this project's hooks") == "fail"
+    assert failed() == {*clients}
     (worktree / "deep").mkdir()
-    for name in (CLIENTS[one].needed(where(str(project), "project")).places[0].shown for one in CLIENTS):
+    for name in (CLIENTS[one].needed(where(str(project), "project")).places[0].shown for one in clients):
         (worktree / name).parent.mkdir(parents=True, exist_ok=True)
         (worktree / name).write_bytes((project / name).read_bytes())
-    if CLIENTS[client].reads_parents:
-        monkeypatch.chdir(worktree / "deep")
-    assert "fail" not in {result for result, _ in lines(guarded, client)}
-
-
-def git_worktree(project: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "worktree"
-    git = ["git", "-C", str(project), "-c", "user.name=n", "-c", "user.email=n@example.org"]
-    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"], ["worktree", "add", "-q", str(folder)]):
-        subprocess.run([*git, *words], check=True, capture_output=True)
-    return folder
+    assert failed() == set()
+    monkeypatch.chdir(worktree / "deep")
+    assert failed() == {one for one in clients if not CLIENTS[one].reads_parents}
 
 
 def _hook(event: str) -> Callable[[Any], Any]:
@@ -207,32 +208,35 @@ def _hook(event: str) -> Callable[[Any], Any]:
         ("opencode.json", lambda s: s.pop("agent"), "does not set agent.compaction.disable", "fail"),
     ],
 )
-def test_checks__settings_were_changed__told(guarded, project, name, change, told, result):
+def test_checks__settings_were_changed__told(guard, project, name, change, told, result):
+    client = {CLAUDE: "claude-code", CODEX: "codex"}.get(name, "opencode")
+    command = guard(client)
     settings = json.loads((project / name).read_text())
     change(settings)
     (project / name).write_text(json.dumps(settings))
-    client = {CLAUDE: "claude-code", CODEX: "codex"}.get(name, "opencode")
-    assert outcome(lines(guarded, client), told) == result
+    assert outcome(lines(command, client), told) == result
 
 
 @pytest.mark.req("R184")
-def test_checks__opencode_2_is_installed__is_reported_as_unguarded(guarded, tmp_path, monkeypatch):
+def test_checks__opencode_2_is_installed__is_reported_as_unguarded(guard, tmp_path, monkeypatch):
+    command = guard("opencode")
     tool = tmp_path / "two/opencode"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\necho 2.2.7\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
-    assert outcome(lines(guarded, "opencode"), "so it is unguarded") == "fail"
-    assert "opencode was already set up (unguarded)" in guarded("install", "opencode").out
+    assert outcome(lines(command, "opencode"), "so it is unguarded") == "fail"
+    assert "opencode was already set up (unguarded)" in command("install", "opencode").out
 
 
-def test_checks__an_opencode_in_the_project__is_not_run(guarded, project, monkeypatch):
+def test_checks__an_opencode_in_the_project__is_not_run(guard, project, monkeypatch):
+    command = guard("opencode")
     tool = project / "node_modules/.bin/opencode"
     tool.parent.mkdir(parents=True)
     tool.write_text(f"#!/bin/sh\ntouch '{project}/canary'\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
-    assert lines(guarded, "opencode")
+    assert lines(command, "opencode")
     assert not (project / "canary").exists()
 
 

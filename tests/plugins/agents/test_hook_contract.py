@@ -1,4 +1,4 @@
-"""What must be durable before compaction, category by category, through the command and the hook that clients run."""
+"""What must be durable before compaction, through the command and the hook that clients run."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
 from tests.support import processes
 
-#: One value of each category, and the line of the daily note that keeps it. No value appears in another category.
+#: One value of each category, and the line of the daily note that keeps it.
 STATED: dict[str, tuple[Any, str]] = {
     "objective": ("Refresh tokens once", "**Objective:** Refresh tokens once"),
     "facts": (["The token expires after 60 s"], "- Fact: The token expires after 60 s"),
@@ -19,14 +19,6 @@ STATED: dict[str, tuple[Any, str]] = {
         "- State: review of owner/repo#12: changes requested",
     ),
 }
-CATEGORIES = [
-    pytest.param("objective", marks=pytest.mark.req("R144")),
-    pytest.param("facts", marks=pytest.mark.req("R145")),
-    pytest.param("blockers", marks=pytest.mark.req("R146")),
-    pytest.param("follow_ups", marks=pytest.mark.req("R147")),
-    pytest.param("artifacts", marks=pytest.mark.req("R148")),
-    pytest.param("state_mutations", marks=pytest.mark.req("R149")),
-]
 WHOLE: dict[str, Any] = {
     **{name: value for name, (value, _) in STATED.items()},
     "decisions": [],
@@ -43,60 +35,29 @@ def flush(client: Client, payload: dict[str, Any]) -> Answered:
     return Answered(done.returncode, done.stdout, done.stderr)
 
 
-def without(name: str) -> dict[str, Any]:
-    return {key: value for key, value in WHOLE.items() if key != name}
-
-
-@pytest.mark.req("R083", "R127")
-@pytest.mark.parametrize("name", CATEGORIES)
-def test_compaction__lenient_and_category_was_stated_but_not_saved__is_blocked_until_it_is(name, project):
-    value, line = STATED[name]
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    client.break_store()
-    assert flush(client, {name: value, "curated": "none"}).code == 1
-
-    assert client.compact().code == 2
-    assert client.compact().code == 2
-    client.repair_store()
-    assert client.compact() == NOTHING
-    assert f"\n{line}\n" in client.notes()
-    if name == "state_mutations":
-        (trail,) = project.glob(".holdfast/memory/summaries/*.md")
-        assert "- **review** owner/repo#12: changes requested\n" in trail.read_text(encoding="utf-8")
-
-
-@pytest.mark.req("R083", "R127")
-@pytest.mark.parametrize("name", CATEGORIES)
-def test_compaction__lenient_and_nothing_to_derive_the_category_from__is_blocked(name, project):
-    client = Client(project)
-    refused = flush(client, without(name))
-    assert refused.code == 1
-    assert f"lacks `{name}`" in refused.stderr
-
-    assert client.compact().code == 2
-    assert client.notes() == ""
-    assert flush(client, WHOLE).code == 0
-    assert f"\n{STATED[name][1]}\n" in client.notes()
-
-
 @pytest.mark.req("R083", "R127", "R166")
-@pytest.mark.parametrize("name", CATEGORIES)
-def test_compaction__strict_and_category_dropped__is_blocked_naming_it_until_it_is_stated(name, project):
+def test_compaction__strict_and_a_category_dropped__is_blocked_naming_it_until_it_is_stated_and_saved(project):
+    """tests/core/test_flush_contract.py drops each."""
     (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n', encoding="utf-8")
     client = Client(project)
     client.say("Fix the flaky login test")
-    assert flush(client, without(name)).code == 1
+    assert flush(client, {key: value for key, value in WHOLE.items() if key != "state_mutations"}).code == 1
 
     answer = client.compact()
 
     assert answer.code == 2
-    assert f"lacks `{name}`;" in answer.stderr
+    assert "lacks `state_mutations`;" in answer.stderr
     assert "`/memory-update` states them" in answer.stderr
     assert client.notes() == ""
-    assert flush(client, WHOLE).code == 0
+    client.break_store()
+    assert flush(client, WHOLE).code == 1
+    assert client.compact().code == client.compact().code == 2
+    client.repair_store()
     assert client.compact() == NOTHING
-    assert f"\n{STATED[name][1]}\n" in client.notes()
+    for _, line in STATED.values():
+        assert f"\n{line}\n" in client.notes()
+    (trail,) = project.glob(".holdfast/memory/summaries/*.md")
+    assert "- **review** owner/repo#12: changes requested\n" in trail.read_text(encoding="utf-8")
 
 
 @pytest.mark.req("R135", "R136", "R137", "R138", "R144", "R145", "R146", "R147", "R148", "R149")

@@ -61,7 +61,7 @@ def install(tmp_path: Path, act: str, more: str = "") -> dict[str, str]:
 
 
 @pytest.mark.req("R087", "R166")
-@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_without_the_plugin(name, project, hanging):
     client = Client(project, name)
     client.write(row("user", "Fix the flaky login test", "u1"))
@@ -98,7 +98,7 @@ def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_
 
 
 @pytest.mark.req("R166", "R184")
-@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_take_for_permission(
     name, project, tmp_path
 ):
@@ -107,7 +107,7 @@ def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_ta
     client.say("Fix the flaky login test")
     env = install(tmp_path, "import os; os._exit(0)")
     enable(project)
-    asked = (client.payload("PreCompact", trigger="auto"), "PreCompact" if name != "opencode" else "compacting")
+    asked = (client.payload("PreCompact", trigger="auto"), "PreCompact")
 
     assert client.send(*asked, "--allow", "10", **env) == NOTHING  # 0 and not 10
     assert [one.session for one in all_unsafe(str(client.state))] == [client.session]
@@ -120,13 +120,12 @@ def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_ta
 
 
 @pytest.mark.req("R033", "R083")
-@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
 def test_compaction__a_model_takes_longer_than_the_client_waits__passes_and_its_facts_come_later_once(
-    name, project, tmp_path
+    project, tmp_path
 ):
     asked = tmp_path / "asked"
     env = {**install(tmp_path, ""), "ASKED": str(asked), "TAKES_S": "55"}
-    client = Client(project, name)
+    client = Client(project)
     client.write(row("user", "Fix the flaky login test", "u1"))
     client.say("Fix the flaky login test")
     enable(project)
@@ -163,9 +162,9 @@ def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles
     finished = client.start(client.payload("PreCompact", trigger="auto", session_id="to-measure"))
     finished.communicate(timeout=60)
     took = time.monotonic() - whole
-    for part in range(1, 13):
+    for part in range(1, 6):
         process = client.start(client.payload("PreCompact", trigger="auto"))
-        time.sleep(took * part / 10)
+        time.sleep(took * part / 5)
         process.kill()
         process.communicate(timeout=60)
 

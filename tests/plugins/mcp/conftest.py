@@ -1,4 +1,4 @@
-"""The real server in a process of its own, spoken to by the SDK's client, and by hand where a client would not dare."""
+"""The server, spoken to by the SDK's client in this process, and by hand in its own where a client would not dare."""
 
 import asyncio
 import json
@@ -23,17 +23,8 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def command(project, *more):
-    return [sys.executable, "-m", "holdfast", "--root", str(project), "mcp", *more]
-
-
-def transport(project, *more):
-    """The SDK's way to a server of its own."""
-    from mcp import StdioServerParameters
-    from mcp.client.stdio import stdio_client
-
-    words = command(project, *more)
-    return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
+def command(project):
+    return [sys.executable, "-m", "holdfast", "--root", str(project), "mcp"]
 
 
 def text(result):
@@ -45,14 +36,17 @@ def text(result):
 
 @pytest.fixture
 def talk(project):
-    """``talk(scenario, name=, more=)`` runs ``scenario(client)`` against a server of its own and returns its result."""
+    """``talk(scenario, name=)`` runs ``scenario(client)`` against a server of its own and returns its result."""
 
-    def run(scenario, *, name="a client", more=()):
+    def run(scenario, *, name="a client"):
         from mcp import Client
         from mcp.types import Implementation
 
+        from holdfast_mcp.server import Desk
+
         async def main():
-            async with Client(transport(project, *more), client_info=Implementation(name=name, version="1")) as client:
+            server = Desk(str(project)).server
+            async with Client(server, client_info=Implementation(name=name, version="1")) as client:
                 return await asyncio.wait_for(scenario(client), timeout=60)
 
         return asyncio.run(main())
@@ -101,9 +95,9 @@ def wire(project):
     """``wire()`` starts a server to be spoken to by hand."""
     begun: list[subprocess.Popen[bytes]] = []
 
-    def start(*more):
+    def start():
         pipe = subprocess.PIPE
-        begun.append(subprocess.Popen(command(project, *more), stdin=pipe, stdout=pipe, stderr=pipe))
+        begun.append(subprocess.Popen(command(project), stdin=pipe, stdout=pipe, stderr=pipe))
         return Wire(begun[-1])
 
     yield start

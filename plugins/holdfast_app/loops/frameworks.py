@@ -1,0 +1,197 @@
+"""The guards of the frameworks' compactors. A refused compaction is undone, and the agent keeps every message.
+
+LangChain's middleware (also of deepagents) changes the state before the model is called, or shortens each request.
+Google ADK keeps every event, and replaces a span of them by its summary in requests. Microsoft Agent Framework's
+strategies mark and change a list's messages in place. pydantic-ai's capabilities shorten the history before a request.
+The OpenAI Agents SDK's session replaces its stored items by the server's compaction.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import evolve
+
+from holdfast.errors import FlushRefused, HoldfastError
+from holdfast_app.loops.hold import Hold, finished, like
+from holdfast_app.loops.mirror import parse
+
+if TYPE_CHECKING:
+    from holdfast import Session
+    from holdfast.models import Message
+
+#: LangGraph's id for the removal of all messages.
+_EVERY: Final = "__remove_all__"
+#: All items of a session of the OpenAI Agents SDK.
+_ALL: Final = 2**31 - 1
+
+
+def langchain(hold: Hold, given: Any) -> Any:
+    """A ``session`` function gets the hook's arguments: state and runtime, or request and handler."""
+    inner = type(given)
+    base = next(kind for kind in inner.__mro__ if kind.__name__ == "AgentMiddleware")
+
+    def before_model(self: Any, state: Any, runtime: Any) -> Any:
+        session = hold.opened(state, runtime)
+        if (said := hold.keep(session, state["messages"])) is None:
+            return None
+        update = inner.before_model(self, state, runtime)
+        return _checked(hold, session, said, state, update)
+
+    async def abefore_model(self: Any, state: Any, runtime: Any) -> Any:
+        session = await finished(hold.opened, state, runtime)
+        if (said := await finished(hold.keep, session, list(state["messages"]))) is None:
+            return None
+        update = await inner.abefore_model(self, state, runtime)
+        return await finished(_checked, hold, session, said, state, update)
+
+    def wrap_model_call(self: Any, request: Any, handler: Callable[[Any], Any]) -> Any:
+        session = hold.opened(request, handler)
+        said = hold.keep(session, request.messages)
+
+        def shortened(changed: Any) -> Any:
+            _check(hold, session, said or [], changed)
+            return handler(changed)
+
+        try:
+            return handler(request) if said is None else inner.wrap_model_call(self, request, shortened)
+        except _Vetoed:
+            return handler(request)
+
+    async def awrap_model_call(self: Any, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        session = await finished(hold.opened, request, handler)
+        said = await finished(hold.keep, session, list(request.messages))
+
+        async def shortened(changed: Any) -> Any:
+            await finished(_check, hold, session, said or [], changed)
+            return await handler(changed)
+
+        try:
+            return await (handler(request) if said is None else inner.awrap_model_call(self, request, shortened))
+        except _Vetoed:
+            return await handler(request)
+
+    def after_agent(self: Any, state: Any, runtime: Any) -> Any:
+        hold.keep(hold.opened(state, runtime), state["messages"])
+        return inner.after_agent(self, state, runtime)
+
+    async def aafter_agent(self: Any, state: Any, runtime: Any) -> Any:
+        await finished(hold.keep, await finished(hold.opened, state, runtime), list(state["messages"]))
+        return await inner.aafter_agent(self, state, runtime)
+
+    hooks = (before_model, abefore_model, wrap_model_call, awrap_model_call)
+    own = {hook.__name__: hook for hook in hooks if getattr(inner, hook.__name__) is not getattr(base, hook.__name__)}
+    own |= {"after_agent": after_agent, "aafter_agent": aafter_agent}  # the last answer
+    return like(given, **own, name=property(lambda self: given.name))
+
+
+class _Vetoed(FlushRefused):
+    """The gate refused a shortened request."""
+
+
+def _checked(hold: Hold, session: Session, said: list[Message], state: Any, update: Any) -> Any:
+    """The ``update`` of the state, or None when it must not drop messages."""
+    new = (update or {}).get("messages") or []
+    new = new if isinstance(new, list) else [new]
+    gone = {row.id for row in new if getattr(row, "type", "") == "remove"}
+    kept = [] if _EVERY in gone else [row for row in state["messages"] if row.id not in gone]
+    return update if hold.allows(session, said, [*kept, *new]) else None
+
+
+def _check(hold: Hold, session: Session, said: list[Message], request: Any) -> None:
+    if session.mirror.loses(parse(request.messages)) and not hold.may_drop(session, said):
+        raise _Vetoed("The request stays whole.", next_step="Read the warning.", target="journal")
+
+
+def google_adk(hold: Hold, given: Any) -> Any:
+    """A refused compaction returns None, and ADK continues with all events. A ``session`` function gets the events."""
+    inner = type(given)
+
+    def may_drop(session: Session, events: list[Any]) -> bool:
+        # Journal the events by their ids, because the spans of two compactions overlap.
+        try:
+            session.extend(evolve(m, id=f"{event.id}#{n}") for event in events for n, m in enumerate(parse([event])))
+        except HoldfastError as error:
+            return hold.vetoed(session, error)
+        return hold.may_drop(session, [])
+
+    async def maybe_summarize_events(self: Any, *, events: list[Any]) -> Any:
+        session = await finished(hold.opened, events=events)
+        if not await finished(may_drop, session, list(events)):
+            return None
+        return await inner.maybe_summarize_events(self, events=events)
+
+    return like(given, maybe_summarize_events=maybe_summarize_events)
+
+
+def agent_framework(hold: Hold, given: Any) -> Any:
+    """A refused compaction is undone and returns False. A ``session`` function gets the messages."""
+    inner = type(given)
+
+    async def call(self: Any, messages: list[Any]) -> bool:
+        session = await finished(hold.opened, messages)
+        said = await finished(hold.keep, session, list(messages))
+        if said is None:
+            return False
+        before = [(m, copy.deepcopy(m.additional_properties), list(m.contents)) for m in messages]
+        allowed = False
+        try:
+            changed: bool = await inner.__call__(self, messages)
+            allowed = not changed or await finished(hold.may_drop, session, said)
+            return changed and allowed
+        finally:
+            if not allowed:
+                messages[:] = [message for message, _, _ in before]
+                for message, properties, contents in before:
+                    message.additional_properties, message.contents = properties, contents
+
+    return like(given, __call__=call)
+
+
+def pydantic_ai(hold: Hold, given: Any) -> Any:
+    """A refused history stays whole. A ``session`` function gets the run's context and the request's, or its result."""
+    inner = type(given)
+
+    async def before_model_request(self: Any, ctx: Any, request_context: Any) -> Any:
+        whole = list(request_context.messages)
+        session = await finished(hold.opened, ctx, request_context)
+        said = await finished(hold.keep, session, whole)
+        if said is None:
+            return request_context
+        changed = await inner.before_model_request(self, ctx, request_context)
+        if not await finished(hold.allows, session, said, list(changed.messages)):
+            changed.messages = list(whole)
+            ctx.messages[:] = whole
+        return changed
+
+    async def after_run(self: Any, ctx: Any, *, result: Any) -> Any:
+        session = await finished(hold.opened, ctx, result)
+        await finished(hold.keep, session, result.all_messages())  # the last answer
+        return await inner.after_run(self, ctx, result=result)
+
+    return like(given, before_model_request=before_model_request, after_run=after_run)
+
+
+def openai_agents(hold: Hold, given: Any) -> Any:
+    """``given`` itself, guarded. A ``session`` function gets the compaction session. The default is its own id."""
+    decide, run = given.should_trigger_compaction, given.run_compaction
+
+    def opened() -> Any:
+        return hold.memory.session(given.session_id) if hold.session == "default" else hold.opened(given)
+
+    def should_trigger_compaction(context: dict[str, Any]) -> bool:
+        return bool(decide(context)) and hold.may_drop(opened(), parse(context["session_items"]))
+
+    async def run_compaction(args: Any = None, **more: Any) -> None:
+        session = await finished(opened)
+        said = await finished(hold.keep, session, await given.get_items(_ALL))
+        forced = bool((args or {}).get("force"))
+        if said is None or (forced and not await finished(hold.may_drop, session, said)):
+            return
+        await run(args, **more)
+        await finished(hold.follow, session, parse(await given.get_items(_ALL)))
+
+    given.should_trigger_compaction, given.run_compaction = should_trigger_compaction, run_compaction
+    return given
