@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from holdfast.fs import gitrun
 from holdfast.storage import tombstone
+from holdfast_file import gitrun
 from holdfast_file.lines import FactIndex, decode
 from holdfast_file.place import Place
 

@@ -6,7 +6,7 @@ import os
 
 from holdfast.fs import durable
 from holdfast.storage import Damage
-from holdfast.text import conflicts
+from holdfast_file import conflicts
 from holdfast_file import mark as marks
 from holdfast_file.lines import Operation, decode, encode
 from holdfast_file.place import Place, read_bytes

@@ -19,9 +19,9 @@ from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.flush import handoff, notes
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
-from holdfast.text import conflicts
 from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
+from holdfast_file import conflicts
 
 if TYPE_CHECKING:
     from holdfast_app.base import Services

@@ -159,13 +159,13 @@ class LocalGit(Forge):
 
 
 def _git(root: str, *words: str) -> bytes | None:
-    from holdfast.fs import gitrun  # an agent's hook does without
+    from holdfast_file import gitrun  # an agent's hook does without
 
     return gitrun.run(root, *words, timeout_s=TIMEOUT_S)
 
 
 def _top(root: str) -> str:
-    from holdfast.fs import gitrun
+    from holdfast_file import gitrun
 
     return gitrun.top(root)
 

@@ -9,10 +9,10 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING, Final
 
-from holdfast.fs import gitrun
 from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
+from holdfast_file import gitrun
 
 if TYPE_CHECKING:
     from holdfast_web.server import Server

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.models import Outcome
-from holdfast.text import conflicts
 from holdfast_app.checkup import examine as doctor
+from holdfast_file import conflicts
 
 
 def merged(ours: str, theirs: str, base: str | None = None) -> str:

@@ -10,7 +10,7 @@ ELSEWHERE = {
     "plugins/holdfast_cli/__init__.py": "the null device",
     "plugins/holdfast_cli/stdin.py": "a file that the user names",
     "plugins/holdfast_cli/problem.py": "the null device",
-    "core/holdfast/fs/gitrun.py": "a new folder of its own, outside of every project",
+    "backends/holdfast_file/gitrun.py": "a new folder of its own, outside of every project",
     "core/holdfast/plugin/discovery.py": "metadata of installed distributions",
     "core/holdfast/config/settings.py": "settings of the project and the user",
     "core/holdfast/config/trust.py": "the user's own folder",

@@ -13,8 +13,8 @@ from tests.support.processes import finished
 from tests.trust.clones import GIT, Victim
 from tests.trust.test_known_attacks import fact
 
-from holdfast.fs import gitrun
 from holdfast.journal import journal
+from holdfast_file import gitrun
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and programs of POSIX systems")
 

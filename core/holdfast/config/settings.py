@@ -62,9 +62,9 @@ def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
         return folder
     if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
         return folder
-    from holdfast.fs import gitrun  # here, because few projects are in a work tree
+    from holdfast.fs import worktree  # here, because few projects are in a work tree
 
-    main = gitrun.main_checkout(top)
+    main = worktree.main_checkout(top)
     same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
     return same if is_marked(same, env) else folder
 

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from holdfast.fs import gitrun
 from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, stale, worktrees
 from holdfast_agents.setup.parts import Values, Whole
+from holdfast_file import gitrun
 
 _SHOWN: Final = {"opencode": "opencode", "kilo": "Kilo", "pi": "pi"}
 #: Path to the setting that disables compaction.

@@ -24,7 +24,7 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
 from holdfast.models import Fact, Receipt
 from holdfast.storage import snapshot
-from holdfast.text import conflicts, recall
+from holdfast.text import recall
 from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
 from holdfast_app import data_loss, upkeep
@@ -35,6 +35,7 @@ from holdfast_app.brief.resume import artifacts, resume
 from holdfast_app.data_loss import Loss
 from holdfast_app.records import handoffs
 from holdfast_app.trust import provenance
+from holdfast_file import conflicts
 
 if TYPE_CHECKING:
     from holdfast_app.services import Services

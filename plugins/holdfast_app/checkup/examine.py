@@ -16,7 +16,7 @@ from holdfast.config import resolved, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.flush import curated, handoff
-from holdfast.fs import durable, gitrun, private, safeopen, userdir
+from holdfast.fs import durable, private, safeopen, userdir
 from holdfast.journal import journal, past, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
@@ -29,6 +29,7 @@ from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
+from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from holdfast.journal import past
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, StateMutation
 from holdfast.storage import Capability
-from holdfast.text import conflicts
 from holdfast.text.humanize import count
 from holdfast_app import data_loss
 from holdfast_app.durable_queue import tally
 from holdfast_app.records import handoffs
 from holdfast_app.sessions import rewriting
+from holdfast_file import conflicts
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -22,12 +22,11 @@ from holdfast.errors import Corrupt
 from holdfast.flush import handoff
 from holdfast.models import Fact
 from holdfast.storage import block_ids, tombstone
-from holdfast.text import conflicts
 from holdfast.text.stored import duplicate_key
 from holdfast_app.facts.store import origins
 from holdfast_app.records import handoffs
 from holdfast_app.records.blocks import buried, tombstones
-from holdfast_file import lines
+from holdfast_file import conflicts, lines
 from holdfast_file.lines import Operation
 
 _Item = TypeVar("_Item")

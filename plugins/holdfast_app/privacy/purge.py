@@ -21,7 +21,7 @@ from attrs import asdict, evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.fs import durable, gitrun, private
+from holdfast.fs import durable, private
 from holdfast.journal import journal
 from holdfast.validation import ValidationRequest, mask
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
@@ -37,6 +37,7 @@ from holdfast_app.privacy.transforms import (
     is_temporary,
     map_texts,
 )
+from holdfast_file import gitrun
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Finding

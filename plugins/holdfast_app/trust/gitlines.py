@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, gitrun, private, safeopen
+from holdfast.fs import durable, private, safeopen, worktree
+from holdfast_file import gitrun
 
 _TIMEOUT_S: Final = 5.0
 _HISTORY_S: Final = 4.0
@@ -67,7 +68,7 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
 def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
     if found := _of_its_commits(top, path, lines, authors):
         return found
-    own, _ = gitrun.git_folders(top)
+    own, _ = worktree.git_folders(top)
     is_busy = any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
     blamed = gitrun.run(top, "blame", "--porcelain", "--", path, timeout_s=_TIMEOUT_S)
     if blamed is None:
@@ -297,7 +298,7 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
 
 def _identity(top: str, name: str = "index") -> str:
     try:
-        found = os.stat(os.path.join(gitrun.git_folders(top)[0], name))
+        found = os.stat(os.path.join(worktree.git_folders(top)[0], name))
     except OSError:
         return ""
     return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"

@@ -13,7 +13,7 @@ from attrs import evolve
 from holdfast.config import resolved, settings
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.fs import durable, gitrun
+from holdfast.fs import durable
 from holdfast.models import Category
 from holdfast.text.humanize import count, nearest
 from holdfast_app.curated.layers import Horizon
@@ -24,6 +24,7 @@ from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
+from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:

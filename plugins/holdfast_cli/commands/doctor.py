@@ -138,9 +138,10 @@ def merge_driver(call: Call) -> int:
     import os
 
     from holdfast.errors import Corrupt
-    from holdfast.fs import durable, gitrun, safeopen
+    from holdfast.fs import durable, safeopen
     from holdfast_app.checkup import threeway
     from holdfast_cli.problem import UsageError
+    from holdfast_file import gitrun
 
     args, name = call.args, call.args.name
     paths = [os.path.join(os.path.realpath(os.path.dirname(p)), os.path.basename(p)) for p in (

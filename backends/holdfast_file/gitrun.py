@@ -17,6 +17,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from holdfast.fs import paths, safeopen
+from holdfast.fs.worktree import git_folders, is_linked, pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,7 +37,8 @@ _SHARED_INDEX: Final = "sharedindex."
 _USUAL: Final = (
     (r"C:\Program Files\Git\cmd",) if os.name == "nt" else ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 )
-_POINTER: Final = 4096  # bytes of a file that names a folder
+
+
 _SETTINGS: Final = 1 << 20
 _INDEX: Final = 256 << 20
 #: A repository where a call took so long is left alone for a while, because every further call may wait too.
@@ -54,25 +56,6 @@ def repositories(path: str) -> list[str]:
 def top(root: str) -> str:
     """The folder with ``.git`` at or above ``root``; empty when there is none."""
     return next(iter(repositories(root)), "")
-
-
-def git_folders(work_tree: str) -> tuple[str, str]:
-    """The work tree's own git folder and the folder that it shares with other work trees, usually the same."""
-    own = os.path.realpath(os.path.join(work_tree, ".git"))
-    if not os.path.isdir(own):
-        own = os.path.realpath(os.path.join(work_tree, _line(own).removeprefix("gitdir:").strip()))
-    return own, os.path.realpath(os.path.join(own, _line(os.path.join(own, "commondir"))))
-
-
-def main_checkout(work_tree: str) -> str:
-    """The main checkout of a linked work tree; empty for any other folder, including a submodule.
-
-    Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository, also
-    by a link to another work tree's file.
-    """
-    own, common = git_folders(work_tree)
-    is_linked = not os.path.islink(os.path.join(work_tree, ".git")) and _is_linked(work_tree, own, common)
-    return os.path.dirname(common) if is_linked and os.path.basename(common) == ".git" else ""
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
@@ -145,15 +128,9 @@ def _is_its_own(work_tree: str) -> bool:
     if os.path.isdir(named):
         return not os.path.islink(named) and own == common
     if own != common:
-        return _is_linked(work_tree, own, common)
+        return is_linked(work_tree, own, common)
     above = (os.path.join(git_folders(one)[1], "modules", "") for one in repositories(os.path.dirname(work_tree)))
     return any(map(own.startswith, above))
-
-
-def _is_linked(work_tree: str, own: str, common: str) -> bool:
-    back = os.path.realpath(os.path.join(own, _line(os.path.join(own, "gitdir"))))
-    is_named = back == os.path.realpath(os.path.join(work_tree, ".git"))
-    return is_named and os.path.dirname(own) == os.path.join(common, "worktrees")
 
 
 def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:
@@ -222,7 +199,7 @@ def _make_view(view: str, own: str, common: str) -> None:
     extensions = "".join(f"{key} = {kept[key]}\n" for key in _EXTENSIONS if key in kept)
     core = "".join(f"{key} = {value}\n" for key, value in kept.items() if key not in _EXTENSIONS)
     text = f"{_VIEW}{core}repositoryformatversion = {int(bool(extensions))}\n[extensions]\n{extensions}"
-    for name, content in (("config", text), ("HEAD", _line(os.path.join(own, "HEAD")) + "\n")):
+    for name, content in (("config", text), ("HEAD", pointer(os.path.join(own, "HEAD")) + "\n")):
         with open(os.path.join(view, name), "w", encoding="utf-8") as file:
             file.write(content)
     os.mkdir(os.path.join(view, "logs"))
@@ -266,12 +243,6 @@ def _kept(common: str) -> dict[str, str]:
         data = safeopen.read(os.path.join(common, "config"), _SETTINGS, private=False)
         return {key.decode().lower(): value.decode() for key, value in _KEPT.findall(data)}
     return {}
-
-
-def _line(path: str) -> str:
-    with suppress(OSError):
-        return safeopen.read(path, _POINTER, private=False).decode("utf-8", "surrogateescape").strip()
-    return ""
 
 
 def _may_read(work_tree: str, own: str) -> bool:
