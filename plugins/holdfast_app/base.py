@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.config.layout import Surface
 from holdfast.flush import interfaces
+from holdfast.hooks import LimitsItems
 from holdfast.session import services
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from holdfast.storage import Document
@@ -78,6 +80,20 @@ class Services(services.Services):
     def recordings(self) -> dict[str, None]:
         """The paths of the clients' recordings that this process read, in order."""
         return {}
+
+    @property
+    def validator_limits(self) -> tuple[int, ...]:
+        """Limits of enabled validators that limit a curated document's items."""
+        return tuple(one.max_items for one in self.plugins.implementations_of(LimitsItems).values())
+
+    @property
+    def curated_limit(self) -> int:
+        """Maximum items in a curated document, which is the lowest limit of the validators."""
+        return min(self.validator_limits, default=sys.maxsize)
+
+    def out_of_date(self, new: str, there: Iterable[str]) -> str:
+        """The line of ``there`` that ``new`` makes out of date; empty when there is none."""
+        raise NotImplementedError
 
     def recalled(self, name: str) -> Document | None:
         """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.flush import curated
 from holdfast.session import provenance
 from holdfast.storage import Capability
+from holdfast.text.plain import same_key
 from holdfast_app import base
 
 if TYPE_CHECKING:
@@ -14,7 +17,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.config.values import Config
-    from holdfast.flush.interfaces import Authorship, Dreams
+    from holdfast.flush.curated import Room
+    from holdfast.flush.interfaces import Authorship
+    from holdfast.models import CuratedEntry
     from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
@@ -80,12 +85,6 @@ class Services(base.Services):
         return Spooled(self)
 
     @property
-    def dreams(self) -> Dreams:
-        from holdfast_app.dream.confirmed import Dreams
-
-        return Dreams(self)
-
-    @property
     def authorship(self) -> Authorship:
         from holdfast_app.authorship.witness import Authorship
 
@@ -124,6 +123,22 @@ class Services(base.Services):
         from holdfast_app import background
 
         background.said(self, role, tool)
+
+    def room(self, surface: Surface, entries: Sequence[CuratedEntry], flush_id: str, at: datetime) -> Room:
+        """Move lines that are out of date, and the least confirmed ones of a full document, to the archive."""
+        from holdfast_app.dream import confirmed
+        from holdfast_app.records import archive
+
+        return archive.room(self, surface, entries, flush_id, at, weights=partial(confirmed.weights, self.state))
+
+    def let_go(self, surface: str, items: Sequence[str], at: datetime) -> set[str]:
+        """Those of the items that a dream dropped, merged or replaced, or that are in the archive."""
+        from holdfast_app.dream import dreamlog
+        from holdfast_app.records import archive
+
+        lines = dreamlog.gone_since(self.state, at) if surface == Surface.MEMORY else ()
+        dropped = {same_key(curated.item(line)) for line in lines}
+        return archive.archived(self, items) | {text for text in items if same_key(text) in dropped}
 
     def out_of_date(self, new: str, there: Iterable[str]) -> str:
         """The first line that ``new`` replaces, unless ``new`` is among them."""

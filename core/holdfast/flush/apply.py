@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
-from holdfast.config.layout import ARCHIVE, Surface
+from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
 from holdfast.flush import curated, handoff, notes, verify
@@ -211,8 +211,8 @@ class Documents:
     def _write_curated(
         self, surface: Surface, entries: Sequence[CuratedEntry], last: Receipt | None, flush_id: str, at: datetime
     ) -> None:
-        """Add the decided lines to a curated document; when the flush of ``last`` is written again, only missing ones.
-        In a full document the least confirmed lines go to the archive first."""
+        """Add the decided lines to a curated document; when the flush of ``last`` is written again, only missing
+        ones."""
         if not entries:
             return
         services = self.services
@@ -224,56 +224,19 @@ class Documents:
         if self.proof.lost and last is not None:  # only missing lines, since others may have been evicted
             stored = services.store.read(name)
             entries = verify.missing(services, surface, stored.text if stored else None, entries, last.at)
-        entries = self._updating(name, entries, flush_id, at)
-        gone = self._surplus(surface, name, entries, flush_id, at)
+        room = services.room(surface, entries, flush_id, at)
         absent: list[str] = []
 
         def change(text: str | None) -> str:
-            absent[:] = curated.not_found(text, entries)
-            new = curated.without(curated.apply(text, entries, surface), gone)
+            absent[:] = curated.not_found(text, room.entries)
+            new = curated.without(curated.apply(text, room.entries, surface), room.gone)
             return services.gate.admit(new, surface=surface, name=name, previous=text)
 
         self.written.append(services.store.change(surface, name, change))
         self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
-        if gone:
-            many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
-            self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
-        elif stored := services.store.read(name):
-            near = curated.warning(curated.count(stored.text), services.curated_limit, name)
-            self.warnings += [near] if near else []
-
-    def _updating(
-        self, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
-    ) -> Sequence[CuratedEntry]:
-        """The entries, with the lines that they make out of date. Those lines are archived first."""
-        new = curated.updating(self._known_text(name), entries, self.services.out_of_date)
-        old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
-        if old:
-            self._to_archive(*curated.replaced_block(old, name, flush_id, at))
-            archive = self.services.layout.archive
-            self.warnings += (f"{name}: a newer value replaced {line!r}, which is in {archive}." for line, _ in old)
-        return new
-
-    def _surplus(
-        self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
-    ) -> list[str]:
-        """Move the document's surplus lines to the archive; returns them. Validators enforce the limit."""
-        services = self.services
-        if not services.validator_limits:
-            return []
-        after = curated.apply(self._known_text(name), entries, surface)
-        new = [one.text for one in entries]
-        gone = curated.surplus(after, services.curated_limit, services.dreams.weights, new)
-        if gone:
-            self._to_archive(*curated.archive_block(gone, name, flush_id, at))
-        return gone
+        self.warnings += room.warnings
 
     def _known_text(self, name: str) -> str | None:
         """A document without withheld passages, which no receipt may quote and no archive may vouch for."""
         stored = self.services.store.read(name)
         return self.services.store.sifted(stored).text if stored else None
-
-    def _to_archive(self, block_id: str, block: str) -> None:
-        services = self.services
-        block = services.gate.admit(block, surface=Surface.DIARY, name=services.layout.archive)
-        services.store.append(Surface.DIARY, services.layout.archive, block, ARCHIVE, block_id)

@@ -1,33 +1,25 @@
-"""Curated memory changes only by an explicit decision that adds a line or replaces a corrected line.
-
-In a full document the least confirmed lines go to the archive document, so newer ones are not refused. The archive is
-never read into a prompt; search finds it.
-"""
+"""Curated memory changes only by an explicit decision that adds a line or replaces a corrected line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from attrs import evolve
-
-from holdfast.config.serde import stamp
 from holdfast.models import CuratedEntry
-from holdfast.storage import block_marker, sha256
-from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import BOM, lines, one_line, same_key
+from holdfast.text.plain import BOM, lines, same_key
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 TITLES = {"memory": "# Memory", "user": "# User"}
-#: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
-FILLED: Final = 0.95
-#: Maximum number of lines that a flush moves to the archive.
-MOST_REMOVED: Final = 2_000
-#: From this share of the limit on a flush and `holdfast doctor` warn.
-NEARLY: Final = 0.9
+
+
+class Room(NamedTuple):
+    """The entries to add, the items to remove for them, and warnings for the receipt."""
+
+    entries: Sequence[CuratedEntry]
+    gone: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 def bullets(text: str) -> list[str]:
@@ -67,14 +59,6 @@ def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
 def item(text: str) -> str:
     """An item on one line, without its dash."""
     return " ".join(text.split()).removeprefix("- ").strip()
-
-
-def updating(
-    text: str | None, entries: Iterable[CuratedEntry], out_of_date: Callable[[str, Iterable[str]], str]
-) -> list[CuratedEntry]:
-    """The entries. An entry that names no line to replace gets the line of ``text`` that it makes ``out_of_date``."""
-    there = list(each_bullet(text or ""))
-    return [one if one.replaces else evolve(one, replaces=out_of_date(item(one.text), there)) for one in entries]
 
 
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:
@@ -123,31 +107,6 @@ def _with_plain_ends(text: str) -> str:
     return text.removesuffix("\n")
 
 
-# --- the archive -----------------------------------------------------------------------------------------------------
-
-
-def surplus(
-    text: str, most: int, weights: Callable[[Sequence[str]], Sequence[float]], newest: Sequence[str] = ()
-) -> list[str]:
-    """The items to remove from ``text`` so that it holds at most ``most``, in document order; may be empty.
-
-    The least and longest-ago confirmed items go first by their ``weights``, then items without a record, from the
-    document's top down, and only then the ``newest``. A document with far too many items is left to the next dream,
-    which needs only bounded memory.
-    """
-    if not most < count(text) <= most + MOST_REMOVED:
-        return []
-    items = bullets(text)
-    weighed = weights(items)
-    new = {same_key(line) for line in newest}
-
-    def rank(at: int) -> tuple[bool, float, int]:
-        return same_key(items[at]) in new, weighed[at], at
-
-    first = sorted(range(len(items)), key=rank)[: len(items) - max(1, int(most * FILLED))]
-    return [items[at] for at in sorted(first)]
-
-
 def without(text: str, gone: Sequence[str]) -> str:
     """``text`` without these items; everything else stays byte for byte."""
     if not gone:
@@ -155,43 +114,4 @@ def without(text: str, gone: Sequence[str]) -> str:
     keys = {same_key(line) for line in gone}
     return "".join(
         line for _, line in lines(text, keepends=True) if not (said := _item_of(line)) or same_key(said) not in keys
-    )
-
-
-def archive_block(gone: Sequence[str], name: str, flush_id: str, at: datetime) -> tuple[str, str]:
-    """Id and block of the archive with items that no longer fit into the document ``name``."""
-    return _archived([f"- {one_line(text)} (from {name}, which was full)" for text in gone], flush_id, at)
-
-
-def replaced_block(old: Sequence[tuple[str, str]], name: str, flush_id: str, at: datetime) -> tuple[str, str]:
-    """Id and block of the archive with lines of the document ``name`` and the newer ones that replace them."""
-    return _archived(
-        [f"- {one_line(text)} (from {name}, replaced by: {one_line(newer)})" for text, newer in old], flush_id, at
-    )
-
-
-def _archived(said: Sequence[str], flush_id: str, at: datetime) -> tuple[str, str]:
-    block_id = "archive_" + sha256("\n".join([flush_id, *said]))[:16]
-    head = [
-        "",
-        ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, f"{at:%Y-%m-%d}", f"{at:%H:%M}"),
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} -->",
-        "",
-    ]
-    return block_id, "\n".join([*head, *said]) + "\n"
-
-
-def is_archived(text: str, archive: str) -> bool:
-    """Whether the archive holds the item."""
-    return f"\n- {one_line(text)} (" in archive
-
-
-def warning(items: int, most: int, name: str) -> str:
-    """A sentence when a curated document is nearly full, else an empty string."""
-    if items < most * NEARLY:
-        return ""
-    return (
-        f"{name} has {items} items of {most}. Beyond that the least confirmed and oldest items move to the archive, "
-        "which search still finds."
     )

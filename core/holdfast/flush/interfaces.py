@@ -129,15 +129,3 @@ class Authorship:
         """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
         instruct an agent are marked with their source, and kept out of curated memory."""
         return payload, summary, ()
-
-
-class Dreams:
-    """Dreams rewrite MEMORY.md between flushes. The kernel has none."""
-
-    def gone_since(self, at: datetime) -> Iterable[str]:
-        """The lines that dreams since ``at`` dropped, merged into others, replaced or archived. Raises: Unavailable."""
-        return ()
-
-    def weights(self, items: Sequence[str]) -> Sequence[float]:
-        """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
-        return [float("inf")] * len(items)

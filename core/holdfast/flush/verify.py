@@ -158,16 +158,9 @@ def missing(
             absent.append(entry)
     if not absent:
         return []
-    gone = _replaced(services, at)
-    if surface == Surface.MEMORY:
-        gone |= {same_key(curated.item(text)) for text in services.dreams.gone_since(at)}
-    archive = services.store.read(services.layout.archive)
-    there = archive.text if archive else ""
-    return [
-        entry
-        for entry in absent
-        if same_key(curated.item(entry.text)) not in gone and not curated.is_archived(curated.item(entry.text), there)
-    ]
+    texts = [curated.item(entry.text) for entry in absent]
+    gone = _replaced(services, at) | set(map(same_key, services.let_go(surface, texts, at)))
+    return [entry for entry, text in zip(absent, texts, strict=True) if same_key(text) not in gone]
 
 
 def _replaced(services: Services, at: datetime) -> set[str]:

@@ -5,18 +5,16 @@ an application (:mod:`holdfast.flush.interfaces`), which gives its own answers i
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from attrs import Factory, define, field
 
-from holdfast.config.layout import Layout
+from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
-from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import PluginManager
 from holdfast.session.provenance import Provenance
 from holdfast.session.store import Store
@@ -24,7 +22,9 @@ from holdfast.storage import Capability, StorageBackend
 from holdfast.text.humanize import tokens
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces import Authorship, Dreams, FactService, Outbox, Spool
+    from holdfast.flush.curated import Room
+    from holdfast.flush.interfaces import Authorship, FactService, Outbox, Spool
+    from holdfast.models import CuratedEntry
     from holdfast.session.transaction import Transaction
 
 
@@ -91,13 +91,6 @@ class Services:
         _refuse("spool.jsonl")
 
     @property
-    def dreams(self) -> Dreams:
-        """The lines that dreams consolidated or confirmed."""
-        from holdfast.flush.interfaces import Dreams
-
-        return Dreams()
-
-    @property
     def authorship(self) -> Authorship:
         """A passage's author."""
         from holdfast.flush.interfaces import Authorship
@@ -117,9 +110,15 @@ class Services:
     def said(self, role: str, tool: str) -> None:
         """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""
 
-    def out_of_date(self, new: str, there: Iterable[str]) -> str:
-        """The line of ``there`` that ``new`` makes out of date; empty when there is none. The kernel finds none."""
-        return ""
+    def room(self, surface: Surface, entries: Sequence[CuratedEntry], flush_id: str, at: datetime) -> Room:
+        """Called before a flush adds lines to a curated document, which may need room. The kernel has no limit."""
+        from holdfast.flush.curated import Room
+
+        return Room(entries)
+
+    def let_go(self, surface: str, items: Sequence[str], at: datetime) -> Iterable[str]:
+        """Those of the items decided at ``at`` that were removed since. The kernel removes none."""
+        return ()
 
     def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
         """The ``rules`` that still hold after ``new`` ones. The kernel only removes repeated rules."""
@@ -142,16 +141,6 @@ class Services:
     def is_remote(self) -> bool:
         """Whether the store is on a server."""
         return Capability.REMOTE in self.store.backend.capabilities
-
-    @property
-    def validator_limits(self) -> tuple[int, ...]:
-        """Limits of enabled validators that limit a curated document's items."""
-        return tuple(one.max_items for one in self.plugins.implementations_of(LimitsItems).values())
-
-    @property
-    def curated_limit(self) -> int:
-        """Maximum items in a curated document, which is the lowest limit of the validators."""
-        return min(self.validator_limits, default=sys.maxsize)
 
     def is_expired(self, surface: str, at: datetime) -> bool:
         """Whether the surface's document of that day may be gone, because data is not kept for so long."""

@@ -26,6 +26,7 @@ from holdfast_app.checkup import mending
 from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
+from holdfast_app.records import archive
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
@@ -281,7 +282,7 @@ def _curated(memory: Holdfast) -> Iterator[Check]:
     for name in map(services.layout.name, (Surface.MEMORY, Surface.USER)):
         document = services.store.read(name)
         items = curated.count(document.text) if document else 0
-        if sentence := curated.warning(items, services.curated_limit, name):
+        if sentence := archive.warning(items, services.curated_limit, name):
             yield warn(sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
 
 

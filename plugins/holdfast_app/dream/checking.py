@@ -10,7 +10,6 @@ from attrs import define, evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.flush import curated
 from holdfast.fs import paths
 from holdfast.models import Finding
 from holdfast.text.plain import same_key
@@ -22,7 +21,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_app.dream.grounding import ground, judging
 from holdfast_app.dream.write import admitted, admitted_all, diff
 from holdfast_app.facts.rejected import key_of
-from holdfast_app.records import ownlines
+from holdfast_app.records import archive, ownlines
 
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
@@ -152,7 +151,7 @@ class Check:
             place = f"now in {self.services.layout.archive}"
             last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}
             self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
-        if warning := curated.warning(len(kept), most, self.name):
+        if warning := archive.warning(len(kept), most, self.name):
             self.note(warnings=(*self.result.warnings, warning))
         return kept
 

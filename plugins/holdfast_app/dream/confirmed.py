@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,9 +17,7 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import interfaces
 from holdfast.fs import durable, private
-from holdfast_app.base import Services
 from holdfast_app.facts.rejected import key_of
 
 NAME: Final = "dream.confirmed.json"
@@ -73,19 +71,8 @@ def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[in
     return sorted(range(len(items)), key=lambda at: (-weights[at], at))
 
 
-class Dreams(interfaces.Dreams):
-    """Reads the dreams' log and the record of confirmations."""
-
-    def __init__(self, services: Services) -> None:
-        self._state = services.state
-
-    def gone_since(self, at: datetime) -> Iterator[str]:
-        from holdfast_app.dream.dreamlog import Status, entries  # agents' hooks make briefs without
-
-        runs = (r for r in entries(self._state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
-        return (line.text for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
-
-    def weights(self, items: Sequence[str]) -> list[float]:
-        record = load(self._state)
-        found = (record.get(key_of(text)) for text in items)
-        return [one.weight if one else float("inf") for one in found]
+def weights(state: str, items: Sequence[str]) -> list[float]:
+    """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
+    record = load(state)
+    found = (record.get(key_of(text)) for text in items)
+    return [one.weight if one else float("inf") for one in found]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
@@ -201,3 +202,9 @@ def propose(state: str, value: Proposal) -> None:
 def clear_inbox(state: str) -> None:
     """Raises: Unavailable."""
     durable.remove(os.path.join(state, INBOX))
+
+
+def gone_since(state: str, at: datetime) -> Iterator[str]:
+    """The lines that dreams since ``at`` dropped, merged into others, replaced or archived. Raises: Unavailable."""
+    runs = (r for r in entries(state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
+    return (line.text for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
