@@ -17,6 +17,7 @@ from holdfast.text.humanize import count
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
 from holdfast_app.facts.prompt import one_line
+from holdfast_app.records import recalled
 from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command
@@ -83,7 +84,7 @@ def start(project: Project) -> Start:
     text = opening(project.memory, event).context
     groups: list[tuple[str, str, list[str]]] = [("", _HEAD, [])]
     for line in text.split("\n"):
-        name = next((name for name in names if recall.heading(name) == f"{line}\n"), None)
+        name = next((name for name in names if recalled.heading(name) == f"{line}\n"), None)
         if name is not None:
             groups.append((name, names[name], []))
         elif line == recall.OPEN:
@@ -110,7 +111,7 @@ def _reasons(project: Project, brief: Brief) -> dict[str, str]:
     days[layout.name(Surface.DAILY, today - timedelta(days=1))] = "yesterday's note"
     return {
         layout.name(Surface.HANDOFF): "the handoff has both sides of a git merge",
-        recall.FACTS: "stored facts, corrections first, then the most confident",
+        recalled.FACTS: "stored facts, corrections first, then the most confident",
         layout.name(Surface.USER): "curated memory about you is always loaded",
         layout.name(Surface.MEMORY): "curated memory is always loaded, the newest and most confirmed lines first",
         **{layout.name(surface): "the three workflow files are always loaded" for surface in THREE_FILES},
@@ -122,9 +123,9 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     cost = project.services.count_tokens
     layout = project.services.layout
     document = name or layout.name(Surface.HANDOFF)
-    stored = project.text(document).split("\n") if name != recall.FACTS else []
+    stored = project.text(document).split("\n") if name != recalled.FACTS else []
     numbers = _numbers(stored, lines)
-    facts = _facts(project) if name == recall.FACTS else {}
+    facts = _facts(project) if name == recalled.FACTS else {}
     day = layout.day_of(Surface.DAILY, name) if name else None
     noted = datetime(day.year, day.month, day.day, tzinfo=project.zone) if day else None
     shown = []

@@ -5,7 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from attrs import evolve
+
+from holdfast.models import Message
 from holdfast.session import session as kernel
+from holdfast.text import recall
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -26,6 +30,28 @@ class Session(kernel.Session):
         from holdfast_app.loops.mirror import Mirror
 
         return Mirror(self._services, self)
+
+    def with_summary(self, summary: str | None = None) -> list[Message]:
+        """The messages in context with ``summary`` (by default the running summary) before the first user text.
+
+        It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
+        This does not change the session. The caller decides on the model's input. The summary is fenced as data.
+        """
+        text = self.summary if summary is None else summary
+        messages = self.messages
+        if not text.strip():
+            return messages
+        fenced = recall.fence(text.strip())
+        at = next((n for n, m in enumerate(messages) if m.role != "system"), len(messages))
+        if at < len(messages) and messages[at].role == "user":
+            first = messages[at]
+            joined = f"{fenced}\n\n{first.text}"
+            messages[at] = evolve(first, text=joined, tokens=self._services.count_tokens(joined))
+            return messages
+        injected = Message(
+            role="user", text=fenced, at=self._services.now(), id="recalled", tokens=self._services.count_tokens(fenced)
+        )
+        return [*messages[:at], injected, *messages[at:]]
 
     async def aflush(self, payload: kernel.Given = None, **more: Any) -> Receipt:
         """:meth:`flush` in a thread. When this is cancelled, the flush is finished first."""

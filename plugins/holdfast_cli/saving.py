@@ -10,8 +10,9 @@ import re
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError, FlushRefused, NotFound
+from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
 from holdfast.text.humanize import ago, count, size
+from holdfast.text.lazy import log
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast_cli.terminal import Term
 
+logger = log(__name__)
 
 LISTS = {
     "fact": ("facts", "something learned or changed"),
@@ -305,3 +307,30 @@ def _remarks(out: Term, receipt: Receipt) -> None:
             out.fill(", ".join(name.replace("_", " ") for name in names), f"  {label}: ", "    ")
     for remark in remarks:
         out.note("warn", remark, indent="  ")
+
+
+def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
+    """Note in the session's marker that ``payload`` was refused before the project could even be opened, or its
+    messages read. Guesses whatever depends on the settings. Never raises."""
+    from datetime import UTC, datetime
+
+    from holdfast.config import settings, statefolder
+    from holdfast.config.serde import stamp
+    from holdfast.flush import contract
+    from holdfast.flush.refused_payloads import digest, not_begun
+    from holdfast.fs import paths
+    from holdfast.journal import safety
+    from holdfast.journal.journal import Journal
+    from holdfast.journal.safety import Marker, Stated
+
+    try:
+        folder = settings.find_root(root)
+        state = statefolder.of_files(folder)
+        old = safety.read(state, session_id)
+        if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
+            return  # a session that never existed must not be left as UNSAFE
+        at = stamp(datetime.now(UTC))
+        one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
+        not_begun(state, old or Marker(session=session_id, at=at, reason="manual"), [one], error, folder)
+    except HoldfastError as second:
+        logger.warning("a refused payload could not be recorded: %s", second.message)

@@ -134,14 +134,9 @@ class FlushConfig:
     )
 
 
-def _check_share(value: float) -> None:
-    if value != 0 and not 0.3 <= value <= 1:
-        raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
-
-
 @frozen(kw_only=True)
 class SessionConfig:
-    """``[session]``: when a session is trimmed, ends, or asks for a flush."""
+    """``[session]``: when a session is trimmed, or ends."""
 
     keep_last: int = setting(
         4, "Messages that `compact` keeps by default.", check=at_least(0), project=between(0, 1_000)
@@ -152,27 +147,6 @@ class SessionConfig:
         "`holdfast end` or `Holdfast.begin` flushes it.",
         check=more_than(0),
         project=between(5, 10_080),
-    )
-    ask_at: float = setting(
-        0.6,
-        "Share of the context window above which a client's hooks ask the agent to flush, after a prompt or a tool's "
-        "result, and again when the context has grown; from 0.3 to 1, or 0 for never.",
-        check=_check_share,
-        project=ANYTHING,
-    )
-    ask_at_stop: bool = setting(
-        False,
-        "Ask at the end of a turn too, once a session: Claude Code and Codex then let the agent go on to flush.",
-        project=ANYTHING,
-    )
-    context_window: int = setting(
-        0,
-        "The context window in tokens, for transcripts that do not contain it; 0 means 200,000 for Claude Code, or "
-        "1,000,000 for a model named `[1m]` or a context of more than 200,000.",
-        check=at_least(0),
-        project=Allowed(
-            "0, or 10,000 to 100,000,000", lambda value, users: value == 0 or 10_000 <= value <= 100_000_000
-        ),
     )
 
 

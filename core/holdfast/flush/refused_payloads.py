@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holdfast.config.serde import moment, payload_from, stamp, unstructure
+from holdfast.config.serde import moment, payload_from, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, PluginError
 from holdfast.flush import contract, notes
 from holdfast.fs import paths
@@ -33,27 +33,6 @@ logger = log(__name__)
 
 #: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"
-
-
-def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
-    """Note in the session's marker that ``payload`` was refused before the project could even be opened, or its
-    messages read. Guesses whatever depends on the settings. Never raises."""
-    from datetime import UTC, datetime
-
-    from holdfast.config import settings, statefolder
-    from holdfast.journal.journal import Journal
-
-    try:
-        folder = settings.find_root(root)
-        state = statefolder.of_files(folder)
-        old = safety.read(state, session_id)
-        if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
-            return  # a session that never existed must not be left as UNSAFE
-        at = stamp(datetime.now(UTC))
-        one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
-        not_begun(state, old or Marker(session=session_id, at=at, reason="manual"), [one], error, folder)
-    except HoldfastError as second:
-        logger.warning("a refused payload could not be recorded: %s", second.message)
 
 
 def not_begun(state: str, marker: Marker, stated: Iterable[Stated], error: HoldfastError, root: str) -> str:

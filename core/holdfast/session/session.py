@@ -7,8 +7,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from attrs import evolve
-
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
@@ -16,7 +14,7 @@ from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
 from holdfast.session.context import Context
-from holdfast.text import lazy, recall
+from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
@@ -233,28 +231,6 @@ class Session(Context):
             raise ValueError("an override needs a reason")
         text = self._services.gate.admit(paths.rewrite(reason.strip(), self._services.root), surface="daily")
         self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
-
-    def with_summary(self, summary: str | None = None) -> list[Message]:
-        """The messages in context with ``summary`` (by default the running summary) before the first user text.
-
-        It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
-        This does not change the session. The caller decides on the model's input. The summary is fenced as data.
-        """
-        text = self.summary if summary is None else summary
-        messages = self.messages
-        if not text.strip():
-            return messages
-        fenced = recall.fence(text.strip())
-        at = next((n for n, m in enumerate(messages) if m.role != "system"), len(messages))
-        if at < len(messages) and messages[at].role == "user":
-            first = messages[at]
-            joined = f"{fenced}\n\n{first.text}"
-            messages[at] = evolve(first, text=joined, tokens=self._services.count_tokens(joined))
-            return messages
-        injected = Message(
-            role="user", text=fenced, at=self._services.now(), id="recalled", tokens=self._services.count_tokens(fenced)
-        )
-        return [*messages[:at], injected, *messages[at:]]
 
     def __enter__(self) -> Self:
         return self

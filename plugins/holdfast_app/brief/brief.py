@@ -24,7 +24,6 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker
 from holdfast.models import Fact, Receipt
 from holdfast.storage import snapshot
-from holdfast.text import recall
 from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
 from holdfast_app import data_loss, upkeep
@@ -33,7 +32,7 @@ from holdfast_app.brief import known
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
 from holdfast_app.data_loss import Loss
-from holdfast_app.records import handoffs
+from holdfast_app.records import handoffs, recalled
 from holdfast_app.trust import provenance
 from holdfast_file import conflicts
 
@@ -195,10 +194,10 @@ def _text(
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = known.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
-        Part(name=recall.RULES, text=known.ruled(brief.rules, max_chars), rank=-1),
+        Part(name=recalled.RULES, text=known.ruled(brief.rules, max_chars), rank=-1),
         Part(name="", text=first, rank=0, share=0.6),
         Part(name=known.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
-        Part(name=recall.FACTS, text=facts.text(), rank=1),
+        Part(name=recalled.FACTS, text=facts.text(), rank=1),
         *(Part(name=name, text=text, rank=4) for name, text in ((handoff_name, torn), (user_name, brief.user))),
         _memory_part(services, memory_name, _without(brief.memory, brief.rules)),
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),

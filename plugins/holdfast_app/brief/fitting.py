@@ -12,6 +12,7 @@ from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast_app.authorship import hostile
 from holdfast_app.brief.known import Known
+from holdfast_app.records import recalled
 
 #: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80
@@ -40,7 +41,7 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
     """A brief's text, fenced as data, of at most ``max_chars`` characters; empty when the fence alone is longer. Lines
     that instruct an agent are marked with their document's name, except for the user's own words (``is_own``).
 
-    ``facts``, the part named :data:`recall.FACTS`, are listed unless another part with ``shortened`` shows them.
+    ``facts``, the part named :data:`recalled.FACTS`, are listed unless another part with ``shortened`` shows them.
     """
     bodies = {part.name: _body(part.name, part.text, is_own) for part in parts}
     dated = {part.name: part.dated(bodies[part.name]) for part in parts if part.dated and part.text}
@@ -54,7 +55,7 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
             bodies[part.name] = _body(part.name, part.shortened(max(0, short)), is_own)
             dated.pop(part.name, None)
     if facts.lines:
-        bodies[recall.FACTS] = _body(recall.FACTS, facts.text("\n".join(bodies[p.name] for p in curated)), is_own)
+        bodies[recalled.FACTS] = _body(recalled.FACTS, facts.text("\n".join(bodies[p.name] for p in curated)), is_own)
     shown, out = [], []
     for part in parts:
         body = bodies[part.name]
@@ -67,7 +68,7 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
                 out.append((part.name, body.count("\n") + 1))
             body = cut
         if body:
-            shown.append(recall.heading(part.name) + body if part.name else body)
+            shown.append(recalled.heading(part.name) + body if part.name else body)
     whole = _framed([*shown, *([_left_out(out)] if out else [])])
     return next((text for text in (whole, _framed(shown)) if max_chars is None or len(text) <= max_chars), "")
 
@@ -88,7 +89,7 @@ def _rooms(parts: Sequence[Part], sizes: dict[str, int], max_chars: int) -> dict
 
 def _size(name: str, body: str) -> int:
     """A part's characters with its heading and the blank line after it."""
-    return len(body) + 2 + (len(recall.heading(name)) if name else 0) if body else 0
+    return len(body) + 2 + (len(recalled.heading(name)) if name else 0) if body else 0
 
 
 def _body(name: str, text: str, is_own: Callable[[str], bool]) -> str:
@@ -102,7 +103,7 @@ def _framed(parts: Sequence[str]) -> str:
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
     name, number = out[0]
-    named = "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({count(number, 'line')})"
+    named = "facts (`holdfast facts`)" if name == recalled.FACTS else f"{name} ({count(number, 'line')})"
     more = f" and {len(out) - 1} more" if len(out) > 1 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
 
@@ -113,15 +114,15 @@ def _cut(body: str, part: Part, room: int) -> str:
     total = body.count("\n") + 1
     places = {
         "": "`holdfast work`, `holdfast status`",
-        recall.FACTS: "`holdfast facts`",
-        recall.RULES: "`holdfast work`",
+        recalled.FACTS: "`holdfast facts`",
+        recalled.RULES: "`holdfast work`",
     }
     where = places.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:
         room -= len(f"… {count(total, 'line')} not shown: {where}") + 1
     if room <= (_LEAST if part.name else 0):
         return ""
-    if part.name == recall.FACTS:  # a long one is left out, not those after it
+    if part.name == recalled.FACTS:  # a long one is left out, not those after it
         kept = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
     else:
         kept = _newest(body, room) if part.newest else _oldest(body, room)

@@ -13,7 +13,6 @@ from holdfast.errors import HoldfastError
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.models import Category, Fact, Message
-from holdfast.text import recall
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut, one_line
 from holdfast.text.stored import duplicate_key
@@ -21,6 +20,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.authorship.witness import message
 from holdfast_app.base import Services
+from holdfast_app.records import recalled
 
 #: The facts' and the rules' shares of the total space. In a small brief each may have up to so many characters.
 SHARE: Final = 0.2
@@ -155,6 +155,6 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
 def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:
     """Each message with words of the user or the agent: its beginning as a line, and its text."""
     for one in said:
-        text = own_words(one.text) if one.role == "user" else recall.strip(one.text).strip()
+        text = own_words(one.text) if one.role == "user" else recalled.strip(one.text).strip()
         if text and one.role in _WHO and not one.tool:
             yield f"- {_WHO[one.role]} ({short_id(one.id)}): ", text

@@ -14,7 +14,6 @@ from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, Turn, turns_of
-from holdfast.text import recall
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut, is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
@@ -25,7 +24,7 @@ from holdfast_app.facts.extraction import backlog, extract
 from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.writer import Value
-from holdfast_app.records import ownlines
+from holdfast_app.records import ownlines, recalled
 
 logger = log("holdfast.facts")
 
@@ -53,7 +52,7 @@ class FlushedFacts(FactService):
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
         quick = [name for name, is_quick in self._services.plugins.extractors().items() if is_quick]
-        return extract.ask(self._services, recall.without_recalled(turns), quick, before)[0] if quick else Gathered()
+        return extract.ask(self._services, recalled.without_recalled(turns), quick, before)[0] if quick else Gathered()
 
     def settle(
         self,
@@ -70,7 +69,7 @@ class FlushedFacts(FactService):
         services, payload = self._services, payload or Payload()
         queued: list[str] = []
         try:
-            turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
+            turns = recalled.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
             by_turn, later = services.config.extract.when == background.TURN, backlog.later(services)
             heard = Witness(services, turns)
             fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")

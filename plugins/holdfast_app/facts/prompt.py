@@ -32,6 +32,7 @@ from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.facts.store import origins
+from holdfast_app.records import recalled
 
 logger = log(__name__)
 
@@ -61,7 +62,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     lines = [line for line in _admitted(services, facts, stated(facts)) if line]
 
     def framed(text: str) -> str:
-        return f"{recall.OPEN}\n{recall.escape(text)}\n{recall.CLOSE}" if fenced and text else text
+        return f"{recall.OPEN}\n{recalled.escape(text)}\n{recall.CLOSE}" if fenced and text else text
 
     return _fitted(head, lines, framed, lambda text: count(text) <= max_tokens)
 

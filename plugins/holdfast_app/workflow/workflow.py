@@ -23,10 +23,10 @@ from holdfast.config.serde import moment, stamp, unstructure
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
-from holdfast.text import recall
 from holdfast.text.plain import BOM
 from holdfast_app import json_file
 from holdfast_app.base import Services
+from holdfast_app.records import recalled
 from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
@@ -63,7 +63,7 @@ class Start:
     files: tuple[Loaded, ...]
 
     def __str__(self) -> str:
-        return recall.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
+        return recalled.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
 
 
 class Workflow:

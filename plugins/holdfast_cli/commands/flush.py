@@ -108,9 +108,7 @@ def flush(call: Call) -> Answer:
         raise
     except HoldfastError as error:
         if payload is not None:  # a stated payload must block compaction although no flush has begun
-            from holdfast.flush import refused_payloads
-
-            refused_payloads.unopened(call.args.root, call.session, payload, error)
+            saving.unopened(call.args.root, call.session, payload, error)
         raise
 
 

@@ -19,6 +19,7 @@ from holdfast.text import recall
 from holdfast.text.humanize import tokens
 from holdfast.text.plain import clean
 from holdfast_app.config import Config
+from holdfast_app.records import recalled
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 SECTIONS = ("work", "personal", "top_of_mind", "recent", "earlier", "background")
@@ -162,7 +163,7 @@ def test_prompt__fenced__tags_and_escapes_within_the_budget(memory):
         text = memory.prompt(budget, fenced=True)
         assert tokens(text) <= budget
         assert not text or (text.startswith(recall.OPEN) and text.endswith(recall.CLOSE))
-    assert recall.strip(f"before {text} after") == "before  after"
+    assert recalled.strip(f"before {text} after") == "before  after"
 
 
 class LateRule(Masker):

@@ -29,7 +29,6 @@ from holdfast.journal import summaries
 from holdfast.journal.journal import Journal
 from holdfast.models import Extraction, Message, Turn, turns_of
 from holdfast.storage import block_marker
-from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app import background, progress
 from holdfast_app.authorship.witness import Witness
@@ -38,7 +37,7 @@ from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.queue import FILE, MAX_ITEMS, Queue, Run, Waiting, calls_today
 from holdfast_app.facts.store.writer import check_source
-from holdfast_app.records import blocks
+from holdfast_app.records import blocks, recalled
 
 logger = log("holdfast.facts")
 
@@ -74,7 +73,7 @@ def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -
     source = services.gate.identifier(check_source(source))
     queue, names, ids = Queue(services.state), list(services.plugins.extractors()), list[str]()
     for piece in extract.pieces(extract.redacted(services, said)) if names else ():
-        turns = recall.without_recalled(piece)
+        turns = recalled.without_recalled(piece)
         item = queue.add(turns, names, error="", source=source, now=services.clock()) if turns else None
         ids += [item.id] if item is not None else []
     return work_off(services, first=ids)
@@ -103,7 +102,7 @@ def enqueue(
         waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
         account = _account(journal)
         for missing, names in _missing(said, plugins, waiting, account):
-            for piece in extract.pieces(recall.without_recalled(turns_of(missing))):
+            for piece in extract.pieces(recalled.without_recalled(turns_of(missing))):
                 covers = [m.id for turn in piece for m in turn.messages]
                 item = queue.add(
                     piece, names, error=error, source=source, now=services.clock(), flush=flush, covers=covers

@@ -1,0 +1,86 @@
+"""Recalled memory in what agents read and said: documents between the tags, and messages without them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.text.lazy import Lazy
+from holdfast.text.recall import CLOSE, OPEN, defuse, without_name
+
+if TYPE_CHECKING:
+    from holdfast.models import Turn
+
+
+#: The stored facts' name among a brief's documents.
+FACTS = "facts"
+
+
+#: The same for the user's rules.
+RULES = "rules"
+
+
+#: Begins the line with which a session's start introduces the fenced text.
+INTRODUCTION = "holdfast keeps this project's memory."
+
+
+_TAG = Lazy(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
+
+
+def fence_parts(parts: Iterable[tuple[str, str]]) -> str:
+    """Documents, as (name, text), between one pair of tags, each defused and preceded by its name."""
+    return "\n".join((OPEN, "\n\n".join(f"{heading(name)}{defuse(text.strip())}" for name, text in parts), CLOSE))
+
+
+def heading(name: str) -> str:
+    """The line before a document's text between the tags."""
+    return f"<!-- {defuse(name)} -->\n"
+
+
+def escape(text: str) -> str:
+    """``text`` without the tag's name, see :func:`defuse`, and with ``<``, ``>`` and ``&`` as entities. Source: reading
+    A18."""
+    text = without_name(text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def strip(text: str) -> str:
+    """``text`` without its fenced parts, nested ones too, and without holdfast's line before one.
+
+    An unclosed fence that starts a line extends to the end. A mere mention of a tag stays.
+    """
+    if "<" not in text:  # the common case, and a long session has thousands of messages
+        return text
+    tags = list(_TAG.finditer(text))
+    last_close = max((tag.start() for tag in tags if tag[1]), default=-1)
+    kept: list[str] = []
+    depth = position = 0  # ``position`` is where undecided text starts
+    for tag in tags:
+        if tag[1]:
+            if depth == 1:
+                position = tag.end()
+            depth = max(0, depth - 1)
+        elif tag.start() < last_close or text[max(0, tag.start() - 20) : tag.start()].rstrip(" \t")[-1:] in ("", "\n"):
+            if depth == 0:
+                kept.append(_without_introduction(text[position : tag.start()]))
+            depth += 1
+    return "".join(kept) if depth else "".join([*kept, text[position:]])
+
+
+def _without_introduction(text: str) -> str:
+    before, found, line = text.rpartition(INTRODUCTION)
+    return before if found and "\n" not in line.strip() else text
+
+
+def without_recalled(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """The turns without fenced parts, and without messages that contain nothing else."""
+    said = []
+    for turn in turns:
+        stripped = [(m, strip(m.text)) for m in turn.messages]
+        messages = [m if text == m.text else evolve(m, text=text) for m, text in stripped if text.strip() or not m.text]
+        if messages:
+            said.append(evolve(turn, messages=messages))
+    return tuple(said)
