@@ -153,7 +153,7 @@ class PostgresBackend(Documents, Facts):
         return Condition(version=(self._database.version(), LATEST)) if thorough else Condition()
 
     def repair(self) -> None:
-        self._database.upgrade()
+        self._database.create()
 
     def compact(self) -> None:
         self._database.vacuum()

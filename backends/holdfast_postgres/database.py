@@ -34,11 +34,10 @@ _TRIES_AGAINST_OTHERS: Final = 30
 _SHORTEST_S: Final = 0.05
 #: Access denied. If the namespace's row is missing, nothing was written yet or another role owns the namespace.
 _DENIED, _NO_ROW = "42501", "HF001"
-#: Missing schema, table, column or function. It was never created, is from an earlier holdfast, or is damaged.
+#: Missing schema, table, column or function. It was never created, or is damaged.
 _MISSING: Final = ("3F000", "42P01", "42703", "42883")
 _CHECK: Final = "SELECT holdfast.check_access(%s)"
-_CLAIM: Final = f"""INSERT INTO holdfast.namespaces (namespace) SELECT %s WHERE ({schema.VERSION}) >= %s
-    ON CONFLICT (namespace) DO NOTHING"""
+_CLAIM: Final = "INSERT INTO holdfast.namespaces (namespace) VALUES (%s) ON CONFLICT (namespace) DO NOTHING"
 
 
 class Database:
@@ -116,9 +115,9 @@ class Database:
         """Make the tables if there are none, and the namespace's row. Raises: Unavailable, Unsupported, Refused."""
         self._repeated(self._prepared, tables=False)
 
-    def upgrade(self) -> None:
-        """Make or upgrade the tables, one process at a time. Raises: Unavailable, Unsupported."""
-        self._repeated(self._upgraded, tables=False)
+    def create(self) -> None:
+        """Make the tables if there are none, one process at a time. Raises: Unavailable, Unsupported."""
+        self._repeated(self._created, tables=False)
 
     def version(self) -> int:
         """The schema's version; 0 when there is none. Raises: Unavailable."""
@@ -239,10 +238,7 @@ class Database:
         return connection
 
     def _missing(self, error: psycopg.Error) -> Exception:
-        version = self.version()
-        if version == 0:
-            return NoTables(self, error)
-        return faults.outdated(self.server, version) if version < schema.LATEST else faults.damaged(self.server)
+        return faults.damaged(self.server) if self.version() else NoTables(self, error)
 
     # the tables
 
@@ -250,41 +246,26 @@ class Database:
         from psycopg import errors
 
         try:
-            version, is_new = self._claimed(connection)
+            claim = connection.execute(_CLAIM, (self.namespace,))
         except (errors.UndefinedTable, errors.InvalidSchemaName):
-            self._upgraded(connection)
-            version, is_new = self._claimed(connection)
-        if version < schema.LATEST:
-            raise faults.outdated(self.server, version)
-        if not is_new:
+            self._created(connection)
+            claim = connection.execute(_CLAIM, (self.namespace,))
+        if not claim.rowcount:
             connection.execute(_CHECK, (self.namespace,))
 
-    def _claimed(self, connection: Connection) -> tuple[int, bool]:
-        """Make the namespace's row if the tables are current, in one round trip. Returns the schema's version, and
-        whether the row is new."""
-        with connection.pipeline():
-            version = connection.execute(schema.VERSION)
-            claim = connection.execute(_CLAIM, (self.namespace, schema.LATEST))
-        found = version.fetchone()
-        return int(found[0] or 0) if found else 0, claim.rowcount > 0
-
-    def _upgraded(self, connection: Connection) -> None:
-        before = _version(connection)
-        if schema.steps(before) is None:
+    def _created(self, connection: Connection) -> None:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
+            for statement in schema.BEGIN:
+                connection.execute(statement)
+            before = _version(connection)
+            for statement in () if before else schema.TABLES:
+                connection.execute(statement)
+        if before not in (0, schema.LATEST):
             raise Unsupported(
                 f"{self.server} has schema {before}, and this version of holdfast knows only {schema.LATEST}.",
                 next_step="Use the version of holdfast that made it. This one changed nothing.",
             )
-        if before < schema.LATEST:
-            with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
-                for statement in schema.BEGIN:
-                    connection.execute(statement)
-                version = _version(connection)  # another process may have been faster
-                for statement in schema.steps(version) or ():
-                    connection.execute(statement)
-                if version < schema.LATEST:
-                    connection.execute("INSERT INTO holdfast.version VALUES (%s)", (schema.LATEST,))
 
 
 def _version(connection: Connection) -> int:

@@ -106,14 +106,6 @@ def spoiled(name: str) -> Corrupt:
     return Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=_RESTORE)
 
 
-def outdated(server: str, version: int) -> Unavailable:
-    """The error for tables of an earlier holdfast."""
-    return Unavailable(
-        f"{server} has tables from an earlier holdfast (schema {version}). holdfast wrote nothing.",
-        next_step="Run `holdfast migrate` as the role that owns the tables, see docs/teams.md.",
-    )
-
-
 def damaged(server: str) -> Corrupt:
     """The error for tables that are not in the form that holdfast created."""
     return Corrupt(

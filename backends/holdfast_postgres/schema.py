@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-#: The version of the tables. A database of the version before is upgraded, see :func:`steps`.
+#: The version of the tables.
 LATEST: Final = 4
 #: A role that is gone has no members, and no error.
 _BOUND: Final = "pg_has_role(role, 'MEMBER') AND server = (SELECT system_identifier FROM pg_control_system())"
@@ -31,7 +31,7 @@ def _secured(table: str) -> tuple[str, ...]:
 
 
 _FUNCTIONS: Final = files("holdfast_postgres").joinpath("functions.sql").read_text("utf-8")
-_TABLES: Final = (
+TABLES: Final = (
     # Locking the namespace's row makes dedup, eviction and insertion one step. ``facts`` counts them, because counting
     # takes longer the more there are.
     """CREATE TABLE holdfast.namespaces (
@@ -58,17 +58,12 @@ _TABLES: Final = (
     "GRANT USAGE ON SCHEMA holdfast TO PUBLIC",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast.namespaces, holdfast.documents, holdfast.facts TO PUBLIC",
     "GRANT SELECT ON holdfast.version TO PUBLIC",
+    f"INSERT INTO holdfast.version VALUES ({LATEST})",  # noqa: S608 - nothing of it is given
 )
-#: Key for the advisory lock held while creating and upgrading the schema ("hold" in ASCII).
+#: Key for the advisory lock held while creating the schema ("hold" in ASCII).
 LOCK: Final = 0x686F6C64
 VERSION: Final = "SELECT max(version) FROM holdfast.version"
 BEGIN: Final = (
     "CREATE SCHEMA IF NOT EXISTS holdfast",
     "CREATE TABLE IF NOT EXISTS holdfast.version (version integer PRIMARY KEY)",
 )
-
-
-def steps(version: int) -> tuple[str, ...] | None:
-    """The statements that make the tables from those of ``version``, 0 for none. None for a version that was never
-    released. Version 3 kept replaced texts, which nothing read."""
-    return {0: _TABLES, LATEST - 1: ("DROP TABLE holdfast.versions", _FUNCTIONS), LATEST: ()}.get(version)

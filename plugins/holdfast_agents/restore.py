@@ -77,7 +77,9 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     if not memory.services.is_remote:
         reply = opening(memory, event)
     else:
-        with snapshot(), memory.spool.keeping_brief() as keep:
+        from holdfast_app import lastbrief
+
+        with snapshot(), lastbrief.keeping(services) as keep:
             reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
             keep(_fitted(memory, room, "", MAX_CHARS, in_bytes=True).removeprefix(room).strip())
@@ -114,9 +116,10 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
     """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
     from holdfast.text.humanize import ago
+    from holdfast_app import lastbrief
 
     spool = memory.spool
-    kept, waiting = spool.last_brief(), spool.sentence
+    kept, waiting = lastbrief.read(memory.services), spool.sentence
     old = "No earlier brief is kept on this machine."
     if kept is not None:
         old = f"The brief below is the last one that this machine has read, from {ago(kept.at, memory.services.now())}."

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast_app.report.report import Report
     from holdfast_app.search.hits import Hits
     from holdfast_app.session import Session
-    from holdfast_app.spool.spooled import Spooled
+    from holdfast_app.spool import Spool
     from holdfast_app.validation import Validation
     from holdfast_app.work.worklist import WorkList
     from holdfast_app.workflow.observations import Captured
@@ -207,11 +207,11 @@ class Holdfast(RemembersFacts):
         return Deliveries(self.services)
 
     @property
-    def spool(self) -> Spooled:
+    def spool(self) -> Spool:
         """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
-        from holdfast_app.spool.spooled import Spooled
+        from holdfast_app.spool import Spool
 
-        return Spooled(self.services)
+        return Spool(self.services)
 
     # search
 

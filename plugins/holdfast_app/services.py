@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
-    from holdfast_app.spool.spooled import Spooled
+    from holdfast_app.spool import Spool
     from holdfast_app.trust.store import Store
 
 
@@ -79,10 +79,10 @@ class Services(base.Services):
         return Deliveries(self)
 
     @property
-    def spool(self) -> Spooled:
-        from holdfast_app.spool.spooled import Spooled
+    def spool(self) -> Spool:
+        from holdfast_app.spool import Spool
 
-        return Spooled(self)
+        return Spool(self)
 
     @property
     def authorship(self) -> Authorship:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     argument("--to", metavar="BACKEND", help="target backend, like sqlite"),
     examples=("holdfast migrate --to sqlite", "holdfast migrate --to file --json"),
     notes="The store in use is only read. Run the same command again to continue after an interruption."
-    "\nWithout --to, create or upgrade whatever the current store needs, like database tables.",
+    "\nWithout --to, create whatever the current store needs, like database tables.",
     progress=True,
 )
 def migrate(call: Call) -> Answer:
@@ -46,8 +46,7 @@ def migrate(call: Call) -> Answer:
         before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
         if before != after:
             backend.repair()
-        state = "is ready" if not before else f"was upgraded from version {before} to {after}"
-        state = "is up to date" if before == after else state
+        state = "is up to date" if before == after else "is ready"
         return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
     done = migrate_project(memory.services, call.args.to)
     switch = f"holdfast config storage.backend {done.target}"

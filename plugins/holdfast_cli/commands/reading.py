@@ -58,11 +58,13 @@ def load(call: Call) -> Answer:
 
 def _without_store(call: Call, error: Unavailable) -> Answer:
     """The part that is on this machine: flushes kept for the server, and the last brief read from it."""
+    from holdfast_app import lastbrief
+
     try:
         spool = call.memory.services.spool
     except PluginNotFound:
         raise error from None
-    kept = spool.last_brief()
+    kept = lastbrief.read(call.memory.services)
     copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
     parts = [spool.sentence, spool.text(), state.copy_age(kept, call.memory.services.now()), kept.text if kept else ""]
     return Answer(

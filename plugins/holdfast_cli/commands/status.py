@@ -10,7 +10,7 @@ from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-from holdfast_app import upkeep
+from holdfast_app import lastbrief, upkeep
 from holdfast_app.printable import in_one_line
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
@@ -64,7 +64,7 @@ def status(call: Call) -> Answer:
     with suppress(PluginNotFound):  # then no package keeps briefs
         kept = memory.services.spool.sentence if now.spooled else ""
         if memory.services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost)):
-            copy = state.copy_age(memory.services.spool.last_brief(), now.at)
+            copy = state.copy_age(lastbrief.read(memory.services), now.at)
     table = {
         "root": now.root,
         "layout": now.layout,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.flush.handoff import Work
     from holdfast_app.outbox.outbox import Item
-    from holdfast_app.spool.kept import Kept
+    from holdfast_app.spool import Kept
 
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}

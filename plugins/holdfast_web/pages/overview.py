@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast.text.plain import is_none
+from holdfast_app import lastbrief
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.trust import provenance
 from holdfast_app.view.project import days, events, interruptions, since_first, totals
@@ -165,7 +166,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         pictures=pictures(shown),
         withheld=provenance.sentence(withheld, facts=facts_withheld),
         spooled=read(lambda: memory.spool.sentence, ""),
-        copy=memory.spool.last_brief() if project.is_remote and problems else None,
+        copy=lastbrief.read(memory.services) if project.is_remote and problems else None,
     )
 
 

@@ -10,6 +10,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, PluginNotFound, Unavailable
 from holdfast.text import recall
 from holdfast_agents import explain
+from holdfast_app import lastbrief
 from holdfast_app.printable import in_one_line
 from holdfast_app.search import KINDS
 from holdfast_web.rendering import line_to_html
@@ -57,7 +58,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> str:
     """The part that is on this machine, because the server does not answer."""
     spool = project.memory.spool
-    kept = spool.last_brief()
+    kept = lastbrief.read(project.memory.services)
     message, step, sentence = project.masked(error.message, error.next_step, spool.sentence)
     return renderer.page(
         "away.html",

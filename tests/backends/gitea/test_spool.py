@@ -19,7 +19,6 @@ from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Receipt
 from holdfast.storage import block_marker
-from holdfast_app.spool.kept import Spool
 
 REPO = "agent/memory"
 
@@ -57,7 +56,8 @@ class Away:
             return one.flush(payload)
 
     def waiting(self) -> list[str]:
-        return [one.id for one in Spool(str(self.state)).items()]
+        with Holdfast.open(self.project) as memory:
+            return [one.id for one in memory.spool.items()]
 
     def notes(self) -> str:
         """All notes, as another machine sees them."""
@@ -180,10 +180,9 @@ _SHIP = """
 import sys
 from tests.support import dying, processes
 from holdfast import Holdfast
-from holdfast_app.spool import shipping
 with Holdfast.open(sys.argv[1]) as memory:
     dying.arm(int(sys.argv[2]))
-    shipping.ship(memory.services, limit_s=30)
+    memory.spool.send(limit_s=30)
 """
 
 

@@ -1,11 +1,13 @@
 """The shared cluster, stores on it, and a proxy in front of it."""
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, Cluster, shared
 from tests.backends.postgres.proxy import Proxy
 
+from holdfast_cli import main
 from holdfast_postgres.backend import PostgresBackend
 
 
@@ -51,3 +53,18 @@ def proxy(cluster) -> Iterator[Proxy]:
     one = Proxy(cluster.port)
     yield one
     one.close()
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, str]]:
+    """``command(url, namespace, *words)``: a command's exit code, and its stdout with stderr."""
+
+    def run(url: str, namespace: str, *words: str) -> tuple[int, str]:
+        for name, value in (("BACKEND", "postgres"), ("SERVER", url), ("NAMESPACE", namespace)):
+            monkeypatch.setenv(f"HOLDFAST_STORAGE__{name}", value)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+        code = main(["--root", str(tmp_path), *words])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    return run

@@ -1,13 +1,10 @@
 """A namespace belongs to a role, not to its name: dropped, renamed, created again, and copied to another server."""
 
-import os
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, OWNER, Cluster, program
-from tests.support import processes
 from tests.support.processes import finished
 
 from holdfast.errors import Refused
@@ -58,15 +55,6 @@ def is_closed(store: PostgresBackend) -> bool:
     return True
 
 
-def holdfast(folder: Path, url: str, namespace: str, *words: str) -> subprocess.CompletedProcess[str]:
-    settings = {
-        "HOLDFAST_STORAGE__BACKEND": "postgres",
-        "HOLDFAST_STORAGE__SERVER": url,
-        "HOLDFAST_STORAGE__NAMESPACE": namespace,
-    }
-    return processes.run(*words, cwd=folder, env=os.environ | settings)
-
-
 @STATISTICS
 def test_role__dropped__its_namespace_is_closed_and_every_other_one_works(roles, cluster, opened, statistics):
     cluster.sql("DROP ROLE bob")
@@ -103,21 +91,21 @@ def test_role__renamed__keeps_the_memory_and_the_next_role_of_that_name_gets_non
     assert is_closed(opened(cluster, "bob/one", user="bob"))
 
 
-def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(roles, cluster, tmp_path):
-    assert holdfast(tmp_path, cluster.url("eve"), "alice/one", "add", "user", "Ship it").returncode == 0
+def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(roles, cluster, command):
+    eve = cluster.url("eve"), "alice/one"
+    assert command(*eve, "add", "user", "Ship it")[0] == 0
     for words in (*READING, ["show"], ["report"], ["remember", "x"], ["export", "out.zip"], ["flush"]):
-        done = holdfast(tmp_path, cluster.url("eve"), "alice/one", *words)
-        assert done.returncode != 0, (words, done.stdout)
-        assert "not allowed to use the namespace 'alice/one'" in done.stdout + done.stderr, (words, done)
-        assert "plan" not in done.stdout
-        assert "No work" not in done.stdout
-    doctor = holdfast(tmp_path, cluster.url("eve"), "alice/one", "doctor")
-    assert doctor.returncode == 1
-    assert "not allowed" in doctor.stdout
+        code, told = command(*eve, *words)
+        assert code != 0, (words, told)
+        assert "not allowed to use the namespace 'alice/one'" in told, words
+        assert "The plan" not in told
+        assert "No work" not in told
+    code, told = command(*eve, "doctor")
+    assert (code, "not allowed" in told) == (1, True)
     cluster.sql("DROP ROLE bob", "ANALYZE holdfast.namespaces")
     for words in READING:
-        done = holdfast(tmp_path, cluster.url("alice"), "alice/one", *words)
-        assert done.returncode == 0, (words, done)
+        code, told = command(cluster.url("alice"), "alice/one", *words)
+        assert code == 0, (words, told)
 
 
 @pytest.mark.parametrize("kind", [(), ("--data-only",)], ids=["dump", "data"])

@@ -1,18 +1,13 @@
-"""The tables of an earlier holdfast: read, refused with a next step, and upgraded by `holdfast migrate`."""
+"""The tables: made once, by `holdfast migrate` or by the first write, and left alone when another version made them."""
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import Cluster
-from tests.backends.postgres.conftest import Opened
-from tests.support import processes
 
 from holdfast.errors import Unavailable, Unsupported
-from holdfast.testing.facts import make_fact
 from holdfast_postgres import schema
 from holdfast_postgres.database import Database
 
@@ -22,47 +17,15 @@ def create(cluster: Cluster, name: str) -> str:
     return cluster.url(database=name)
 
 
-def old_tables(cluster: Cluster, opened: Opened, name: str) -> str:
-    """A database as version 3 made it, with a document, its replaced text and a fact."""
-    url = create(cluster, name)
-    store = opened(cluster, "old", database=name)
-    store.write("MEMORY.md", "- Old.\n")
-    store.add_fact(make_fact(1, "An old fact"), 10)
-    cluster.sql(
-        "CREATE TABLE holdfast.versions (namespace text, name text, body text)",
-        "INSERT INTO holdfast.versions VALUES ('old', 'MEMORY.md', 'replaced')",
-        "DROP FUNCTION holdfast.put_document",
-        "UPDATE holdfast.version SET version = 3",
-        database=name,
-        user="hf",
-    )
-    return url
-
-
-def holdfast(folder: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
-    settings = {
-        "HOLDFAST_STORAGE__BACKEND": "postgres",
-        "HOLDFAST_STORAGE__SERVER": url,
-        "HOLDFAST_STORAGE__NAMESPACE": "old",
+def test_migrate__database_without_tables__makes_them_once(cluster, command):
+    url = create(cluster, "fresh")
+    assert json.loads(command(url, "a", "migrate", "--json")[1]) == {
+        "ok": True,
+        "backend": "postgres",
+        "before": 0,
+        "after": schema.LATEST,
     }
-    return processes.run(*words, cwd=folder, env=os.environ | settings)
-
-
-def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_lost(cluster, opened, tmp_path):
-    url = old_tables(cluster, opened, "earlier")
-    store = opened(cluster, "old", database="earlier")
-    with pytest.raises(Unavailable, match="tables from an earlier holdfast") as caught:
-        store.write("USER.md", "x")
-    assert "holdfast migrate" in caught.value.next_step
-    done = holdfast(tmp_path, url, "migrate", "--json")
-    assert json.loads(done.stdout) == {"ok": True, "backend": "postgres", "before": 3, "after": schema.LATEST}
-    assert "up to date" in holdfast(tmp_path, url, "migrate").stdout
-    assert [fact.content for fact in store.facts()] == ["An old fact"]
-    assert cluster.sql("SELECT to_regclass('holdfast.versions')", database="earlier") == [(None,)]
-    store.write("USER.md", "- New.\n")
-    store.add_fact(make_fact(2, "A new fact"), 10)
-    assert [hit.name for hit in store.search("old")] == ["fact_00000001", "MEMORY.md"]
-    assert [hit.name for hit in store.search("new")] == ["fact_00000002", "USER.md"]
+    assert "up to date" in command(url, "a", "migrate")[1]
 
 
 def test_tables__of_a_later_version__left_alone(cluster, opened):

@@ -10,13 +10,13 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.storage import block_marker
-from holdfast_app.spool import shipping
+from holdfast_app import lastbrief, spool
 from holdfast_cli import main
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["connected before", "first connection"])
 def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(before, tmp_path, monkeypatch):
-    monkeypatch.setattr(shipping, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(spool, "PATIENCE_S", 2.0)
     cluster = shared()
     proxy = Proxy(cluster.port)
     server = cluster.url(port=proxy.port)
@@ -52,7 +52,7 @@ def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_
     pytest.importorskip("jinja2", reason="the extra `web` is not installed")
     from holdfast_web.site import Site
 
-    monkeypatch.setattr(shipping, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(spool, "PATIENCE_S", 2.0)
     proxy = Proxy(shared().port)
     server = shared().url(port=proxy.port)
     (tmp_path / "holdfast.toml").write_text(
@@ -63,7 +63,7 @@ def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_
         session = memory.session("one")
         session.add("user", "Hello")
         session.flush(STATED)
-        with memory.spool.keeping_brief() as keep:
+        with lastbrief.keeping(memory.services) as keep:
             keep("The brief of this morning.")
         proxy.close()
         session.add("user", "Go on")

@@ -11,8 +11,7 @@ from holdfast.models import Receipt
 from holdfast.session.services import Services
 from holdfast.storage import Capability
 from holdfast_app.checkup.verify import CHANGED, verify_all
-from holdfast_app.spool import shipping
-from holdfast_app.spool.kept import Kept, Spool
+from holdfast_app.spool import Kept, Shipped
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -24,11 +23,10 @@ def kept(number: int) -> Kept:
 
 
 def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_given(opened):
-    services = opened().services
-    spool = Spool(services.state)
+    spool = opened().spool
     spool.put([kept(0)])
-    shipped: list[shipping.Shipped] = []
-    thread = threading.Thread(target=lambda: shipped.append(shipping.ship(services, limit_s=0.1)))
+    shipped: list[Shipped] = []
+    thread = threading.Thread(target=lambda: shipped.append(spool.send(limit_s=0.1)))
     with spool.sending(timeout_s=1):
         thread.start()
         thread.join(10)

@@ -1,0 +1,319 @@
+"""Flushes kept on this machine until the store's server takes them: ``memory.spool`` and ``holdfast spool``.
+
+``state/spool.jsonl`` has one checksummed line per flush, in order. A line holds the complete, redacted flush: payload,
+summary, time, id and receipt. So it can be written to the server later as it would have been written then, and writing
+it twice changes nothing: blocks, the handoff entry, curated lines, published comments and stated facts are known by the
+flush's id. A line goes only after the server has shown everything it proves. A damaged line stays where it is until it
+is repaired from the journal.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from attrs import evolve, field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload, stamp, unstructure
+from holdfast.errors import FlushRefused, HoldfastError, Unavailable
+from holdfast.flush import handoff, notes
+from holdfast.flush.apply import Documents, is_newer
+from holdfast.fs import durable, private
+from holdfast.models import Receipt
+from holdfast.storage import block_marker, deadline
+from holdfast.text.lazy import log
+from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, damaged_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
+
+    from holdfast_app.base import Services
+
+logger = log(__name__)
+
+FILE: Final = private.SPOOL
+#: Seconds that a flush gives the server before it is kept on this machine. Clients wait about 50 s for all of it.
+PATIENCE_S: Final = 12.0
+#: Journal record for a kept flush that is on the server now.
+SHIPPED: Final = "shipped"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@frozen(kw_only=True)
+class Kept:
+    """One kept flush. ``id`` is the flush's, ``at`` the flush's time, ``server`` the store it is for. ``flushed`` is
+    the flush as the journal records it. ``error`` and ``next_step`` describe the last failure. A damaged line has no
+    receipt."""
+
+    id: str
+    session: str
+    at: datetime
+    server: str
+    receipt: Receipt | None = field(default=None)
+    flushed: dict[str, Any] = field(factory=dict, repr=False)
+    error: str = ""
+    next_step: str = ""
+
+    @receipt.validator
+    def _whole(self, _attribute: object, value: Receipt | None) -> None:
+        if value is None and not self.id.startswith(DAMAGED):
+            raise ValueError("a kept flush has a receipt")
+
+    @property
+    def is_damaged(self) -> bool:
+        return self.receipt is None
+
+
+class Shipped(NamedTuple):
+    """``written`` are on the server now, ``left`` still wait, both in order. ``down`` is the server's error when it did
+    not answer."""
+
+    written: tuple[Kept, ...] = ()
+    left: tuple[Kept, ...] = ()
+    down: HoldfastError | None = None
+
+
+class Spool(DurableQueue[Kept]):
+    """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for the kernel
+    :class:`holdfast.flush.interfaces.Spool`. A damaged line is an item without a receipt. Methods may raise
+    Unavailable. See docs/spool.md."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(os.path.join(services.state, FILE), Kept, what="A kept flush", damaged=_damaged)
+        self._services = services
+
+    @property
+    def sentence(self) -> str:
+        """How many flushes wait, since when and for which server; empty when none waits."""
+        return self._sentence(self.items())
+
+    @property
+    def is_on(self) -> bool:
+        """Whether flushes may be kept, because the setting is on and the store is on a server."""
+        return self._services.keeps_flushes
+
+    @property
+    def server(self) -> str:
+        """The store's server, for people."""
+        backend = self._services.store.backend
+        return backend.where() or backend.name
+
+    def patience(self) -> AbstractContextManager[None]:
+        """A limit for the server's answers to one flush."""
+        return deadline(PATIENCE_S)
+
+    def text(self) -> str:
+        """The note blocks of the waiting flushes, oldest first, redacted. Raises: PluginError, too."""
+        return self.unshipped().text()
+
+    def waits_for(self, receipt: Receipt) -> str:
+        """The server that the flush of ``receipt`` still waits for; empty when it is stored."""
+        return next((one.server for one in self.items() if one.id == receipt.flush_id), "")
+
+    def unshipped(self) -> Unshipped:
+        """The waiting flushes as they are now."""
+        items = self.items()
+        whole = tuple(one for one in items if one.receipt is not None)
+        return Unshipped(kept=whole, sentence=self._sentence(items), services=self._services)
+
+    def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
+        """Keep a flush, durably on return. ``why`` is the server's error. Raises: FlushRefused."""
+        kept = Kept(
+            id=receipt.flush_id,
+            session=receipt.session_id,
+            at=receipt.at,
+            server=receipt.spooled,
+            receipt=receipt,
+            flushed=flushed,
+            error=why.message if why else "",
+            next_step=why.next_step if why else "",
+        )
+        try:
+            self.put([kept], replace=True)
+        except Unavailable as error:
+            message = f"{kept.error} The flush could not be kept on this machine either: {error.message}"
+            message = f"{message} Context is kept.".lstrip()
+            raise FlushRefused(message, next_step=error.next_step, target="spool") from error
+
+    def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
+        """Keep the missing ``flushes`` again, and move damaged lines to files of their own. Returns the
+        number of both. Raises: FlushRefused, too."""
+        rows = self.rows()
+        known = {row.item.id for row in rows}
+        again = [pair for pair in flushes if pair[0].flush_id not in known]
+        for receipt, flushed in again:
+            self.keep(receipt, flushed, None)
+        damaged = [row for row in rows if row.item.is_damaged]
+        for row in damaged:
+            durable.replace(os.path.join(self._services.state, f"spool.{row.item.id}"), row.line)
+        self.remove([row.item.id for row in damaged])
+        return len(again), len(damaged)
+
+    def send_before(
+        self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
+    ) -> tuple[HoldfastError | None, bool]:
+        """See :meth:`holdfast.flush.interfaces.Spool.send_before`. The session's last flush ``last`` is kept again first
+        if it waited and the spool has lost it. Raises: FlushRefused when it cannot be kept again."""
+        waited = last is not None and last.spooled and last.summary != notes.PURGED
+        if last is not None and flushed and waited and not self.waits_for(last):
+            self.keep(last, flushed, None)
+        shipped = self.send(limit_s=PATIENCE_S)
+        return shipped.down, session in {one.session for one in shipped.left}
+
+    def send(self, *, limit_s: float = 60.0) -> Shipped:
+        """Write the waiting flushes to the store, for ``limit_s`` seconds at most. Never raises.
+
+        It stops at the first flush that the server does not take now. A flush that fails for another reason keeps the
+        later ones of its session back, not those of other sessions.
+        """
+        if not self._services.waits(FILE):
+            return Shipped()
+        ends = time.monotonic() + limit_s
+        try:
+            with self.sending(timeout_s=limit_s):
+                return self._send(ends)
+        except HoldfastError as error:
+            logger.warning("kept flushes could not be written: %s", error.message)
+            try:
+                return Shipped(left=tuple(self.items()), down=error)
+            except HoldfastError:
+                return Shipped(down=error)
+
+    def _send(self, ends: float) -> Shipped:
+        written: list[Kept] = []
+        held: set[str] = set()
+        down: HoldfastError | None = None
+        with deadline(max(0.1, ends - time.monotonic())):
+            for one in self.items():
+                if one.receipt is None or one.session in held:
+                    continue
+                if time.monotonic() >= ends:
+                    down = Unavailable(f"{self.server} is slow, so kept flushes still wait.")
+                    break
+                try:
+                    _write(self._services, one.receipt, one.flushed)
+                except HoldfastError as error:
+                    logger.warning("the kept flush %s could not be written: %s", one.id, error.message)
+                    self._failed(one, error)
+                    held.add(one.session)
+                    if isinstance(error, Unavailable):
+                        down = error
+                        break
+                else:
+                    self.remove([one.id])
+                    written.append(one)
+        return Shipped(tuple(written), tuple(self.items()), down)
+
+    def _failed(self, kept: Kept, error: HoldfastError) -> None:
+        """Record why a flush could not be written, unless that is recorded already."""
+        if (kept.error, kept.next_step) != (error.message, error.next_step):
+            tried = evolve(kept, error=error.message, next_step=error.next_step)
+            self.update(lambda item: tried if item.id == kept.id else item)
+
+    def _sentence(self, items: Iterable[Kept]) -> str:
+        whole = [one for one in items if not one.is_damaged]
+        if not whole:
+            return ""
+        servers = ", ".join(dict.fromkeys(one.server for one in whole))
+        many = "1 flush is" if len(whole) == 1 else f"{len(whole):,} flushes are"
+        since = min(one.at for one in whole).astimezone(self._services.config.tz)
+        return f"{many} kept on this machine, not yet on {servers}, since {since:%Y-%m-%d %H:%M}."
+
+
+def _damaged(line: bytes) -> Kept:
+    return Kept(
+        id=damaged_id(line),
+        session="",
+        at=_EPOCH,
+        server="",
+        error=f"A line of state/{FILE} is damaged.",
+        next_step="Run `holdfast doctor --fix`: it restores the flush from its session's journal.",
+    )
+
+
+def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> None:
+    """Write one kept flush to the store, publish it, and record its receipt in the journal. Raises: Conflict, Corrupt,
+    Unavailable, Refused, PluginError, FlushRefused."""
+    from holdfast.flush import verify
+    from holdfast.journal.journal import Journal
+    from holdfast_app.facts.flushing import FlushedFacts
+
+    services.plugins.require_all()
+    payload, session = flushed_payload(flushed), receipt.session_id
+    documents = Documents(services=services, session_id=session, is_later=True)
+    at = receipt.at.astimezone(services.config.tz)
+    documents.read_ahead(at)
+    overrides = tuple(flushed.get("overrides", ()))
+    written_id = documents.write(
+        payload,
+        receipt.flush_id,
+        at,
+        lambda block_id: notes.of_receipt(evolve(receipt, flush_id=block_id), at=at, overrides=overrides),
+        agent=str(flushed.get("agent", "")),
+    )
+    warnings = (*receipt.warnings, *documents.warnings)
+    done = evolve(receipt, flush_id=written_id, written=documents.written, warnings=warnings, spooled="")
+    done = verify.publish(services, payload, done)
+    unstored = FlushedFacts(services).state(payload, session=session, flush=receipt.flush_id, at=done.at)
+    done = evolve(done, warnings=(*done.warnings, *unstored))
+    journal = Journal(services.state, session)
+    if journal.exists():
+        try:
+            journal.append({"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(done)})
+        except HoldfastError as error:  # the flush is stored; only its proof is not recorded
+            logger.warning("a receipt could not be journalled: %s", error.message)
+
+
+@frozen(kw_only=True)
+class Unshipped:
+    """The kept flushes, oldest first, and one sentence about them."""
+
+    kept: tuple[Kept, ...]
+    sentence: str
+    _services: Services
+
+    def work(self, entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
+        """The handoff's entries as they will be once the kept flushes are stored."""
+        for one in self.kept:
+            work = handoff.of(
+                flushed_payload(one.flushed),
+                session=one.session,
+                flush=one.id,
+                note=self._note(one),
+                agent=str(one.flushed.get("agent", "")),
+                at=stamp(one.at),
+            )
+            if any(is_newer(entry, work, self._services.state) for entry in entries):
+                continue
+            if work.is_open or work.rules or entries:
+                before = next((entry.rules for entry in entries if entry.session == work.session), ())
+                standing = self._services.standing
+                work = evolve(work, rules=handoff.ruled(before, work.rules, standing))
+                entries = handoff.put(entries, work, standing)
+        return entries
+
+    def notes(self, days: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """The notes, name and text, with the blocks of kept flushes that they lack."""
+        found = dict(days)
+        for one in self.kept:
+            name = self._note(one)
+            if block_marker(one.id) not in found.get(name, ""):
+                found[name] = found.get(name, "") + self._block(one)
+        return tuple(sorted(found.items()))
+
+    def text(self) -> str:
+        """The blocks, oldest first."""
+        return "".join(map(self._block, self.kept)).strip()
+
+    def _note(self, one: Kept) -> str:
+        return self._services.layout.name(Surface.DAILY, one.at.astimezone(self._services.config.tz).date())
+
+    def _block(self, one: Kept) -> str:
+        assert one.receipt is not None
+        at = one.at.astimezone(self._services.config.tz)
+        block = notes.of_receipt(one.receipt, at=at, overrides=one.flushed.get("overrides", ()))
+        return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))
