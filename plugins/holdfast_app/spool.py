@@ -156,8 +156,8 @@ class Spool(DurableQueue[Kept]):
     def send_before(
         self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
     ) -> tuple[HoldfastError | None, bool]:
-        """See :meth:`holdfast.flush.interfaces.Spool.send_before`. The session's last flush ``last`` is kept again first
-        if it waited and the spool has lost it. Raises: FlushRefused when it cannot be kept again."""
+        """See :meth:`holdfast.flush.interfaces.Spool.send_before`. The last flush is kept again first if it waited and
+        the spool has lost it. Raises: FlushRefused when it cannot be kept again."""
         waited = last is not None and last.spooled and last.summary != notes.PURGED
         if last is not None and flushed and waited and not self.waits_for(last):
             self.keep(last, flushed, None)

@@ -17,7 +17,7 @@ from holdfast.storage import block_marker
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import Forge
-from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, with_reasons
+from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send
 from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
@@ -47,12 +47,8 @@ class Deliveries:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._outbox = Outbox(services.state)
-        #: The waiting items as stored, oldest first. Raises: Unavailable.
-        self.waiting = self._outbox.items
-
-    def items(self) -> list[Item]:
-        """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
-        return with_reasons(self._outbox.items())
+        #: The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable.
+        self.items = self._outbox.items
 
     def retarget(self, old: str, new: str) -> list[Item]:
         """Let the items for a target, or for a whole repository, go to another one; returns them.

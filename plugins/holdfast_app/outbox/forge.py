@@ -153,7 +153,7 @@ class Forge(ABC):
             return []
         import time
 
-        from holdfast_app.outbox.outbox import Item, Outbox, with_reasons
+        from holdfast_app.outbox.outbox import Item, Outbox
 
         bodies: dict[str, list[str]] = {}
         for post in posts:
@@ -179,7 +179,7 @@ class Forge(ABC):
         if time.monotonic() >= ends:
             untried = f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
         proofs = {one.item.id: one.evidence for one in sent}
-        waiting = {item.id: item for item in with_reasons(outbox.items())}
+        waiting = {item.id: item for item in outbox.items()}
         return [proofs.get(item.id) or _unproved(item, waiting.get(item.id), untried) for item in items]
 
 
@@ -192,10 +192,3 @@ def _unproved(item: Item, waiting: Item | None, untried: str) -> Evidence:
         note = f"{waiting.error} {waiting.next_step}".strip() or untried
     pending = int(waiting is not None)
     return Evidence(target=item.target, pointer="", published="", read_back="", pending=pending, note=note)
-
-
-def waiting(state: str) -> list[Item]:
-    """The items waiting to be published, oldest first. ``state`` is the private folder. Raises: Unavailable."""
-    from holdfast_app.outbox.outbox import Outbox
-
-    return Outbox(state).items()

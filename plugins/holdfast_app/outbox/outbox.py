@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -82,6 +82,19 @@ class Outbox(DurableQueue[Item]):
 
     def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Item, what="An item of the outbox", damaged=_damaged)
+
+    def items(self) -> list[Item]:
+        """The items, in order. An item that must wait for an earlier item on the same target reports it."""
+        first: dict[tuple[str, str], Item] = {}
+        explained: list[Item] = []
+        for item in super().items():
+            earlier = first.setdefault((item.plugin, item.target), item)
+            if earlier is not item:
+                reason = f"It waits for an earlier item on the same target, {earlier.id[:16]}. {earlier.error}".rstrip()
+                step = earlier.next_step or "`holdfast outbox send` tries both now."
+                item = evolve(item, error=reason, next_step=step)
+            explained.append(item)
+        return explained
 
     def get(self, item_id: str) -> Item:
         """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
@@ -198,20 +211,6 @@ def _published(item: Item, send: Send) -> Evidence | HoldfastError:
         f"The content published at {evidence.pointer} reads back differently.",
         next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
     )
-
-
-def with_reasons(items: Iterable[Item]) -> list[Item]:
-    """``items``, in order. An item that must wait for an earlier item on the same target reports it."""
-    first: dict[tuple[str, str], Item] = {}
-    explained: list[Item] = []
-    for item in items:
-        earlier = first.setdefault((item.plugin, item.target), item)
-        if earlier is not item:
-            reason = f"It waits for an earlier item on the same target, {earlier.id[:16]}. {earlier.error}".rstrip()
-            step = earlier.next_step or "`holdfast outbox send` tries both now."
-            item = evolve(item, error=reason, next_step=step)
-        explained.append(item)
-    return explained
 
 
 def _moved(target: str, old: str, new: str) -> str:

@@ -16,7 +16,7 @@ from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
 from holdfast.journal import safety
 from holdfast.text.plain import same_key
-from holdfast_app.outbox.forge import waiting
+from holdfast_app.outbox.outbox import Outbox
 from holdfast_app.report import automation
 from holdfast_app.sessions import pastgate
 
@@ -183,7 +183,7 @@ class _Making:
 
     def add_outbox(self) -> None:
         """Add items waiting to be published, and their errors."""
-        if items := waiting(self._services.state):
+        if items := Outbox(self._services.state).items():
             why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
             where = ", ".join(dict.fromkeys(item.target for item in items if item.target))
             told = f"Waiting: {len(items)} to be published on {where or 'a forge'}"

@@ -102,7 +102,7 @@ def status(services: Services, *, packed: bool = False) -> Status:
         layout=services.layout.preset,
         backend=services.config.storage.backend,
         sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
-        waiting=tuple(services.outbox.waiting()) if services.waits(private.OUTBOX) else (),
+        waiting=tuple(services.outbox.items()) if services.waits(private.OUTBOX) else (),
         spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
         notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
         packed=0 if packed else past.count(services.state),

@@ -30,7 +30,7 @@ def _append(block_id: str, text: str = "- short") -> Step:
     return lambda store: store.append(DAY, make_block(block_id, text), HEADER, block_id)
 
 
-def _add(number: int, confidence: float = 0.5, limit: int = 3) -> Step:
+def _add(number: int, confidence: float = 0.5, limit: int = 2) -> Step:
     return lambda store: store.add_fact(make_fact(number, confidence=confidence), limit)
 
 
@@ -40,21 +40,17 @@ STEPS: tuple[Step, ...] = (
     _append("two", LONG),
     _add(1, 0.9),
     _add(2),
-    _append("three"),
     lambda store: store.write("MEMORY.md", "# Memory\n- changed\n", expected=sha256("# Memory\n")),
-    _append("three"),
-    _add(3),
-    _add(4),  # evicts 2
+    _append("two", LONG),
+    _add(3),  # evicts 2
     lambda store: update_fact(store, "fact_00000003", confidence=0.1),
-    _add(5),  # evicts 3
+    _add(4),  # evicts 3
+    _add(4),
+    lambda store: delete_fact(store, "fact_00000001"),  # and the file is rewritten, see Os.installed_in
     _add(5),
-    lambda store: delete_fact(store, "fact_00000001"),
-    _add(6),
-    _add(7),
-    _add(8),  # by now the file has been rewritten, see small_files
     lambda store: store.write("notes/deep/x.md", "x"),
     lambda store: store.delete("MEMORY.md"),
-    _append("four"),
+    _append("three"),
 )
 
 

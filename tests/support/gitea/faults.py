@@ -70,6 +70,9 @@ FAULTS = _table(
     Fault(name="504, written two requests later", reaches=False, answering="status", status=504, late=2),
     Fault(name="504, written three requests later", reaches=False, answering="status", status=504, late=3),
 )
+#: The faults that differ for what a store makes of them: whether and when the request reaches the server.
+_LATE = tuple(name for name, fault in FAULTS.items() if fault.late is not None)
+KINDS = ("answer lost", "answer slow", "request lost", *_LATE)
 
 
 @define
