@@ -48,7 +48,7 @@ class KeptFlush(Waiting, Protocol):
 class Outbox(interfaces.Outbox, Protocol):
     """Items that plugins could not publish."""
 
-    def waiting(self) -> Sequence[Waiting]:
+    def items(self) -> Sequence[Waiting]:
         """The waiting items, oldest first. Raises: Unavailable."""
 
 
