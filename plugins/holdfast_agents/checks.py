@@ -193,7 +193,6 @@ def _problems(client: Client, where: Where) -> Iterator[Problem]:
             return
         yield from _hook_problems(client, where, settings, place.shown)
     yield from client.problems(where)
-    yield from client.unfit(where)
 
 
 def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:

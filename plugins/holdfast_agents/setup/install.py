@@ -138,10 +138,8 @@ def _install(call: Call) -> Answer:
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
     by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
     client = CLIENTS[args.client]
-    unfit = [f"{one.message} {one.next_step}" for one in client.unfit(where)]
     if not as_plugin:
         by_hand = [*_missing_program(where), *by_hand, *(() if where.in_project else (_OWN_MEMORY,))]
-    by_hand = [*unfit, *by_hand]
     if not as_plugin and client.holds != AGREED:
         by_hand += [_CHECK, *([step(args.client)] if not login and lacks(call, call.root) else [])]
     name = client.shown
@@ -149,10 +147,8 @@ def _install(call: Call) -> Answer:
     def show(out: Term) -> None:
         place = out.bold(home_short(where.root) if where.in_project else "all your projects")
         changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
-        state = "set up (unguarded)" if unfit else _state(client)
-        headline = f"{name} {'is' if changed else 'was already'} {state} in {place}"
-        mark = out.mark("warn" if unfit else "ok")
-        out.say(f"{mark} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
+        headline = f"{name} {'is' if changed else 'was already'} {_state(client)} in {place}"
+        out.say(f"{out.mark('ok')} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
         say_files(out, done, [(file, "made", "") for file in made])
         if model:
             setting = f"`{model['key']} = true` in {model['file']}"

@@ -1,9 +1,9 @@
 """Clients with a plugin in JavaScript: opencode, its fork Kilo, and pi.
 
-Source: observed with opencode 1.18.33, Kilo 7.7.9 and pi 1.5.2. A plugin that fails to load is silently skipped, so in
-opencode and Kilo the settings disable the compaction agent and the plugin's ``config`` hook enables it again. Kilo
-loads plugins from ``.kilo`` alone. pi loads a project's extensions only when the project is trusted, compacts without
-them, and tries a cancelled compaction again before the next prompt.
+Source: observed with opencode 1.18.33, Kilo 7.7.9 and pi 1.5.2; for opencode 2 the types that it publishes. A plugin
+that fails to load is silently skipped, so in opencode and Kilo the settings disable the compaction agent and the
+plugin's ``config`` hook enables it again. Kilo loads plugins from ``.kilo`` alone. pi loads a project's extensions only
+when the project is trusted, compacts without them, and tries a cancelled compaction again before the next prompt.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER = ("mcp", "holdfast")
 _TRUST = (
     "Open `pi` in this folder once and trust it, or run it with `--approve`. Before that it loads no extension here."
+)
+_NOT_RUN = (
+    "opencode 2 was not run with holdfast: its part of the plugin follows the published types. Check `holdfast status` "
+    "after the first compaction."
 )
 _WISHED = (
     "Your settings disabled compaction before holdfast was installed (`agent.compaction.disable`), so it stays "
@@ -58,7 +62,12 @@ def _needed(name: str, where: Where) -> Needed:
         },
     )
     restart = f"Restart {_SHOWN[name]} where it is running, because it loads plugins at its start."
-    steps = (_WISHED if wished else "", restart, worktrees(name) if where.in_project else "")
+    steps = (
+        _NOT_RUN if name == "opencode" and _is_2(where.root) else "",
+        _WISHED if wished else "",
+        restart,
+        worktrees(name) if where.in_project else "",
+    )
     return Needed(places=places, by_hand=tuple(filter(None, steps)))
 
 
@@ -79,7 +88,10 @@ def _files(folder: str, body: str, what: str, commands: str) -> Files:
 def plugin(words: tuple[str, ...], client: str = "opencode", *, lifts: bool = True) -> str:
     """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
     disable."""
-    text = program.filled(program.data("process.js") + program.data("pi.js" if client == "pi" else "holdfast.js"))
+    text = program.data("process.js") + program.data("pi.js" if client == "pi" else "holdfast.js")
+    if client == "opencode":
+        text = text.replace("export const", "const", 1) + program.data("opencode2.js")
+    text = program.filled(text)
     text = text.replace('["holdfast-memory"]', json.dumps(list(words))).replace('"opencode"', f'"{client}"', 1)
     return text if lifts else text.replace(_LIFTS, _LEAVES)
 
@@ -99,19 +111,20 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     *settings, file = _pi(where).places[:1] if name == "pi" else _needed(name, where).places[:2]
     if settings and at(table(settings[0].path), SWITCH) is not True:
         yield Problem(f"{settings[0].shown} does not set {'.'.join(SWITCH)}, so it is unguarded without the plugin.")
+    if name == "opencode" and b"const setup" not in read_or_empty(file.path) and _is_2(where.root):
+        yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.")
     plugins = [Whole(body=plugin(words, name, lifts=on)) for words in program.KNOWN for on in (True, False)]
     yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}", client=name)
 
 
-def _unfit(name: str, where: Where) -> Iterator[Problem]:
-    """Opencode 2. The program that is asked for its version is never one that a clone brings."""
-    program = shutil.which(name, path=os.pathsep.join(gitrun.search_path(where.root))) if name == "opencode" else None
+def _is_2(root: str) -> bool:
+    """Whether opencode 2 is installed. The program that is asked is never one that a clone brings."""
+    found = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
     try:
-        version = subprocess.check_output([program, "--version"], text=True, timeout=5) if program else ""  # noqa: S603
+        version = subprocess.check_output([found, "--version"], text=True, timeout=5) if found else ""  # noqa: S603
     except (OSError, subprocess.SubprocessError):
-        return
-    if version.startswith("2."):
-        yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.", next_step="Use opencode 1.")
+        return False
+    return version.startswith("2.")
 
 
 _OFF = "where the plugin does not load (`--pure`, an error in it) nothing is ever compacted"
@@ -125,7 +138,6 @@ CLIENTS = tuple(
         around="a project that it does not trust, and `--no-extensions`" if name == "pi" else _OFF,
         needed=_pi if name == "pi" else partial(_needed, name),
         problems=partial(_problems, name),
-        unfit=partial(_unfit, name),
     )
     for (name, shown), seen in zip(_SHOWN.items(), ("1.18.33", "7.7.9", "1.5.2"), strict=True)
 )

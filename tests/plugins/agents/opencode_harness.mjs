@@ -27,8 +27,8 @@ const client = {
   },
 }
 const module = await import(pathToFileURL(asked.plugin))
-const [plugin] = Object.values(module)
-const hooks = await plugin({ client, directory: asked.directory, worktree: asked.directory })
+const { server } = module.default
+const hooks = await server({ client, directory: asked.directory, worktree: asked.directory })
 const results = []
 for (const [name, input, output] of asked.steps) {
   const began = Date.now()

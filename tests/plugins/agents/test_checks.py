@@ -218,15 +218,17 @@ def test_checks__settings_were_changed__told(guard, project, name, change, told,
 
 
 @pytest.mark.req("R184")
-def test_checks__opencode_2_is_installed__is_reported_as_unguarded(guard, tmp_path, monkeypatch):
+def test_checks__opencode_2_and_a_plugin_for_version_1__is_reported_as_unguarded(guard, project, tmp_path, monkeypatch):
     command = guard("opencode")
     tool = tmp_path / "two/opencode"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\necho 2.2.7\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+    assert "opencode 2 was not run" in command("install", "opencode").out
+    plugin = project / ".opencode/plugins/holdfast.js"
+    plugin.write_text(plugin.read_text().partition("// opencode 2")[0])
     assert outcome(lines(command, "opencode"), "so it is unguarded") == "fail"
-    assert "opencode was already set up (unguarded)" in command("install", "opencode").out
 
 
 def test_checks__an_opencode_in_the_project__is_not_run(guard, project, monkeypatch):

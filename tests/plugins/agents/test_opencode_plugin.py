@@ -79,7 +79,9 @@ def play(tmp_path) -> Play:
     tool.parent.mkdir()
     plugin = tmp_path / "holdfast.mjs"
 
-    def run(*steps: list[Any], script: str | None = DONE, lifts: bool = True, **more: Any) -> Played:
+    def run(
+        *steps: list[Any], script: str | None = DONE, lifts: bool = True, host: str = "opencode", **more: Any
+    ) -> Played:
         if script is not None:
             tool.write_text(f'#!/bin/sh\npayload=$(cat)\nprintf "%s\\n%s\\n" "$*" "$payload" >> "{log}"\n{script}\n')
             tool.chmod(0o755)
@@ -88,7 +90,7 @@ def play(tmp_path) -> Play:
         asked = {"plugin": str(plugin), "directory": str(folder), "steps": steps, "messages": MESSAGES, **more}
         assert NODE
         done = finished(
-            [NODE, str(Path(__file__).with_name("opencode_harness.mjs"))],
+            [NODE, str(Path(__file__).with_name(f"{host}_harness.mjs"))],
             input=json.dumps(asked),
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         )
@@ -195,3 +197,80 @@ def test_events__of_a_sub_agent__only_its_compactions_are_told_and_they_are_gate
     assert played.events == ["compacting", "compacted", "compacting"]
     assert {(payload["sessionID"], payload["agentID"]) for _, payload in played.started} == {("ses_0", ID)}
     assert "blocked the compaction" in played.error
+
+
+# opencode 2, by its published types: no package of it could be had
+
+SAID = [
+    {"id": "msg_1", "type": "user", "text": "Fix it"},
+    {"id": "msg_2", "type": "system", "text": "Instructions"},
+    {
+        "id": "msg_3",
+        "type": "assistant",
+        "content": [
+            {"type": "text", "text": "It is fixed"},
+            {
+                "type": "tool",
+                "id": "c1",
+                "name": "shell",
+                "state": {
+                    "status": "completed",
+                    "input": {"command": "ls"},
+                    "content": [{"type": "text", "text": "a.py"}],
+                },
+            },
+        ],
+    },
+]
+COMPACT_2 = ["compaction", {"sessionID": ID, "system": []}]
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (DONE, None),
+        ('echo "The disk is full." >&2; exit 2', "The disk is full."),
+        ("exit 0", "ended without an answer"),
+        ("exit 1", "exit code 1"),
+        (None, "is not installed"),
+    ],
+)
+def test_opencode_2__compaction__fails_unless_holdfast_allows_it(play, script, why):
+    played = play(COMPACT_2, script=script, host="opencode2", messages=SAID)
+    assert (why in played.error) if why else played.error == ""
+    if why is None:
+        said, answer = played.started[0][1]["messages"]
+        assert said == {
+            "info": {"id": "msg_1", "role": "user"},
+            "parts": [{"type": "text", "id": "msg_1", "text": "Fix it"}],
+        }
+        assert [part.get("text") or part["state"]["output"] for part in answer["parts"]] == ["It is fixed", "a.py"]
+
+
+def test_opencode_2__a_turn_with_a_compaction__is_told_as_in_version_1(play):
+    def happened(kind: str) -> list[Any]:
+        return ["event", {"type": f"session.{kind}", "data": {"sessionID": ID}}]
+
+    tool = {"sessionID": ID, "tool": "shell", "id": "c1", "input": {"command": "ls"}}
+    played = play(
+        ["prompt", {"sessionID": ID, "messageID": "msg_1", "prompt": {"text": "Fix it"}}],
+        ["context", {"sessionID": ID, "system": []}],
+        ["execute.after", {**tool, "status": "completed", "result": {"output": "a.py"}}],
+        ["execute.after", {**tool, "id": "c2", "status": "error", "error": {"message": "no such file"}}],
+        happened("execution.succeeded"),
+        COMPACT_2,
+        happened("compaction.ended"),
+        script=f'[ "$3" = start ] && echo "Where to resume"; {DONE}',
+        host="opencode2",
+        messages=SAID,
+        wait=1000,
+    )
+    assert played.events == [
+        "start", "message", "tool", "tool", "idle", "compacting", "compacted", "start", "dispose",
+    ]  # fmt: skip
+    told = [payload for _, payload in played.started]
+    assert told[1]["parts"] == [{"id": "msg_1", "text": "Fix it"}]
+    assert [(one["output"], one["failed"]) for one in told[2:4]] == [("a.py", False), ("no such file", True)]
+    assert told[4]["parts"] == [{"id": "msg_3-0", "text": "It is fixed"}]
+    assert told[7]["source"] == "compact"
+    assert played.results[1]["event"]["system"] == [{"type": "text", "text": "Where to resume"}]
