@@ -154,8 +154,9 @@ def read_settings(name: str, table: Mapping[str, object], known: Sequence[str] =
     return Settings(**table)  # type: ignore[arg-type] # checked above
 
 
-class ModelPlugin(ABC):
-    """Base of providers. Made by the loader. Raises: ConfigError for an unknown or unusable setting."""
+class Endpoint:
+    """A server that holdfast asks, with its address and the key bound to that. Made by the loader. Raises: ConfigError
+    for an unknown or unusable setting."""
 
     #: Name for the key and the endpoint in messages.
     provider: ClassVar[str]
@@ -173,19 +174,11 @@ class ModelPlugin(ABC):
         table = {**self.defaults, **context.settings}
         self.settings = read_settings(context.name, table, self.known_settings)
 
-    @abstractmethod
-    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
-        """Send one request, waiting ``timeout_s`` seconds at most, without retries.
-
-        Raises: ModelFailed, made by :func:`holdfast_models.retry.refused`, :func:`holdfast_models.retry.unreachable` or
-        :meth:`foreign`.
-        """
-
     def url(self) -> str:
         """The request address: ``base_url``, otherwise the provider's own variable, otherwise :attr:`address`."""
         import os
 
-        return self.settings.base_url or os.environ.get(self._url_variable, "") or self.address
+        return self.settings.base_url or os.environ.get(f"{self.provider.upper()}_BASE_URL", "") or self.address
 
     @property
     def origin(self) -> str:
@@ -251,9 +244,33 @@ class ModelPlugin(ABC):
         except (ValueError, RecursionError):
             raise self.foreign() from None
 
-    @property
-    def _url_variable(self) -> str:
-        return f"{self.provider.upper()}_BASE_URL"
+    @contextmanager
+    def follows_api(self) -> Iterator[None]:
+        """Turns the errors of reading another API's answer into :meth:`foreign`."""
+        try:
+            yield
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            raise self.foreign() from None
+
+    def foreign(self) -> ModelFailed:
+        """The error for an answer that does not follow the provider's API: a web page, or other JSON. It is not
+        retried, because the answer would be the same."""
+        return ModelFailed(
+            f"The server at the {self.provider} endpoint does not speak its API.",
+            next_step="Check `base_url`; a proxy or a sign-in page may answer instead.",
+        )
+
+
+class ModelPlugin(Endpoint, ABC):
+    """Base of providers."""
+
+    @abstractmethod
+    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
+        """Send one request, waiting ``timeout_s`` seconds at most, without retries.
+
+        Raises: ModelFailed, made by :func:`holdfast_models.retry.refused`, :func:`holdfast_models.retry.unreachable` or
+        :meth:`foreign`.
+        """
 
     def completion(self, content: object, sent: object = 0, received: object = 0, stop: object = "") -> Completion:
         """An answer, from its values in the API: the text or blocks of text, tokens, and the stop reason."""
@@ -262,23 +279,6 @@ class ModelPlugin(ABC):
 
         sent, received = (value if isinstance(value, int) else 0 for value in (sent, received))
         return Made(text=text_of(content), input_tokens=sent, output_tokens=received, stop=str(stop or ""))
-
-    @contextmanager
-    def follows_api(self) -> Iterator[None]:
-        """Turns the errors of reading another API's answer into :meth:`foreign`."""
-        try:
-            yield
-        except (AttributeError, IndexError, KeyError, TypeError):
-            raise self.foreign() from None
-
-    def foreign(self) -> ModelFailed:
-        """The error for an answer that does not follow the provider's API: a web page, or other JSON. It is not
-        retried, because the answer would be the same."""
-
-        return ModelFailed(
-            f"The server at the {self.provider} endpoint does not speak its API.",
-            next_step="Check `base_url`; a proxy or a sign-in page may answer instead.",
-        )
 
     def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:
         """:meth:`complete` with retries (a dream's limits for a dream), recording the token usage.

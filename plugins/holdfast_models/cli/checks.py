@@ -13,7 +13,7 @@ from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import private
 from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
-from holdfast_models.cli import finding
+from holdfast_models.cli import programs
 from holdfast_models.retry import USAGE_FILE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def _program(plugin: str, program: str, root: str) -> Check:
     try:
-        found = finding.find(program, plugin, finding.users_program(plugin, os.environ), root, os.environ)
+        found = programs.find(program, plugin, programs.users_program(plugin, os.environ), root, os.environ)
     except (ModelFailed, ConfigError) as error:
         return Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
     return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {found}")

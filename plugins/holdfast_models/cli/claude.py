@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast_models.cli.running import Ended
+    from holdfast_models.cli.programs import Ended
     from holdfast_models.retry import Completion
 
 _ARGUMENTS = (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from holdfast.errors import ModelFailed
-    from holdfast_models.cli.running import Ended
+    from holdfast_models.cli.programs import Ended
     from holdfast_models.retry import Completion
 
 #: The model's name when the program chooses it.
@@ -82,12 +82,12 @@ class CliModel(ModelPlugin):
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
         from holdfast.errors import ModelFailed
-        from holdfast_models.cli import finding, running, troubles
+        from holdfast_models.cli import programs
 
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
-        program = finding.find(
-            self.program, self._name, finding.users_program(self._name, os.environ), self._root, os.environ
+        program = programs.find(
+            self.program, self._name, programs.users_program(self._name, os.environ), self._root, os.environ
         )
         # Letters and digits only, because programs name folders of their own after it.
         folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
@@ -98,7 +98,7 @@ class CliModel(ModelPlugin):
                 file.write(system)
             start = self.start(program, folder, system, env)
             argv = (program, *start.arguments)
-            ended = running.run(argv, user, folder=folder, env={**env, **start.env}, timeout_s=timeout_s)
+            ended = programs.run(argv, user, folder=folder, env={**env, **start.env}, timeout_s=timeout_s)
         except OSError as error:
             raise ModelFailed(
                 f"`{self.program}` could not be started: {error.strerror}.",
@@ -107,15 +107,15 @@ class CliModel(ModelPlugin):
         finally:
             self.clean(folder, env)
             shutil.rmtree(folder, ignore_errors=True)
-        if ended.too_long or ended.late:
-            raise troubles.killed(self.program, timeout_s, ended)
+        if ended.late:
+            raise programs.killed(self.program, timeout_s, ended)
         return self.parse(ended)
 
     def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
-        """The error for the program's report, see :func:`holdfast_models.cli.troubles.failed`."""
-        from holdfast_models.cli import troubles
+        """The error for the program's report, see :func:`holdfast_models.cli.programs.failed`."""
+        from holdfast_models.cli import programs
 
-        return troubles.failed(self.program, self._name, said, status, code=code)
+        return programs.failed(self.program, self._name, said, status, code=code)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:
@@ -131,14 +131,14 @@ class CliModel(ModelPlugin):
         """
         from holdfast.errors import ModelFailed
         from holdfast.fs import durable, userdir
-        from holdfast_models.cli import finding
+        from holdfast_models.cli import programs
 
         own = userdir.path("models")
-        if not finding.inside(own, self._root):
+        if not programs.inside(own, self._root):
             durable.make_private_dir(own)
             _remove_stale(own)
             return own
-        if finding.inside(tempfile.gettempdir(), self._root):
+        if programs.inside(tempfile.gettempdir(), self._root):
             raise ModelFailed(
                 "The folder for temporary files is inside the project.",
                 next_step="Set TMPDIR to a folder outside of it.",
@@ -148,11 +148,11 @@ class CliModel(ModelPlugin):
     def _environment(self, folder: str) -> dict[str, str]:
         """The user's environment without a client's session and holdfast's own settings. Temporary files go into
         ``folder``, because some programs write the conversation into their error reports."""
-        from holdfast_models.cli import finding
+        from holdfast_models.cli import programs
 
         left_out = (*_SESSION_OF, *self.session_variables)
         env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
-        env["PATH"] = finding.safe_path(os.environ.get("PATH", ""), self._root)
+        env["PATH"] = programs.safe_path(os.environ.get("PATH", ""), self._root)
         env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
         env[nested.MARK] = "1"
         return env

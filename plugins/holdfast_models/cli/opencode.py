@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast_models.cli.running import Ended
+    from holdfast_models.cli.programs import Ended
     from holdfast_models.retry import Completion
 
 _AGENT = "holdfast-model"
@@ -69,13 +69,13 @@ class OpencodeCli(CliModel):
 
     def _servers(self, program: str, folder: str, env: Mapping[str, str]) -> list[str]:
         """MCP servers that opencode would start, by name. Raises: ModelFailed when it does not list them."""
-        from holdfast_models.cli import running, troubles
+        from holdfast_models.cli import programs
 
-        listed = running.run(
+        listed = programs.run(
             (program, "debug", "config"), "", folder=folder, env={**env, **_ENV}, timeout_s=_LIST_LIMIT_S
         )
         if listed.late:
-            raise troubles.killed(self.program, _LIST_LIMIT_S, listed)
+            raise programs.killed(self.program, _LIST_LIMIT_S, listed)
         settings = whole(listed.stdout)
         if listed.code or settings is None:
             raise self.failed(listed.stderr, code=listed.code)

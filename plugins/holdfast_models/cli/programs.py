@@ -1,0 +1,234 @@
+"""A user's program as a model: finding it on PATH or where the user's own settings say, never inside the project;
+running it once; and explaining its failure, without its own words, because they may quote the conversation or a key."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.errors import ModelFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: Only the beginning of the output and of stderr is read, in bytes. The longest accepted answer has 400,000 characters.
+_MAX_OUTPUT_BYTES: Final = 8_000_000
+_MAX_ERROR_BYTES: Final = 64_000
+_POLL_S: Final = 0.02
+#: Seconds for a killed program to end.
+_REAP_S: Final = 5.0
+#: Start of a failed program's output, searched for the cause.
+_SAID_CHARS = 500
+
+_running: set[subprocess.Popen[bytes]] = set()
+_QUOTA = re.compile(
+    r"\b429\b|usage limit|rate.?limit|quota|hit your .{0,20}limit|limit reached|resource.?exhausted|credit balance|"
+    r"insufficient.?(credit|fund|balance)|too many requests",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"\b40[13]\b|not logged in|log ?in\b|/login|sign in|api.?key|unauthori[sz]ed|authenticat|credential|auth method|"
+    r"missing environment variable|forbidden",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"\b404\b|selected model|model.{0,60}(not found|not exist|not supported|unknown)|ModelNotFound", re.IGNORECASE
+)
+_PASSING = re.compile(
+    r"\b(408|409|5\d\d)\b|overloaded|high demand|temporar|timed? ?out|network|connection|disconnected|ENOTFOUND|"
+    r"ECONN|unavailable|empty response",
+    re.IGNORECASE,
+)
+_PATTERNS: Final = ((429, _QUOTA), (401, _LOGIN), (404, _MODEL), (503, _PASSING))
+
+
+def find(name: str, plugin: str, wanted: str, root: str, env: Mapping[str, str]) -> str:
+    """The absolute path of the program ``name`` for ``plugin``.
+
+    ``wanted`` is the setting ``program``: an absolute path, or empty to search PATH. ``root`` is the project folder,
+    empty for none. Raises: ModelFailed.
+    """
+    if wanted:
+        return _chosen(wanted, plugin, root)
+    found = shutil.which(name, path=safe_path(env.get("PATH", ""), root))
+    if found is None or inside(found, root):
+        raise ModelFailed(
+            f"The program `{name}` was not found on PATH; folders inside the project are not searched.",
+            next_step=f"Install it outside of the project, or set its absolute path: "
+            f"`holdfast config --user plugins.{plugin}.program PATH`.",
+        )
+    return found
+
+
+def safe_path(path: str, root: str) -> str:
+    """PATH without relative folders and without those inside the project, because a clone can put programs there."""
+    folders = path.split(os.pathsep)
+    return os.pathsep.join(one for one in folders if os.path.isabs(one) and not inside(one, root))
+
+
+def users_program(plugin: str, env: Mapping[str, str]) -> str:
+    """The setting ``program`` in the user's own file or environment, empty when it is not set. A project's file is not
+    read: not even a trusted project may name a program. Raises: ConfigError."""
+    from holdfast.config import settings
+
+    named = env.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
+    if named is not None:
+        return named
+    plugins = settings.user_raw(env)[0].get("plugins")
+    table = plugins.get(plugin) if isinstance(plugins, dict) else None
+    value = table.get("program", "") if isinstance(table, dict) else ""
+    return value if isinstance(value, str) else ""
+
+
+def _chosen(wanted: str, plugin: str, root: str) -> str:
+    step = f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`."
+    if not os.path.isabs(wanted):
+        raise ModelFailed(f"plugins.{plugin}.program is not an absolute path.", next_step=step)
+    if inside(wanted, root):
+        raise ModelFailed(f"plugins.{plugin}.program is inside the project, so it is not run.", next_step=step)
+    if not (os.path.isfile(wanted) and os.access(wanted, os.X_OK)):
+        raise ModelFailed(f"plugins.{plugin}.program is not an executable file.", next_step=step)
+    return wanted
+
+
+def inside(path: str, root: str) -> bool:
+    """Whether ``path``, or the file that it links to, is in the folder ``root``."""
+    if not root:
+        return False
+    folder = os.path.normcase(os.path.realpath(root))
+    for one in (os.path.abspath(path), os.path.realpath(path)):
+        parent = os.path.realpath(os.path.dirname(one))
+        full = os.path.normcase(os.path.join(parent, os.path.basename(one)))
+        if full == folder or full.startswith(folder.rstrip(os.sep) + os.sep):
+            return True
+    return False
+
+
+# running it
+
+
+class Ended(NamedTuple):
+    """``code`` is the exit status. ``late`` is true when the program was killed at its time limit."""
+
+    code: int
+    stdout: str
+    stderr: str
+    late: bool = False
+
+    @property
+    def said(self) -> str:
+        """A failed program's own words: from stderr, otherwise plain text from stdout."""
+        return self.stderr.strip() or (self.stdout[:_SAID_CHARS] if self.code else "")
+
+
+def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], timeout_s: float) -> Ended:
+    """Run ``argv`` in ``folder`` with ``text`` on stdin, for at most ``timeout_s`` seconds.
+
+    No process of its group is left when this returns. Raises: OSError when it cannot be started.
+    """
+    new_group = 0x200 if sys.platform == "win32" else 0  # CREATE_NEW_PROCESS_GROUP
+    # Files without a name, because a process that left the group could keep a pipe open.
+    with (
+        tempfile.TemporaryFile(dir=folder) as given,
+        tempfile.TemporaryFile(dir=folder) as out,
+        tempfile.TemporaryFile(dir=folder) as err,
+    ):
+        given.write(text.encode("utf-8", "replace"))
+        given.seek(0)
+        process = subprocess.Popen(  # noqa: S603 - the program is the user's choice
+            argv,
+            stdin=given,
+            stdout=out,
+            stderr=err,
+            cwd=folder,
+            env=dict(env),
+            start_new_session=True,
+            creationflags=new_group,
+        )
+        _running.add(process)
+        try:
+            end = time.monotonic() + timeout_s
+            while not (ended := _ended(process)) and time.monotonic() < end:
+                time.sleep(_POLL_S)
+        finally:
+            _kill(process)
+            _running.discard(process)
+        said, errors = _start_of(out, _MAX_OUTPUT_BYTES), _start_of(err, _MAX_ERROR_BYTES)
+    return Ended(process.returncode, said, errors, late=not ended)
+
+
+def _start_of(file: IO[bytes], size: int) -> str:
+    file.seek(0)
+    return file.read(size).decode("utf-8", "replace")
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the program has ended. Where the system can, it is not reaped yet: its id still names its group."""
+    waitid = getattr(os, "waitid", None)
+    if waitid is None:
+        return process.poll() is not None
+    return waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the program's process group and reap the program."""
+    if sys.platform == "win32":
+        tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
+        subprocess.run(tree, capture_output=True, check=False)  # noqa: S603
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_REAP_S)
+
+
+@atexit.register
+def _kill_all() -> None:
+    """Kill a call abandoned at its deadline, so that it does not outlive holdfast."""
+    for process in tuple(_running):
+        _kill(process)
+
+
+# explaining its failure
+
+
+def failed(program: str, plugin: str, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
+    """The error for what ``program`` reports: ``said`` in its own words, ``status`` its HTTP status, ``code`` its exit
+    status."""
+    if status is None or not 400 <= status < 600:
+        status = next((number for number, pattern in _PATTERNS if pattern.search(said)), None)
+    passes = status is not None and (status in (408, 409, 429) or status >= 500)
+    if status == 429:
+        problem, step = "is over its quota or rate limit", "Wait until the quota is renewed."
+    elif status in (401, 403):
+        problem, step = "is not logged in, or its login is not valid", f"Start `{program}` in a terminal and log in."
+    elif status == 404:
+        problem = "does not know the model, or has no access to it"
+        step = f"Set another one: `holdfast config --user plugins.{plugin}.model MODEL`."
+    elif passes:
+        problem, step = "asks a server that is not available", "It will be retried."
+    else:
+        problem = "gave no answer" + (f" and ended with exit status {code}" if code else "")
+        step = f"Run `{program}` in a terminal to see the cause. It may need an update."
+    return ModelFailed(f"`{program}` {problem}.", next_step=step, status=status, retryable=passes)
+
+
+def killed(program: str, timeout_s: float, ended: Ended) -> ModelFailed:
+    """The error for a program killed at its time limit. Its words show whether it waited for its quota."""
+    if _QUOTA.search(ended.stderr):
+        return failed(program, "", ended.stderr, 429)
+    return ModelFailed(
+        f"`{program}` did not answer within {timeout_s:.0f} seconds and was ended.",
+        next_step="It will be retried; `timeout_s` sets the limit.",
+        status=408,
+        retryable=True,
+    )
