@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
-from holdfast_app.offline import asked, tasks
+from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import units
 
@@ -125,8 +125,8 @@ def of(messages: Sequence[Message]) -> Ending:
     step = tail(_spoke(since))
     task, is_working = "", bool(last.tool) or last.role == "tool"
     if last.role != "user":
-        listed = tasks.of(said)
-        task = tasks.current(listed, tasks.DOING, *([] if is_working else [tasks.PENDING]))
+        listed = calls.of(said)
+        task = calls.current(listed, calls.DOING, *([] if is_working else [calls.PENDING]))
         if not (is_working or task or (not courtesy and waits(last.text))):
             return Ending(open=False, next_step=NONE)
     if task and step and task not in step:

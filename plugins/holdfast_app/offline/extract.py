@@ -16,11 +16,10 @@ from holdfast.text.plain import cut, first_line, is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.message_formats.reading import SUMMARY
-from holdfast_app.offline import asked, ending, quotes, speech, tasks
+from holdfast_app.offline import asked, calls, ending, speech
 from holdfast_app.offline.asked import Kind
-from holdfast_app.offline.changes import Changes, changes
-from holdfast_app.offline.quotes import Quote
-from holdfast_app.offline.speech import clip, units
+from holdfast_app.offline.calls import Changes, changes
+from holdfast_app.offline.speech import Quote, clip, units
 from holdfast_app.offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
 from holdfast_app.records import ownlines
 
@@ -59,7 +58,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
         if message.role in ("user", "tool") or id(message) in ends:
             found.read(message)
     done = changes(said)
-    listed = tasks.of(said)
+    listed = calls.of(said)
     decided = found.decisions.strings()
     echoed = speech.read_by_tools(decided, said)
     draft = Payload(
@@ -157,7 +156,7 @@ def _spoke(said: Sequence[Message]) -> bool:
     return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)
 
 
-def _follow_ups(found: Statements, listed: Sequence[tasks.Task]) -> list[str]:
+def _follow_ups(found: Statements, listed: Sequence[calls.Task]) -> list[str]:
     """Promises, and task list entries except the next one."""
     waiting = [text for text, _ in _open(listed)][1:]
     return [*found.follow_ups.strings(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
@@ -168,7 +167,7 @@ def _summary(
     said: Sequence[Message],
     draft: Payload,
     done: Changes,
-    listed: Sequence[tasks.Task],
+    listed: Sequence[calls.Task],
     known: set[str],
 ) -> str:
     """The quotations, the newest first, without the lines that are ``known``, and the client's own summary."""
@@ -189,10 +188,10 @@ def _summary(
 
     def agents(among: Iterable[Message], limit: int, each: int, *, asks: bool = False) -> list[Quote]:
         spoken = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = ([q for q in quotes.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(spoken))
-        return quotes.newest(groups, min(limit, room), each, known)
+        groups = ([q for q in speech.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(spoken))
+        return speech.newest(groups, min(limit, room), each, known)
 
-    overview = quotes.client_summary(compacted, _CLIENT_CHARS) if compacted else []
+    overview = speech.client_summary(compacted, _CLIENT_CHARS) if compacted else []
     start = _place(said, messages, compacted) if overview else 0
     if not any(m.role == "assistant" and not m.tool for m in said[start:]):
         start = 0
@@ -202,9 +201,9 @@ def _summary(
     if last:
         shown = asked.headline(last[1], asked.OBJECTIVE)
         rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in shown]
-        add(ownlines.REQUEST, quotes.newest(rest, min(_USER_CHARS, room), room, known))
+        add(ownlines.REQUEST, speech.newest(rest, min(_USER_CHARS, room), room, known))
     others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
-    add(ownlines.USER_SAID, quotes.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
+    add(ownlines.USER_SAID, speech.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
     if compacted and overview:
         title = ownlines.COMPACTED_BEFORE if start else ownlines.COMPACTED
         parts.append("\n".join([f"{title} ({short_id(compacted.id)}):", *overview]))
@@ -244,7 +243,7 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in speech.replies(message)]
     if message.role != "user":
         return []
-    found = quotes.lines(message, user=True)
+    found = speech.lines(message, user=True)
     own = own_words(message.text)
     if is_last:
         return found
@@ -262,15 +261,15 @@ def _asks(quote: Quote) -> bool:
     return quote.text.endswith(("?", "？"))
 
 
-def _open(listed: Sequence[tasks.Task]) -> list[tuple[str, str]]:
+def _open(listed: Sequence[calls.Task]) -> list[tuple[str, str]]:
     """The list's open entries, those in progress first, with their labels; none of a stale list."""
-    if not tasks.current(listed, tasks.DOING, tasks.PENDING):
+    if not calls.current(listed, calls.DOING, calls.PENDING):
         return []
-    labels = {tasks.DOING: "in progress", tasks.PENDING: "pending"}
+    labels = {calls.DOING: "in progress", calls.PENDING: "pending"}
     return [(task.text, label) for state, label in labels.items() for task in listed if task.state == state]
 
 
-def _task_lines(listed: Sequence[tasks.Task]) -> list[Quote]:
+def _task_lines(listed: Sequence[calls.Task]) -> list[Quote]:
     found = [f"{label}: {clip(text, 200)}" for text, label in _open(listed)][: 2 * _MAX_LISTED]
-    done = sum(task.state == tasks.DONE for task in listed)
+    done = sum(task.state == calls.DONE for task in listed)
     return [Quote(text, "") for text in [*found, *([f"done: {done}"] if found and done else [])]]

@@ -17,7 +17,7 @@ from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.facts.relation import outdated
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import asked, cues
-from holdfast_app.offline.changes import pointers
+from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 

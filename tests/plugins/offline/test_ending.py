@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.models import Message
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.offline import asked, ending, tasks
+from holdfast_app.offline import asked, calls, ending
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import own_lines
 
@@ -199,12 +199,12 @@ def test_tasks__three_clients__are_read_alike():
         "todowrite\ntodos.id: 1\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
     )
     for text in (claude, codex, opencode):
-        found = tasks.of(messages(("assistant", text, text.partition("\n")[0])))
+        found = calls.of(messages(("assistant", text, text.partition("\n")[0])))
         assert found == [("A", "done", True), ("B", "doing", True)]
 
 
 def test_tasks__created_and_updated_one_by_one__keep_their_state():
-    found = tasks.of(
+    found = calls.of(
         messages(
             ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
             ("tool", "Task #1 created", "TaskCreate"),

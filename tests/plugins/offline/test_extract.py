@@ -14,7 +14,7 @@ import holdfast_app.transcripts as transcripts
 from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import asked, on_extract
-from holdfast_app.offline.changes import changes
+from holdfast_app.offline.calls import changes
 from holdfast_app.offline.extract import MAX_FILES
 from holdfast_app.offline.statements import MAX_ITEMS
 
