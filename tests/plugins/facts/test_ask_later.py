@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import DuplicateFact, FlushRefused
+from holdfast.errors import FlushRefused
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
@@ -175,14 +175,3 @@ def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
 def test_session__id_is_no_string__is_a_value_error(opened):
     with pytest.raises(ValueError, match="session_id must be a str, not int"):
         opened().session(5)
-
-
-def test_update__refused_as_a_duplicate__is_not_logged_as_an_update(opened):
-    memory = opened()
-    first = memory.facts.create(content="One").fact
-    memory.facts.create(content="Two")
-    with pytest.raises(DuplicateFact):
-        memory.facts.update(first.id, content="two")
-    assert [e.event for e in memory.facts.trail.entries()] == []
-    memory.facts.update(first.id, content="Three")
-    assert [e.event for e in memory.facts.trail.entries()] == ["updated"]

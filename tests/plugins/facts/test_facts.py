@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig, StorageConfig
-from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, Refused
+from holdfast.errors import BadValue, DuplicateFact, NotFound
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
-from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text.plain import clean
 from holdfast.text.stored import CATEGORIES, duplicate_key
@@ -35,13 +34,13 @@ def offered(facts: Facts, candidate: FactCandidate) -> AddResult:
     return facts.store([facts.proposed(candidate)])[0]
 
 
-BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 Open = Callable[..., Holdfast]
 
 
-@pytest.fixture(params=BACKENDS)
-def backend(request) -> str:
-    return str(request.param)
+@pytest.fixture
+def backend() -> str:
+    """The conformance suite runs each store, so only a few tests of this file do."""
+    return "file"
 
 
 @pytest.fixture
@@ -185,13 +184,6 @@ def test_create__secret__stored_masked_and_key_taken_after_masking(opened):
     assert contents(facts) == ["the password is [SECRET]"]
 
 
-def test_create__refused_by_a_validator__raises_and_stores_nothing(opened):
-    facts = opened(plugins=[("masker", Masker())]).facts
-    with pytest.raises(Refused):
-        facts.create("a forbidden word")
-    assert facts.count() == 0
-
-
 @pytest.mark.req("R039", "R040", "R041")
 def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(facts, caplog):
     with caplog.at_level(logging.INFO, "holdfast"):
@@ -238,6 +230,7 @@ def test_offer__unknown_category_with_the_option__filed_as_context(opened):
 
 
 @pytest.mark.req("R049", "R050")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
 @pytest.mark.parametrize(
     "changes",
     [{"content": "new"}, {"category": "goal"}, {"confidence": 0.0}, {"content": "new", "confidence": 1.0}, {}],
@@ -305,6 +298,7 @@ def test_unknown_id__any_call__key_error_carrying_it(facts, call, fact_id):
 
 
 @pytest.mark.req("R058", "R059", "R060", "R061")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_create__store_full__weakest_leaves_newcomer_enters(opened, clock, caplog):
     facts = opened(max_facts=3).facts
     made = []
@@ -333,14 +327,6 @@ def test_trail__update_and_delete__told_without_content(facts, project, clock):
     path = project / ".holdfast" / "state" / "facts.log.jsonl"
     assert "words" not in path.read_text(encoding="utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_trail__line_cut_by_a_crash__passed_over(facts, project):
-    facts.delete(facts.create("a").fact.id)  # type: ignore[union-attr]
-    with (project / ".holdfast" / "state" / "facts.log.jsonl").open("ab") as file:
-        file.write(b'{"at": "2026\n[1]\n')
-    facts.delete(facts.create("b").fact.id)  # type: ignore[union-attr]
-    assert [e.event for e in facts.trail.entries()] == ["deleted", "deleted"]
 
 
 @pytest.mark.req("R042")
@@ -372,7 +358,7 @@ def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(many=st.lists(strategies.facts(), max_size=12, unique_by=(lambda f: f.id, lambda f: duplicate_key(f.content))))
 def test_export_then_import__any_facts__identity(many):
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
@@ -417,6 +403,7 @@ def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened):
 
 
 @pytest.mark.req("R043", "R058")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_cap(opened):
     facts = opened(max_facts=3).facts
     first = facts.create("first", "goal", 1.0).fact
@@ -442,18 +429,8 @@ def test_read_rows__broken_document__config_error(text):
         list(read_rows(text))
 
 
-def test_corrupt_store__any_call__raises_and_leaves_the_bytes(project):
-    path = project / ".holdfast" / "facts.jsonl"
-    path.parent.mkdir()
-    path.write_bytes(b'{"id": 3}\n{"id": 4}\n')
-    with Holdfast.open(project) as memory:
-        for call in (lambda: memory.facts.create("a"), memory.facts.list, memory.facts.count):
-            with pytest.raises(Corrupt):
-                call()
-    assert path.read_bytes() == b'{"id": 3}\n{"id": 4}\n'
-
-
 @pytest.mark.req("R052", "R053")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_create__two_processes_the_same_facts_at_once__each_once(project, backend):
     script = f"""
 import sys

@@ -192,7 +192,7 @@ def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(pro
 PEOPLE = st.sampled_from(["Ana", "Bob", "Cleo"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(said=st.lists(st.tuples(PEOPLE, st.sampled_from(["port", "branch"]), st.integers(1, 3)), max_size=12))
 def test_remember__any_interleaving__what_each_machine_says_last_is_stored(said, tmp_path_factory):
     root = tmp_path_factory.mktemp("project")

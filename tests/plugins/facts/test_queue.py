@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import Unavailable
 from holdfast.models import Message, Turn
-from holdfast_app.facts.extraction.queue import MAX_ATTEMPTS, MAX_ITEMS, GivenUp, Queue
+from holdfast_app.facts.extraction.queue import MAX_ATTEMPTS, GivenUp, Queue
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -35,13 +35,14 @@ def test_put__then_read_by_another__whole(queue, tmp_path):
     assert (tmp_path / "state" / "extract.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue):
-    for number in range(MAX_ITEMS + 3):
+def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue, monkeypatch):
+    monkeypatch.setattr("holdfast_app.facts.extraction.queue.MAX_ITEMS", 5)
+    for number in range(8):
         put(queue, str(number))
     items = queue.items()
-    assert len(items) == MAX_ITEMS
+    assert len(items) == 5
     assert items[0].turns[0].user.startswith("about 3")
-    assert [(gone.turns, gone.why) for gone in queue.log()] == [(1, f"more than {MAX_ITEMS} pieces waited")] * 3
+    assert [(gone.turns, gone.why) for gone in queue.log()] == [(1, "more than 5 pieces waited")] * 3
 
 
 def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_was_said(queue, tmp_path):

@@ -106,7 +106,13 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened, cloc
     assert waiting(memory) == 0
 
 
-def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(opened, clock, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "asked"),
+    [("holdfast_app.facts.extraction.backlog._note", 2), ("holdfast_app.facts.extraction.queue.Queue.done", 1)],
+)
+def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(
+    opened, clock, monkeypatch, place, asked
+):
     class Killed(BaseException):
         pass
 
@@ -114,40 +120,18 @@ def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_agai
         raise Killed
 
     model = Model()
-    memory = opened(model, extract=TURN)
-    say(memory, "one")
+    say(memory := opened(model, extract=TURN), "one")
     with monkeypatch.context() as dying:
-        dying.setattr("holdfast_app.facts.extraction.backlog._note", die)
+        dying.setattr(place, die)
         with pytest.raises(Killed):
             backlog.run(memory.services)
     again = opened(model, extract=TURN)
     backlog.run(again.services)
-    assert len(model.asked) == 1, "its taker may still be at it"
+    assert (waiting(again), len(model.asked)) == (1, 1), "its taker may still be at it"
     clock.tick(minutes=11)
     backlog.run(again.services)
+    assert (waiting(again), len(model.asked)) == (0, asked)
     assert facts(again) == ["They said one"]
-    assert waiting(again) == 0
-
-
-def test_run__killed_before_the_piece_left_the_queue__model_is_not_asked_again(opened, clock, monkeypatch):
-    class Killed(BaseException):
-        pass
-
-    def die(*_: object) -> None:
-        raise Killed
-
-    model = Model()
-    memory = opened(model, extract=TURN)
-    say(memory, "one")
-    with monkeypatch.context() as dying:
-        dying.setattr(Queue, "done", die)
-        with pytest.raises(Killed):
-            backlog.run(memory.services)
-    assert waiting(memory) == 1
-    clock.tick(minutes=11)
-    backlog.run(opened(model, extract=TURN).services)
-    assert len(model.asked) == 1
-    assert waiting(memory) == 0
 
 
 @pytest.mark.req("R004", "R007")
