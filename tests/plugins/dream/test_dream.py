@@ -161,15 +161,6 @@ def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count
     assert f"- {wanted}" in (store.read(DIARY) or "")
 
 
-def test_dream__memory_of_more_items_than_fit__archives_the_others(opened, store, dreamer):
-    items = [f"Service {n} listens on port {n}" for n in range(2_300)]
-    store.note("2026-11-21")
-    dreamer.memory = store.read(store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {i}\n" for i in items))) or ""
-    assert opened(dreamer).deep_dream(force=True).status is Status.DONE
-    kept = {*(store.read("MEMORY.md") or "").splitlines(), *(store.read("memory/dreams/archive.md") or "").splitlines()}
-    assert all(any(item in line for line in kept) for item in items[::100])
-
-
 def test_dream__memory_of_too_many_items__is_refused(opened, store, dreamer):
     store.note("2026-11-21")
     store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {n} is a port\n" for n in range(20_001)))
@@ -345,23 +336,7 @@ def test_dream__every_line_is_refused_and_no_memory_yet__fails_and_says_so(opene
 
 @pytest.mark.parametrize("items", [10, 14])
 def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dreamer, items):
-    words = [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-    ]
-    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- The {w} service is {w}\n" for w in words[:items]))
+    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- Service {n} is at port {n}\n" for n in range(items)))
     store.note("2026-11-21")
     before = store.read()
     result = opened(dreamer).deep_dream()

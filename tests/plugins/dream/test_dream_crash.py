@@ -17,7 +17,7 @@ HERE = Path(__file__).parents[3]
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take ten seconds; they were all seen to pass.
-EVERY = 3
+EVERY = 6
 
 OLD = "# Memory\n\n- The API lives in services/api\n"
 NOTE = """# Daily Memory: {day}

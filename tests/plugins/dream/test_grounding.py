@@ -2,6 +2,7 @@
 
 import time
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,13 @@ WORLDS |= {
 }
 
 
+@cache
+def judged(name: str, label: str) -> tuple[Grounded, ...]:
+    """The lines of a world with a label."""
+    lines = WORLDS[name][label]
+    return ground(lines if label == "grounded" else [text for _, text in lines], sources(WORLDS[name]))
+
+
 @pytest.mark.req("R028", "R029")
 def test_labelled_set__size__is_what_the_figures_claim():
     assert sum(len(world["grounded"]) for world in WORLDS.values()) >= 600
@@ -60,22 +68,22 @@ def test_labelled_set__size__is_what_the_figures_claim():
 
 @pytest.mark.req("R028", "R029")
 def test_ground__labelled_fabrications__none_gets_in_without_a_judge():
-    for world in WORLDS.values():
-        lines = [text for label in ("hard", "sly") for _, text in world[label]]
-        assert [line.text for line in ground(lines, sources(world)) if line.answer == "supported"] == []
+    for name in WORLDS:
+        lines = judged(name, "hard") + judged(name, "sly")
+        assert [line.text for line in lines if line.answer == "supported"] == []
 
 
 @pytest.mark.req("R028", "R029")
 def test_ground__labelled_hard_inventions__a_judge_is_not_even_asked_about_most():
-    lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["hard"]], sources(world))]
+    lines = [line for name in WORLDS for line in judged(name, "hard")]
     assert sum(line.answer == "invented" for line in lines) > 0.85 * len(lines)
 
 
 @pytest.mark.req("R028", "R029")
 def test_ground__labelled_true_lines__nearly_all_are_replaced_by_a_quotation():
     lost = total = invented = 0
-    for world in WORLDS.values():
-        refused = [line for line in ground(world["grounded"], sources(world)) if line.answer != "supported"]
+    for name, world in WORLDS.items():
+        refused = [line for line in judged(name, "grounded") if line.answer != "supported"]
         quoted = quotations([line.text for line in refused], sources(world))
         lost += sum(line.text not in quoted for line in refused)
         invented += sum(line.answer == "invented" for line in refused)
