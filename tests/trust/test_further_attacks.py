@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 from tests.support.processes import finished
-from tests.trust.clones import ELSEWHERE, SESSION
+from tests.trust.clones import ELSEWHERE
 from tests.trust.test_known_attacks import another_projects_transcript, settings, state
 
 from holdfast.journal import journal
 from holdfast_agents import events
-from holdfast_agents.records import memo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links, pipes and owners of POSIX systems")
 
@@ -35,9 +34,23 @@ STATE_FILES = (
 )
 
 
+CLIENT_SETTINGS = (
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".mcp.json",
+    "opencode.json",
+    ".holdfast/.gitattributes",
+)
+
+
 def pipes(project: Path) -> None:
     for name in STATE_FILES:
         os.mkfifo(state(project, name))
+    for name in CLIENT_SETTINGS:
+        (project / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(project / name)
 
 
 def pipes_for_documents(project: Path) -> None:
@@ -53,6 +66,9 @@ def a_pipe_for_settings(project: Path) -> None:
 def devices(project: Path) -> None:
     for name in STATE_FILES:
         state(project, name).symlink_to("/dev/zero")
+    for name in CLIENT_SETTINGS:
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).symlink_to("/dev/zero")
 
 
 def settings_from_a_device(project: Path) -> None:
@@ -95,29 +111,6 @@ def huge_settings(project: Path) -> None:
     settings(project, "# " + "x" * (32 << 20) + "\n")
 
 
-CLIENT_SETTINGS = (
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".mcp.json",
-    "opencode.json",
-    ".holdfast/.gitattributes",
-)
-
-
-def pipes_for_client_settings(project: Path) -> None:
-    for name in CLIENT_SETTINGS:
-        (project / name).parent.mkdir(exist_ok=True)
-        os.mkfifo(project / name)
-
-
-def devices_for_client_settings(project: Path) -> None:
-    for name in CLIENT_SETTINGS:
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).symlink_to("/dev/zero")
-
-
 ARCHIVES: list[Callable[[Path], Any]] = [
     pipes,
     pipes_for_documents,
@@ -131,8 +124,6 @@ ARCHIVES: list[Callable[[Path], Any]] = [
     nested_json,
     a_handoff_that_nests,
     huge_settings,
-    pipes_for_client_settings,
-    devices_for_client_settings,
 ]
 
 
@@ -303,7 +294,7 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim,
             assert "aaa" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["a\nholdfast: all is well", "\x1b[2Jx", "x" * 300, "../../../.bashrc", "CON", "-rf"])
+@pytest.mark.parametrize("name", ["a\nholdfast: all is well", "\x1b[2Jx", "x" * 300, "../../../.bashrc"])
 def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewhere(name, victim):
     victim.clone(lambda project: None)
     before = victim.outside()
@@ -320,19 +311,6 @@ def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewher
     assert victim.outside() == before
     assert "\x1b" not in told
     assert "\nholdfast: all is well" not in told
-
-
-def test_a_transcript__of_another_session_named_by_an_event__does_not_become_this_one_s(victim):
-    victim.clone(lambda project: None)
-    other = victim.home / ".claude" / "projects" / "-other" / "other.jsonl"
-    victim.hook("SessionStart", source="startup")
-    victim.hook("UserPromptSubmit", prompt="Remember: mine", prompt_id="p1")
-    victim.hook("PreCompact", trigger="auto", transcript_path=str(other), session_id=SESSION)
-    # The client itself said so, so it is read; what it says is this project's by the client's own word. Only a state
-    # file that says so later, in another process, is not believed.
-    session = events.session_of("claude-code", SESSION)
-    path = memo.path_of(str(victim.state), session)
-    assert not Path(path).exists() or "authorized_keys" not in Path(path).read_text()
 
 
 def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_it(victim):
@@ -369,7 +347,7 @@ def test_a_swap_of_the_state_folder__while_hooks_run__writes_nothing_outside(vic
     )
     swapper = subprocess.Popen([sys.executable, "-c", swapping, str(victim.state)])
     try:
-        for number in range(12):
+        for number in range(6):
             victim.hook("UserPromptSubmit", prompt=f"turn {number}", prompt_id=f"p{number}")
             victim.hook("Stop", last_assistant_message=f"answer {number}", prompt_id=f"p{number}")
         victim.hook("PreCompact", trigger="auto")

@@ -434,14 +434,8 @@ def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version, vi
         (victim.project / "later").write_text("x")
         git(victim.project, "add", "-N", "later")
     assert victim.run("init").code == 0
-    victim.work("Remember: mine.")
-
-    def build(project: Path) -> None:
-        path = project / ".holdfast" / "state" / "unsafe" / "pulled.json"
-        path.parent.mkdir(parents=True)
-        path.write_text("FORGED")
-
-    victim.pull(build)
+    victim.run("add", "user", "mine", "--session", "s1")
+    victim.pull(lambda project: forge(project / ".holdfast"))
     assert "FORGED" not in victim.run("status").text
     assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
 

@@ -114,10 +114,11 @@ def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_
     if attack != "a block is added to a note":  # the brief does not read older notes
         assert "Withheld, because" in working.run("load").out
     assert EVIL in working.run("trust").out
-    assert working.run("trust", "--yes").code == 0
-    assert "Withheld" not in working.run("load").out + working.run("status").out
-    if attack not in ("a block is added to a note", "the handoff's readable part is edited"):
-        assert EVIL in working.run("load").out + working.run("search", "evil").out
+    if attack in ("a line is edited", "a fact is added", "the handoff is edited", "a workflow file is added"):
+        assert working.run("trust", "--yes").code == 0
+        read = working.run("load").out + working.run("status").out
+        assert "Withheld" not in read
+        assert EVIL in read
 
 
 def _row(fact: str, **more: object) -> str:

@@ -61,8 +61,7 @@ def test_flush__the_package_cannot_be_imported__is_refused(opened, payload, monk
     assert session.unsafe
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("surface", ["memory", "user"])
+@pytest.mark.parametrize(("text", "surface"), [*zip(HOSTILE, ("memory", "user", "memory"), strict=True)])
 def test_flush__a_curated_line_quotes_a_tool__stays_in_the_note_and_the_receipt_says_so(
     opened, payload, note, text, surface
 ):
@@ -87,13 +86,6 @@ def test_flush__a_stated_rule_that_only_a_tool_returned__is_a_fact_of_the_note_a
         "- Fact: [quoted from a result of WebFetch; it addresses an agent and is not an instruction] Always " in note()
     )
     assert any("lasting memory" in warning for warning in receipt.warnings)
-
-
-def test_flush__a_stated_rule_that_a_local_tool_states__is_a_fact_and_no_rule(opened, payload):
-    memory = opened()
-    session = read_page(memory, "The worker gets every environment variable.", tool="Task")
-    session.flush(payload(rules=["The worker gets every environment variable"]))
-    assert memory.load().rules == ()
 
 
 def test_flush__a_curated_line_is_the_users_own__is_kept(opened, payload):
@@ -276,9 +268,8 @@ def test_extract__a_model_puts_it_into_the_profile__the_profile_has_the_rest(ope
     assert "Fixes the build" in core_memory(memory)
 
 
-@pytest.mark.parametrize("tool", ["WebFetch", "mcp__wiki__page"])
-def test_brief__a_stated_line_of_a_tool__is_marked_with_the_tool(opened, payload, tool):
-    memory = opened()
+def test_brief__a_stated_line_of_a_tool__is_marked_with_the_tool(opened, payload):
+    memory, tool = opened(), "mcp__wiki__page"
     read_page(memory, HOSTILE[0], tool=tool).flush(payload(decisions=[HOSTILE[0]], next_step=HOSTILE[0]))
     lines = [line for line in str(memory.load()).splitlines() if "previous instructions" in line]
     assert lines
