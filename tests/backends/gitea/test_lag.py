@@ -42,28 +42,6 @@ def after(store: GiteaBackend, name: str, times: int, then: Callable[[], object]
     setattr(store.log.repo, name, counted)
 
 
-def begun_again(gitea: FakeServer, machine: Machine) -> tuple[int, Issue]:
-    """A document whose issue was deleted and that another machine began again; the deleted issue."""
-    first = machine()
-    first.write("MEMORY.md", "old\n")
-    number = number_of(gitea, "holdfast:doc:MEMORY.md")
-    old = issues(gitea)[number]
-    gitea.delete_issue(REPO, number)
-    machine().write("MEMORY.md", "new\n")
-    return number, old
-
-
-def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_accept_or_delete(gitea, machine):
-    """Accepting would drop the only versions that there are."""
-    number, old = begun_again(gitea, machine)
-    issues(gitea)[number] = old
-    with pytest.raises(Corrupt, match="two issues") as caught:
-        machine().read("MEMORY.md")
-    assert "accept" not in caught.value.next_step.casefold()
-    assert "delete one" not in caught.value.next_step.casefold()
-    assert "docs/forges.md" in caught.value.next_step
-
-
 @pytest.mark.parametrize("how", ["for a moment", "for longer"])
 def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(gitea, machine, monkeypatch, how):
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)

@@ -14,13 +14,12 @@ _READY = tuple(b"Z\0\0\0\5" + state for state in (b"I", b"T", b"E"))
 
 
 class Proxy:
-    """Passes everything on. ``trips`` counts changes of direction from the client to the server. With ``limit`` it
-    closes both ends after that many bytes of the server's answer, once; ``cut`` counts how often. With ``mute`` the
-    server's answers are swallowed. :meth:`cut_at` cuts between two protocol messages."""
+    """Passes everything on. ``trips`` counts changes of direction from the client to the server. With
+    ``mute`` the server's answers are swallowed. :meth:`cut_at` closes both ends between two protocol messages, once;
+    ``cut`` counts how often."""
 
     def __init__(self, port: int) -> None:
         self.port_of_server = port
-        self.limit = -1
         self.cut = self.trips = self.connections = 0
         self.mute = False
         self._side, self._messages, self._rest = False, -1, 0
@@ -92,13 +91,6 @@ class Proxy:
                         target.sendall(passed)
                         self.cut += 1
                         break
-                if answers and self.limit >= 0:
-                    passed, self.limit = data[: self.limit], self.limit - len(data)
-                    if self.limit < 0:
-                        target.sendall(passed)
-                        self.cut += 1
-                        break
-                    data = passed
                 target.sendall(data)
         except OSError:
             pass

@@ -1,6 +1,5 @@
 """Migration between each pair of backends, with a kill in the middle; archives from one kind of store to another."""
 
-import itertools
 import os
 import signal
 import subprocess
@@ -29,7 +28,8 @@ OPEN: dict[str, Callable[[Path], StorageBackend]] = {
     "gitea": store_kit.open_store,
     "postgres": kit.open_store,
 }
-PAIRS = list(itertools.permutations(OPEN, 2))
+#: Each kind once as the source and once as the target.
+PAIRS = [("file", "postgres"), ("postgres", "gitea"), ("gitea", "sqlite"), ("sqlite", "file")]
 KILLED = """
 import sys
 from pathlib import Path
@@ -78,10 +78,7 @@ def _project(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return trusted(folder)
 
 
-@pytest.mark.parametrize(
-    ("kind", "other"),
-    [*(pair for pair in PAIRS if "postgres" in pair), ("gitea", "file"), ("gitea", "gitea"), ("postgres", "postgres")],
-)
+@pytest.mark.parametrize(("kind", "other"), PAIRS)
 def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(kind, other, tmp_path, monkeypatch):
     one = _project(tmp_path / "one", kind, monkeypatch)
     two = _project(tmp_path / "two", other, monkeypatch)

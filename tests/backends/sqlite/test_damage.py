@@ -120,18 +120,6 @@ def test_open_store__file_restored_from_a_copy__follows_it(project, database, tm
             assert len(list(other.facts())) == 41
 
 
-@pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
-@pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
-def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(project, stored, header):
-    with contextlib.closing(SqliteBackend(project)) as store:
-        if stored is not None:
-            store.write(DAY, stored)
-        store.append(DAY, make_block("two"), header, "two")
-        document = store.read(DAY)
-    before = stored or header
-    assert document.text == before + ("\n" if before and not before.endswith("\n") else "") + make_block("two")
-
-
 @pytest.mark.parametrize("which", ["file", "folder"])
 def test_open__symbolic_link_out_of_the_root__refused(project, database, tmp_path, which):
     outside = tmp_path / "outside"
