@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 #: What the server imports, so that its children need not.
-_PACKAGES = ("holdfast", "holdfast_cli", "holdfast_app", "holdfast_agents", "holdfast_file", "holdfast_redaction")
+_PACKAGES = tuple(f"holdfast{end}" for end in ("", "_cli", "_app", "_agents", "_file", "_gitea", "_redaction"))
 
 
 def run(

@@ -1,19 +1,17 @@
 """A session's start with a store on a server: few requests, and an honest answer when the server gives none."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.backends.gitea import test_spool as spool
-from tests.plugins.agents.hooking import Answered, Client
+from tests.plugins.agents.hooking import Answered
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 
 REPO = "agent/memory"
 NEXT = "Run migrations/0042_invoices.sql on staging"
-_SLOW = Fault(name="an answer after 4 s", reaches=True, answering="truth", delay_s=4.0)
 
 
 class Away(spool.Away):
@@ -95,18 +93,3 @@ def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does
     assert "Everyone can read" in first.notice
     assert REPO in first.notice
     assert "Everyone can read" not in second.notice
-
-
-def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away):
-    client = Client(away.project)
-    token = away.gitea.token
-    env = {"HOLDFAST_GITEA_TOKEN": token}
-    client.say("What is next?", "The migration.")
-    for method in ("GET", "POST", "PATCH"):
-        away.proxy.spoil(method, "", _SLOW, times=99)
-    payload = client.payload("PreCompact", trigger="auto", custom_instructions=None)
-    answered = client.send(payload, "--deadline", "12", **env)
-    said = answered.stdout + answered.stderr
-    assert "Gitea server" in said
-    assert "hangs" not in said
-    assert os.fspath(away.project) not in said
