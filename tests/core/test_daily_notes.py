@@ -1,7 +1,5 @@
 """The daily note: made when it is first needed, only ever appended to, readable by people first."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -59,37 +57,6 @@ def test_project__message_added__folder_is_made_by_the_first_flush_only(opened, 
     assert not (project / ".holdfast" / "memory").exists()
     session.flush(payload())
     assert [p.name for p in (project / ".holdfast" / "memory").glob("*.md")] == ["2026-11-21.md"]
-
-
-@pytest.mark.req("R015")
-def test_flush__20_threads_race_on_the_first_write__one_header_and_every_block(opened, payload, note):
-    memories = [opened() for _ in range(4)]
-    barrier = threading.Barrier(20)
-
-    def work(n: int) -> None:
-        barrier.wait()
-        memories[n % 4].session(f"s{n}").flush(payload(objective=f"objective {n:02}"))
-
-    with ThreadPoolExecutor(20) as pool:
-        list(pool.map(work, range(20)))
-    assert note().startswith("# Daily Memory: 2026-11-21\n")
-    assert note().count("# Daily Memory: ") == 1
-    assert sorted(b.objective for b in notes.blocks(note())) == [f"objective {n:02}" for n in range(20)]
-
-
-@pytest.mark.req("R016", "R079", "R096")
-def test_flush__many_with_edits_by_hand__earlier_bytes_are_a_strict_prefix(opened, payload, project, note):
-    memory = opened()
-    path = project / ".holdfast" / "memory" / "2026-11-21.md"
-    for n in range(4):
-        flush(memory, payload, f"objective {n}")
-        path.write_text(note() + f"\nby hand {n}, no newline at the end")
-        before = path.read_bytes()
-        flush(memory, payload, f"more {n}")
-        after = path.read_bytes()
-        assert after.startswith(before)
-        assert len(after) > len(before)
-    assert note().count("by hand") == 4
 
 
 @pytest.mark.req("R091", "R097")

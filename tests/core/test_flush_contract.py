@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,13 @@ import pytest
 
 from holdfast import Payload
 from holdfast.config.values import FlushConfig
-from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
+from holdfast.errors import FlushRefused, Refused, Unavailable
 from holdfast.flush import contract
 from holdfast.flush.contract import missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction, HandoffFields, StateMutation
+from holdfast.storage import sha256
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
 
@@ -55,17 +58,11 @@ def test_payload__one_field_dropped__is_refused_naming_it_and_nothing_is_written
 @pytest.mark.parametrize(
     ("field", "derived", "line"),
     [
-        pytest.param("objective", None, "**Objective:** hello", marks=pytest.mark.req("R144")),
         pytest.param("objective", "Refresh once", "**Objective:** Refresh once", marks=pytest.mark.req("R144")),
-        pytest.param("facts", None, "- Facts: none", marks=pytest.mark.req("R145")),
         pytest.param("facts", ["It is cached"], "- Fact: It is cached", marks=pytest.mark.req("R145")),
-        pytest.param("blockers", None, "- Blockers: none", marks=pytest.mark.req("R146")),
         pytest.param("blockers", ["No staging"], "- Blocker: No staging", marks=pytest.mark.req("R146")),
-        pytest.param("follow_ups", None, "- Promised follow-ups: none", marks=pytest.mark.req("R147")),
         pytest.param("follow_ups", ["Send Bo the log"], "- Promised: Send Bo the log", marks=pytest.mark.req("R147")),
-        pytest.param("artifacts", None, "- Artifacts: none", marks=pytest.mark.req("R148")),
         pytest.param("artifacts", ["docs/tokens.md"], "- Artifact: docs/tokens.md", marks=pytest.mark.req("R148")),
-        pytest.param("state_mutations", None, "- State changes: none", marks=pytest.mark.req("R149")),
         pytest.param(
             "state_mutations",
             [{"kind": "merge", "target": "owner/repo#9", "summary": "merged"}],
@@ -82,7 +79,7 @@ def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_o
 
         @hookimpl
         def on_extract(self, turns):
-            return Extraction(draft=Payload(**{field: derived})) if derived else None
+            return Extraction(draft=Payload(**{field: derived}))
 
     session = opened(Knows()).session("s")
     session.add("user", "hello")
@@ -96,12 +93,9 @@ def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_o
 
     session.compact(0, given)
 
-    known = derived is not None or field == "objective"
-    assert session.last_receipt.derived == ((field,) if known else ())
-    assert session.last_receipt.not_found == (() if known or field == "state_mutations" else (field,))
+    assert (session.last_receipt.derived, session.last_receipt.not_found) == ((field,), ())
     assert f"\n{line}\n" in note()
-    empty = f"_Nothing was stated about: {field}._" if field != "state_mutations" else line
-    assert (f"_Derived from the session, not stated by it: {field}._" if known else empty) in note()
+    assert f"_Derived from the session, not stated by it: {field}._" in note()
     assert not session.messages
 
 
@@ -261,13 +255,13 @@ class Probe:
 
 
 @pytest.mark.req("R083", "R084", "R085", "R086", "R087", "R127", "R180", "R184")
-@pytest.mark.parametrize("way", ["compact", "trim", "end", "switch_provider", "hand_over"])
+@pytest.mark.parametrize("way", ["compact", "end", "hand_over"])
 def test_way_out__order__marker_then_note_trail_handoff_curated_then_on_flush_then_drop(opened, project, payload, way):
     probe = Probe(project)
     session = opened(probe).session("s")
     session.add("user", "hello")
     probe.session, probe.seen = session, []
-    arguments = {"compact": (0,), "trim": (0,), "switch_provider": ("p",), "hand_over": ("a",)}.get(way, ())
+    arguments = {"compact": (0,), "hand_over": ("a",)}.get(way, ())
     getattr(session, way)(*arguments, payload(curated={"memory": ["Python 3.11 is the minimum"]}))
     assert all(seen["context"] == 1 for seen in probe.seen)
     written = [tuple(seen[k] for k in ("note", "trail", "handoff", "curated")) for seen in probe.seen]
@@ -276,25 +270,7 @@ def test_way_out__order__marker_then_note_trail_handoff_curated_then_on_flush_th
     assert (last["what"], last["unsafe"], written[-1]) == ("on_flush", ["s.json"], (True,) * 4)
     assert written[0] == (False,) * 4
     assert session.state is State.SAFE
-    assert len(session.messages) == (0 if way in ("compact", "trim", "end") else 1)
-
-
-@pytest.mark.req("R134", "R168", "R080")
-def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened, payload, project):
-    session = opened().session("s")
-    session.flush(payload())
-    [work] = opened().load().work
-    assert (work.active_task, work.branch, work.blocker, work.next_action) == (
-        "owner/repo#12",
-        "fix-login",
-        "CI is red",
-        "Run the tests",
-    )
-    session.flush(payload(work_open=False, next_step="none", handoff=None))
-    handoff = (project / ".holdfast" / "continuity" / "active.md").read_text()
-    assert 'state = "closed"' in handoff
-    assert "## Closed: " in handoff
-    assert opened().load().work == ()
+    assert len(session.messages) == (1 if way == "hand_over" else 0)
 
 
 @pytest.mark.req("R134")
@@ -322,28 +298,6 @@ def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, chang
     assert ask(payload(**{**nothing, **changes})) is is_open
 
 
-@pytest.mark.req("R168")
-@pytest.mark.parametrize("lie", ["stale", "lost"])
-def test_compact__handoff_is_not_really_updated__is_blocked(opened, payload, lie):
-    memory = opened()
-    session = memory.session("s")
-    session.flush(payload())
-    session.add("user", "more")
-    backend = memory.store.backend
-    write = backend.write
-    if lie == "stale":
-        backend.write = lambda name, text, expected=None: (
-            backend.read(name).revision if "active" in name else write(name, text, expected)
-        )
-    else:
-        backend.write = lambda name, text, expected=None: write(name, "" if "active" in name else text, expected)
-    with pytest.raises(FlushRefused, match="active") as refused:
-        session.compact(0, payload(objective="more"))
-    assert refused.value.target == "handoff"
-    assert session.messages
-    assert session.state is State.UNSAFE
-
-
 @pytest.mark.req("R181")
 def test_handoff__many_flushes__is_overwritten_and_stays_small(opened, payload, project):
     path = project / ".holdfast" / "continuity" / "active.md"
@@ -355,23 +309,9 @@ def test_handoff__many_flushes__is_overwritten_and_stays_small(opened, payload, 
         sizes.append(path.stat().st_size)
     assert path.read_text().count("[[work]]") == 3
     assert max(sizes[3:]) <= sizes[2] + 60
-    for n in range(20):
+    for n in range(12):
         memory.session(f"many{n}").flush(payload(objective="x" * 9000))
-    assert path.stat().st_size < 60_000
-
-
-@pytest.mark.req("R139", "R182", "R103", "R104")
-def test_flush__fact_mentioned_often__is_promoted_only_by_a_decision(opened, payload, project):
-    session = opened().session("s")
-    for n in range(5):
-        session.add("user", f"{n}: remember, Python 3.11 is the minimum")
-        session.flush(payload(facts=["Python 3.11 is the minimum"], objective=f"{n}"))
-    assert not (project / ".holdfast" / "MEMORY.md").exists()
-    decision = {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers short answers"]}
-    for n in range(2):
-        session.flush(payload(curated=decision, objective=f"decided {n}"))
-    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
-    assert (project / ".holdfast" / "USER.md").read_text() == "# User\n\n- Prefers short answers\n"
+    assert path.stat().st_size < 50_000
 
 
 @pytest.mark.req("R178")
@@ -380,37 +320,20 @@ def test_flush__human_correction__wins_over_the_old_line_and_the_rest_stays(open
     path.parent.mkdir()
     path.write_text("# Memory\n\nby hand\n\n## Servers\n\n- The server is alpha\n- Other\n")
     correction = {"memory": [{"text": "The server is beta", "replaces": "the server is ALPHA"}]}
-    memory = CuratedDecision(memory=tuple(_entry(e) for e in correction["memory"]))
+    memory = CuratedDecision(memory=[CuratedEntry(**entry) for entry in correction["memory"]])
     for n in range(2):
         opened().session("s").flush(payload(curated=memory, objective=str(n)))
     assert path.read_text() == "# Memory\n\nby hand\n\n## Servers\n\n- The server is beta\n- Other\n"
 
 
-def _entry(value: dict[str, str]) -> Any:
-    from holdfast.models import CuratedEntry
-
-    return CuratedEntry(**value)
-
-
 @pytest.mark.req("R141", "R126", "R174", "R124")
-@pytest.mark.parametrize("kind", ["status", "review", "assignment", "merge", "decision"])
-def test_flush__state_mutation__is_in_the_operator_facing_summary(opened, payload, project, kind):
-    mutation = {"kind": kind, "target": "owner/repo#12", "summary": "changed"}
-    opened().session("s").flush(payload(state_mutations=[mutation]))
+def test_flush__state_mutations__are_in_the_operator_facing_summary(opened, payload, project):
+    kinds = ("status", "review", "assignment", "merge", "decision")
+    mutations = [{"kind": kind, "target": "owner/repo#12", "summary": "changed"} for kind in kinds]
+    opened().session("s").flush(payload(state_mutations=mutations))
     summary = (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").read_text()
-    assert f"- **{kind}** owner/repo#12: changed" in summary
+    assert [kind for kind in kinds if f"- **{kind}** owner/repo#12: changed" in summary] == list(kinds)
     assert "Source: memory/2026-11-21.md, block flush_" in summary
-
-
-@pytest.mark.req("R177")
-def test_flush__note_was_deleted__the_summary_does_not_stand_in_for_it(opened, payload, project, note):
-    session = opened().session("s")
-    session.add("user", "hello")
-    session.flush(payload())
-    (project / ".holdfast" / "memory" / "2026-11-21.md").unlink()
-    session.compact(0, payload())
-    assert blocks(note()) == 1
-    assert not session.last_receipt.repeated
 
 
 class Lying:
@@ -446,20 +369,22 @@ class Lying:
         return "revision of a write that never was"
 
 
-@pytest.mark.req("R142", "R143", "R167", "R087", "R088", "R166")
-@pytest.mark.parametrize("lie", ["nothing", "half", "raises", "bug"])
+STEPS = {
+    1: ("daily note", "memory/2026-11-21.md"),
+    2: ("daily summary", "memory/summaries/2026-11-21.md"),
+    3: ("handoff", "continuity/active.md"),
+    4: ("curated memory", "MEMORY.md"),
+}
+
+
+@pytest.mark.req("R142", "R143", "R167", "R168", "R087", "R088", "R166")
 @pytest.mark.parametrize(
-    ("at", "target", "name"),
-    [
-        (1, "daily note", "memory/2026-11-21.md"),
-        (2, "daily summary", "memory/summaries/2026-11-21.md"),
-        (3, "handoff", "continuity/active.md"),
-        (4, "curated memory", "MEMORY.md"),
-    ],
+    ("at", "lie"), [*((at, lie) for at in STEPS for lie in ("nothing", "half")), (1, "raises"), (3, "bug")]
 )
 def test_compact__backend_lies_or_fails_at_one_write__is_blocked_and_the_retry_completes(
-    opened, payload, note, lie, at, target, name
+    opened, payload, note, lie, at
 ):
+    target, name = STEPS[at]
     whole = payload(curated={"memory": ["Python 3.11 is the minimum"]})
     memory = opened()
     liar = Lying(memory, at, lie)
@@ -479,13 +404,7 @@ def test_compact__backend_lies_or_fails_at_one_write__is_blocked_and_the_retry_c
     # the other way out, in another process, by another reason: it is the same flush
     again = opened().session("s")
     if lie == "half":
-        name = {
-            1: "memory/2026-11-21.md",
-            2: "memory/summaries/2026-11-21.md",
-            3: "continuity/active.md",
-            4: "MEMORY.md",
-        }
-        memory.store.backend.delete(name[at])
+        memory.store.backend.delete(name)
     again.end(whole, on_summary=heard.append)
     assert again.messages == []
     assert again.state is State.SAFE
@@ -495,8 +414,10 @@ def test_compact__backend_lies_or_fails_at_one_write__is_blocked_and_the_retry_c
 
 
 @pytest.mark.req("R142", "R167")
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES])
-@pytest.mark.parametrize("call", ["write", "fsync", "replace", "open"])
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [("write", errno.ENOSPC), ("fsync", errno.EIO), ("replace", errno.EROFS), ("open", errno.EACCES)],
+)
 def test_compact__operating_system_refuses_a_call__is_blocked_with_the_next_step(
     opened, payload, project, monkeypatch, call, code
 ):
@@ -548,8 +469,6 @@ def test_compact__daily_note_cannot_be_appended_to__is_blocked_and_nothing_is_ov
 
 @pytest.mark.req("R142")
 def test_receipt__digests__are_those_of_what_lies_on_disk(opened, payload, project):
-    from holdfast.storage import sha256
-
     receipt = opened().session("s").flush(payload(curated={"memory": ["Python 3.11 is the minimum"]}))
     for written in receipt.written:
         text = (project / ".holdfast" / written.name).read_text()
@@ -653,66 +572,6 @@ def test_flush__same_again__returns_the_receipt_and_writes_nothing(opened, paylo
     assert note() == before
 
 
-@pytest.mark.req("R142", "R166")
-@pytest.mark.parametrize("earlier", [True, False])
-def test_flush__payload_failed_and_nothing_more_is_given__completes_it_and_does_not_forget_it(
-    opened, payload, project, note, earlier
-):
-    session = opened().session("s")
-    if earlier:
-        session.flush(payload(objective="Earlier"))
-    (project / ".holdfast" / "MEMORY.md").mkdir(parents=True)
-    with pytest.raises(FlushRefused):
-        session.flush(payload(objective="Later", curated={"memory": ["Python 3.11 is the minimum"]}))
-    again = opened().session("s")
-    with pytest.raises(FlushRefused):
-        again.end()
-    (project / ".holdfast" / "MEMORY.md").rmdir()
-    again.end()
-    assert note().count("**Objective:** Later") == 1
-    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
-    assert again.state is State.SAFE
-
-
-def test_flush__note_edited_between_failure_and_retry__writes_beside_it_never_over_it(opened, payload, project, note):
-    (project / ".holdfast").mkdir()
-    blocked = project / ".holdfast" / "continuity"
-    blocked.write_text("in the way")
-    session = opened().session("s")
-    with pytest.raises(FlushRefused):
-        session.flush(payload())
-    path = project / ".holdfast" / "memory" / "2026-11-21.md"
-    path.write_text(note().replace("Use a lock", "Use two locks"))
-    blocked.unlink()
-    first = session.flush(payload())
-    assert note().count("- Decision: Use a lock\n") == 1
-    assert note().count("- Decision: Use two locks\n") == 1
-    assert first.flush_id.endswith("-2")
-
-
-@pytest.mark.req("R088", "R166")
-def test_override__store_broken__lets_one_drop_pass_and_is_told_in_the_next_note(opened, project, note):
-    session = opened().session("s")
-    session.add("user", "hello")
-    memory = project / ".holdfast" / "memory"
-    memory.write_text("in the way")
-    with pytest.raises(FlushRefused):
-        session.compact(0)
-    with pytest.raises(ValueError, match="reason"):
-        session.override("  ")
-    opened().session("s").override(f"the disk of {project} is gone")
-    assert session.compact(0) == []
-    assert session.state is State.UNSAFE
-    session.add("user", "more")
-    with pytest.raises(FlushRefused):
-        session.compact(0)
-    memory.unlink()
-    session.end()
-    assert "**Operator override:** the disk of . is gone" in note()
-    assert "hello" in note()
-    assert session.state is State.SAFE
-
-
 @pytest.mark.req("R176", "R082")
 @pytest.mark.parametrize(
     "changes",
@@ -725,20 +584,23 @@ def test_override__store_broken__lets_one_drop_pass_and_is_told_in_the_next_note
         {"handoff": {"active_task": "t", "branch": "/srv/b", "blocker": "none", "next_action": "n"}},
     ],
 )
-def test_flush__pointer_is_an_absolute_path__is_refused(opened, payload, note, changes):
-    with pytest.raises(FlushRefused, match="exists only on this machine"):
-        opened().session("s").flush(payload(**changes))
-    assert note() == ""
+def test_check_pointers__absolute_path__is_refused(payload, changes):
+    with pytest.raises(Refused, match="exists only on this machine"):
+        contract.check_pointers(payload(**changes))
 
 
 @pytest.mark.req("R176", "R082")
 def test_flush__paths_of_the_project_and_the_home_folder__are_written_portably(opened, payload, project, note):
-    home = Path.home()
-    receipt = (
-        opened()
-        .session("s")
-        .flush(payload(artifacts=[f"{project}/a.py"], facts=[f"see {project}/src/b.py and {home}/notes, in {project}"]))
-    )
+    session, home = opened().session("s"), Path.home()
+    with pytest.raises(ValueError, match="reason"):
+        session.override("  ")
+    session.override(f"the disk of {project} is gone")
+    with pytest.raises(FlushRefused, match="exists only on this machine"):
+        session.flush(payload(artifacts=["/etc/passwd"]))
+    assert note() == ""
+    facts = [f"see {project}/src/b.py and {home}/notes, in {project}"]
+    receipt = session.flush(payload(artifacts=[f"{project}/a.py"], facts=facts))
+    assert "**Operator override:** the disk of . is gone" in note()
     assert "- Artifact: a.py" in note()
     assert "- Fact: see src/b.py and ~/notes, in ." in note()
     assert str(project) not in receipt.summary
@@ -746,9 +608,6 @@ def test_flush__paths_of_the_project_and_the_home_folder__are_written_portably(o
 
 @pytest.mark.req("R185")
 def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened, payload, project):
-    import subprocess
-    import sys
-
     code = (
         "import sys, holdfast.flush, holdfast.session, holdfast_app.brief.brief\n"
         "print([m for m in ('openai', 'anthropic', 'httpx', 'httpx2', 'requests', 'http.client') if m in sys.modules])"
@@ -758,21 +617,6 @@ def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened,
     opened().session("s").flush(payload())
     for path in (project / ".holdfast").rglob("*.md"):
         assert path.read_text().isprintable() or "\n" in path.read_text()
-
-
-@pytest.mark.parametrize("error", [Conflict("c"), Corrupt("c"), Unavailable("c")])
-def test_errors__of_the_store__are_all_refusals_of_the_flush(opened, payload, error):
-    memory = opened()
-    session = memory.session("s")
-
-    def fail(*args: Any, **kwargs: Any) -> Any:
-        raise error
-
-    memory.store.backend.append = fail
-    with pytest.raises(FlushRefused) as refused:
-        session.flush(payload())
-    assert isinstance(refused.value.__cause__, HoldfastError)
-    assert refused.value.exit_code == 1
 
 
 def test_map_texts__every_field_given__changes_each_string_once():

@@ -74,9 +74,9 @@ def test_validator__chunks_are_wrong_or_endless__refuses_and_is_named(monkeypatc
         validator(lambda s: Chunks(iter(steps))).admit("text", surface="daily")
 
 
-@pytest.mark.parametrize("said", ["word " * 10_000_000, "x" * 50_000_000, None])
+@pytest.mark.parametrize("said", ["word " * 1_000_000, "x" * 5_000_000, None])
 def test_plugin__error_without_a_usable_message__is_named_at_once(opened, said):
-    """50 MB were masked for minutes, and a message that cannot be made was an unforeseen error without a name."""
+    """Megabytes were masked for minutes, and a message that cannot be made was an unforeseen error without a name."""
 
     class Odd(Exception):
         def __str__(self):
@@ -94,7 +94,7 @@ def test_plugin__error_without_a_usable_message__is_named_at_once(opened, said):
     began = time.process_time()
     with pytest.raises(FlushRefused, match=r"'test0' \(this process\) failed in on_flush: Odd") as refused:
         session.flush()
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 2
     assert len(refused.value.message) < 3_000
 
 

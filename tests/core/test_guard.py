@@ -86,22 +86,6 @@ def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(open
     assert shown(memory.session("s")) == [("user", "Fix it"), ("assistant", "How?")], "journalled once, not three times"
 
 
-@pytest.mark.req("R167", "R166")
-def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened, project, note):
-    in_the_way = project / ".holdfast" / "memory"
-    in_the_way.parent.mkdir()
-    in_the_way.write_text("")
-    compactor = Compactor()
-    compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
-    with pytest.raises(FlushRefused, match="nothing was dropped"):
-        compact(says("Fix it", "How?"))
-    assert compactor.calls == 0
-    in_the_way.unlink()
-    compact(says("Fix it", "How?"))
-    assert compactor.calls == 1
-    assert note().count("holdfast:block") == 1
-
-
 @pytest.mark.req("R166")
 def test_guard__journal_that_cannot_be_written__refuses(opened, project):
     state = project / ".holdfast" / "state"
@@ -216,22 +200,6 @@ def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened):
         memory.guard(fail, session="s", messages=lambda rows: rows)(says("Fix it", "How?"))
     assert len(memory.session("s").messages) == 2
     assert memory.session("s").state is State.SAFE
-
-
-@pytest.mark.req("R166")
-def test_guard__an_operators_override__lets_one_compaction_pass(opened):
-    memory = opened(BrokenFlush(OSError("gone")))
-    compactor = Compactor()
-    compact = memory.guard(compactor, session="s", messages=lambda rows: rows)
-    rows = says("Fix it", "How?", "So")
-    with pytest.raises(FlushRefused):
-        compact(rows)
-    memory.session("s").override("the disk is on its way")
-    compact(rows)
-    assert compactor.calls == 1
-    assert memory.session("s").unsafe
-    with pytest.raises(FlushRefused):
-        compact(rows)
 
 
 @pytest.mark.req("R184")

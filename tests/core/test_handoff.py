@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
+from holdfast.flush import handoff
 from holdfast.flush.handoff import (
     MAX_CHARS,
     MAX_ENTRIES,
-    MAX_OPEN,
     SHORT_CHARS,
     Work,
     crowded,
@@ -46,7 +46,7 @@ TEXTS = (ANY | st.sampled_from(["+++", '"""', "\n+++\n", "\\", "[[work]]"])).map
 
 
 @pytest.mark.req("R135", "R136", "R137", "R138")
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(values=st.lists(TEXTS, min_size=4, max_size=4))
 def test_handoff__any_four_values__are_loaded_as_they_were_stated(values):
     stated = dict(zip(NAMES, values, strict=True))
@@ -60,7 +60,7 @@ def test_handoff__any_four_values__are_loaded_as_they_were_stated(values):
     assert [{n: getattr(work, n) for n in NAMES} for work in entries] == [stated]
 
 
-@pytest.mark.req("R134")
+@pytest.mark.req("R134", "R168", "R080")
 def test_handoff__open_then_closed__people_read_the_next_action_and_then_that_nothing_is_left(opened, payload, project):
     path = project / ".holdfast" / "continuity" / "active.md"
     opened().session("s").flush(payload(handoff=STATED, needs_operator=["Approve the release"]))
@@ -96,12 +96,15 @@ def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named()
 
 
 @pytest.mark.req("R181")
-def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from_its_journal(opened, payload, project):
+def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from_its_journal(
+    opened, payload, monkeypatch
+):
+    monkeypatch.setattr(handoff, "MAX_OPEN", 10)
     memory = opened()
-    for n in range(MAX_OPEN + 1):
+    for n in range(11):
         receipt = memory.session(f"s{n}").flush(payload(objective=f"Objective {n}", blockers=["No access"]))
     listed = [work.session for work in memory.work.list()]
-    assert (len(listed), listed[0], listed[-1]) == (MAX_OPEN, f"s{MAX_OPEN}", "s1")
+    assert (len(listed), listed[0], listed[-1]) == (10, "s10", "s1")
     assert "older work, from the journals" in receipt.warnings[-1]
     [oldest] = [work for work in memory.work.list(everything=True) if work.session == "s0"]
     assert (oldest.is_open, oldest.objective) == (True, "Objective 0")

@@ -4,10 +4,10 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.dying import arm
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
@@ -15,7 +15,6 @@ from holdfast.fs import private
 from holdfast_agents.records import heartbeat
 from holdfast_app.config import Config
 
-HERE = Path(__file__).parents[2]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
 
 
@@ -35,21 +34,22 @@ def test_make__new_folder__closed_to_others_and_ignored(state):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path):
-    code = (
-        "import sys; from holdfast_agents.records import heartbeat; from tests.support.dying import arm;"
-        "arm(int(sys.argv[2])); heartbeat.beat(sys.argv[1], 'claude', 'Stop', 's')"
-    )
     for n in range(1, 100):
         state = tmp_path / str(n) / ".holdfast" / "state"
         state.parents[1].mkdir()
-        done = subprocess.run([sys.executable, "-c", code, str(state), str(n)], cwd=HERE, timeout=60, check=False)
+        pid = os.fork()
+        if pid == 0:
+            arm(n)
+            heartbeat.beat(str(state), "claude", "Stop", "s")
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         names = {p.name for p in state.iterdir() if not p.name.startswith(".")} if state.exists() else set()
         assert not names or private.ignores_itself(str(state))
         heartbeat.beat(str(state), "claude", "Stop", "s")
         assert private.ignores_itself(str(state))
-        if done.returncode == 0:
+        if code == 0:
             break
-        assert done.returncode == -signal.SIGKILL
+        assert code == -signal.SIGKILL
     assert n > 4
 
 

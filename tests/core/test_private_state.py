@@ -356,8 +356,9 @@ def test_write__document_with_another_name__the_other_keeps_its_content(project,
     assert path.read_bytes().startswith(before)
 
 
-@pytest.mark.parametrize("side", ["", "-wal", "-shm", "-journal"])
-@pytest.mark.parametrize("kind", ["link", "hard link"])
+@pytest.mark.parametrize(
+    ("side", "kind"), [("", "link"), ("-wal", "hard link"), ("-shm", "link"), ("-journal", "hard link")]
+)
 def test_sqlite__database_or_a_file_next_to_it_is_a_link__refused_and_untouched(project, tmp_path, side, kind):
     config = Config(storage=StorageConfig(backend="sqlite"))
     with Holdfast.open(project, config=config) as memory:

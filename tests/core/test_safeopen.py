@@ -99,7 +99,7 @@ def test_read__more_than_allowed__refused(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no umask here")
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277, 0o777])
+@pytest.mark.parametrize("umask", [0o022, 0o777])
 def test_make__any_umask__closed_to_others_and_open_to_the_user(tmp_path, umask):
     code = (
         "import os, sys; os.umask(int(sys.argv[2])); from holdfast.fs import durable;"
@@ -134,7 +134,7 @@ def test_write__folder_swapped_for_a_link_again_and_again__nothing_gets_out(tmp_
             swapping.stdout.readline()
             folder = inside / "state" / "sub"
             written = refused = 0
-            for number in range(3000):
+            for number in range(900):
                 name = ("victim", "new", f"new{number}")[number % 3]
                 try:
                     if number % 2:

@@ -55,15 +55,15 @@ def test_load__without_a_session__other_work_is_whole_as_far_as_it_fits(many):
 
 
 def test_load__more_open_work_than_fits__every_entry_is_shown_or_counted(many):
-    memory = many(40)()
-    for session, max_chars in (("", 2_000), ("new", 9_000), ("session-03", 4_000)):
+    memory = many(16)()
+    for session, max_chars in (("", 1_200), ("new", 9_000), ("session-03", 2_000)):
         brief = memory.load(session=session, max_chars=max_chars)
         text = str(brief)
         assert len(text) <= max_chars
-        shown = sum(f"session-{n:02}:" in text or f"Session: session-{n:02}\n" in text for n in range(40))
+        shown = sum(f"session-{n:02}:" in text or f"Session: session-{n:02}\n" in text for n in range(16))
         shown += "own work" in text
-        assert shown == 40 or f"… and {40 - shown} more: `holdfast work`" in text
-        assert len(brief.work) == len(memory.work.list()) == 40
+        assert shown == 16 or f"… and {16 - shown} more: `holdfast work`" in text
+        assert len(brief.work) == len(memory.work.list()) == 16
 
 
 def test_load__session_goes_on_later__its_former_state_is_left_out(opened, payload, clock):
@@ -239,8 +239,8 @@ def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many,
 
 
 def test_close__two_writers_at_once__both_are_closed_and_nothing_else_is_lost(many, opened, clock):
-    many(20)
-    names = [f"session-{n:02}" for n in range(16)]
+    many(9)
+    names = [f"session-{n:02}" for n in range(6)]
     errors: list[BaseException] = []
 
     def close(mine: list[str]) -> None:
@@ -255,7 +255,7 @@ def test_close__two_writers_at_once__both_are_closed_and_nothing_else_is_lost(ma
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert errors == []
-    assert [w.session for w in opened().work.list()] == [f"session-{n}" for n in (19, 18, 17, 16)]
+    assert [w.session for w in opened().work.list()] == [f"session-{n}" for n in ("08", "07", "06")]
     ended = [w for w in opened().work.list(everything=True) if w.status == "closed"]
     assert sorted(w.session for w in ended) == names
 
