@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from holdfast.plugin.manager import PluginManager
 
 _ROUNDS = 4
-#: Removing a line may cause another error, for example when a limit on the number of items applies.
-_SIFTS = 12
 #: Ids that cannot hold a secret.
 _HEX = frozenset("0123456789abcdef-")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz-")
@@ -74,11 +72,11 @@ class Gate:
         found = self._plugins.on_validate(request)
         refused = [f for f in found if f.severity == "error" and not can_mask(f, text)]
         if refused and previous:  # rare, so the previous text is checked only when the answer matters
-            known = self._known(previous, surface, name)
-            line = _lines_of(text, refused)
+            known = self.known(previous, surface, name)
+            line = lines_of(text, refused)
             refused = [f for f in refused if (f.rule, line.get(f.line, "")) not in known]
         if refused:
-            raise _refusal(surface, name, refused)
+            raise refusal(surface, name, refused)
         if notes is not None:
             notes += [f for f in found if f.replacement is None and f not in notes]
         return mask(text, found) if any(can_mask(f, text) for f in found) else None
@@ -109,7 +107,7 @@ class Gate:
         found = self._plugins.on_validate(ValidationRequest("journal", "", given, stored=True), outgoing=True)
         refused = [f for f in found if f.span is not None and f.severity == "error" and not can_mask(f, given)]
         if refused:
-            raise _refusal("journal", "an id", refused)
+            raise refusal("journal", "an id", refused)
         return mask(given, found)
 
     def identifiers(self, given: Sequence[str]) -> list[str]:
@@ -128,44 +126,6 @@ class Gate:
     def outgoing_all(self, strings: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many strings. Raises: as :meth:`outgoing`."""
         return self._each(strings, surface, lambda text: self.outgoing(text, surface=surface))
-
-    def filter_lines(
-        self,
-        text: str,
-        *,
-        surface: str,
-        name: str = "",
-        sources: tuple[tuple[str, str], ...] = (),
-        previous: str | None = None,
-        entailed: tuple[str, ...] = (),
-    ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Like :meth:`admit`, but an error on one line removes that line, not the whole text. ``entailed``: see
-        :class:`holdfast.validation.ValidationRequest`.
-
-        Returns the remaining text, and the removed lines with their findings. Raises: Refused for an error in the
-        whole text, or when removing lines does not converge; PluginError.
-        """
-        text = clean(text)
-        known = self._known(previous, surface, name) if previous else frozenset()
-        gone: list[tuple[str, Finding]] = []
-        errors: list[Finding] = []
-        for _ in range(_SIFTS):
-            found = self._plugins.on_validate(ValidationRequest(surface, name, text, sources, entailed=entailed))
-            errors = [f for f in found if f.severity == "error" and not can_mask(f, text)]
-            line = _lines_of(text, errors) if known else {}
-            errors = [f for f in errors if (f.rule, line.get(f.line, "")) not in known]
-            lines = text.splitlines()
-            if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
-                break
-            if errors:
-                said = {f.line: f for f in reversed(errors) if f.line}  # the first finding of each line
-                gone += [(lines[number - 1], said[number]) for number in sorted(said)]
-                text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
-            elif any(can_mask(f, text) for f in found):
-                text = mask(text, found)
-            else:
-                return text, gone
-        raise _refusal(surface, name, errors)
 
     def admit_all(self, strings: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
         """:meth:`admit` for many strings. A refusal lists the findings of all of them. Raises: as :meth:`admit`."""
@@ -199,12 +159,13 @@ class Gate:
                         raise
                     refused += error.findings
         if refused:
-            raise _refusal(surface, "", refused)
+            raise refusal(surface, "", refused)
         return passed
 
-    def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
+    def known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
+        """The rules that lines of an earlier text break, each with its line. Raises: PluginError."""
         found = self._plugins.on_validate(ValidationRequest(surface, name, previous))
-        line = _lines_of(previous, found)
+        line = lines_of(previous, found)
         return frozenset((f.rule, line.get(f.line, "")) for f in found)
 
 
@@ -233,7 +194,7 @@ def _chunks(strings: Sequence[str]) -> Iterator[Sequence[str]]:
         yield strings[start:]
 
 
-def _lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
+def lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
     """The lines of ``text`` that findings name, by their numbers. Splits the text once, however many findings there
     are."""
     from holdfast.text.plain import lines
@@ -251,7 +212,8 @@ def _restless(surface: str, name: str) -> Refused:
     )
 
 
-def _refusal(surface: str, name: str, findings: list[Finding]) -> Refused:
+def refusal(surface: str, name: str, findings: list[Finding]) -> Refused:
+    """The error for findings that cannot be masked."""
     lines = []
     for finding in findings[:5]:
         where = f"line {finding.line}: " if finding.line else ""

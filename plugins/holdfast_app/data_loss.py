@@ -26,7 +26,7 @@ from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app.durable_queue import tally
-from holdfast_app.records import handoffs, work_log
+from holdfast_app.records import handoffs, packing, work_log
 from holdfast_app.trust import statefolders
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Loss(NamedTuple):
 def apart(root: str, state: str) -> list[Loss]:
     """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
     losses = []
-    if tracked := private.tracked(state):
+    if tracked := tracked_names(state):
         message = (
             f"Git tracks {count(len(tracked), 'name')} in the private folder, so a commit would publish its files."
         )
@@ -178,7 +178,7 @@ def lost_journals(services: Services) -> Iterator[Loss]:
             "messages since its last flush."
         )
         yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
-    for pack in past.damaged(services.state):
+    for pack in packing.damaged(services.state):
         step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
         name = f"state/{past.FOLDER}/{pack}"
         yield Loss(kind="packed", name=name, message=f"{name} is missing or was cut.", next_step=step)
@@ -344,7 +344,7 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
         hot.add(one.stem)
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
-    for packed, data in past.contents(services.state):  # years of them
+    for packed, data in packing.contents(services.state):  # years of them
         lines = data.splitlines() if packed.stem not in hot else ()
         found = (records.decode(line) for line in lines if line.startswith(_PROOFS))
         yield from (record for record in found if record and record.get("receipt"))
@@ -403,3 +403,9 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
         elif record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, record["flush"]
     return _oldest_first(pair for key, pair in found.items() if key not in gone)
+
+
+def tracked_names(state: str) -> list[str]:
+    """The names in it that git tracked when its index was last read. Raises: Unavailable."""
+    lines = (private.read(os.path.join(state, private.INDEX_SEEN)) or b"").decode("utf-8", "replace").split("\n")
+    return [line.partition(" ")[2] for line in lines if line.startswith(private.TRACKED)]

@@ -6,9 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError
 from holdfast.flush import curated
 from holdfast.session import provenance
 from holdfast.storage import Capability
+from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
 from holdfast_app import base
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool import Spool
     from holdfast_app.trust.store import Store
+
+
+logger = log(__name__)
 
 
 class Services(base.Services):
@@ -112,11 +117,16 @@ class Services(base.Services):
 
         upkeep.begin(self, flushed=flushed)
 
-    def packed(self) -> None:
-        """Index ended sessions in the background, so that no question waits for it."""
+    def ended(self) -> None:
+        """Pack sessions that ended long ago, and index them in the background, so that no question waits for it."""
         from holdfast_app import background
+        from holdfast_app.records import packing
 
-        background.start(self.root, *background.INDEX)
+        try:
+            if packing.tidy(self.state):
+                background.start(self.root, *background.INDEX)
+        except HoldfastError as error:  # the next session's end tries again
+            logger.warning("ended sessions could not be packed: %s", error.message)
 
     def said(self, role: str, tool: str) -> None:
         """Extract the turn that an answer ends, if it is to be at once."""

@@ -20,6 +20,7 @@ from holdfast.storage import Document
 from holdfast.text.plain import clean
 from holdfast.validation import Chunks, mask
 from holdfast_app.config import Config
+from holdfast_app.dream.filtering import filter_lines
 
 
 def validator(answer, **register):
@@ -334,7 +335,7 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
         masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
         return [*reversed(bad), *bad[:1], *masks]
 
-    text, gone = validator(answer).filter_lines("\n".join(lines), surface="memory")
+    text, gone = filter_lines(validator(answer), "\n".join(lines), surface="memory")
     assert [line for line, _ in gone] == [line for line in lines if line[:3] == "bad"]
     assert [f.line for _, f in gone] == [n for n, line in enumerate(lines, 1) if line[:3] == "bad"]
     kept = ["***" if line == "secret" else line for line in lines if line[:3] != "bad"]
@@ -344,8 +345,8 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
 @pytest.mark.parametrize("line", [None, 0, 3])
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
     with pytest.raises(Refused, match="m"):
-        validator(lambda request: [Finding(rule="r", message="m", line=line)]).filter_lines(
-            "one\ntwo\n", surface="memory"
+        filter_lines(
+            validator(lambda request: [Finding(rule="r", message="m", line=line)]), "one\ntwo\n", surface="memory"
         )
 
 

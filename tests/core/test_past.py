@@ -14,10 +14,11 @@ from tests.core.conftest import WHOLE
 from tests.support import processes
 
 from holdfast import Holdfast
-from holdfast.journal import past, tidy
+from holdfast.journal import past
 from holdfast.journal.journal import Journal
 from holdfast_app.checkup import adoption
 from holdfast_app.checkup.verify import verify_all
+from holdfast_app.records import packing
 
 CLOSED = {**WHOLE, "handoff": None, "work_open": False}
 HERE = Path(__file__).parents[2]
@@ -32,10 +33,10 @@ def end(memory: Holdfast, *names: str) -> None:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch) -> None:
-    monkeypatch.setattr(tidy, "KEPT", 2)
-    monkeypatch.setattr(tidy, "_MORE", 1)
+    monkeypatch.setattr(packing, "KEPT", 2)
+    monkeypatch.setattr(packing, "_MORE", 1)
     late = itertools.count()  # on a busy machine a second passes between any two steps
-    monkeypatch.setattr(tidy, "time", SimpleNamespace(monotonic=lambda: next(late), thread_time=time.thread_time))
+    monkeypatch.setattr(packing, "time", SimpleNamespace(monotonic=lambda: next(late), thread_time=time.thread_time))
 
 
 @pytest.fixture
@@ -196,10 +197,10 @@ def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_ne
 FORKS = """
 import os, shutil, sys
 from holdfast import Holdfast
-from holdfast.journal import tidy
+from holdfast_app.records import packing
 from tests.core.test_past import end
 from tests.support.dying import arm
-tidy.KEPT = 1
+packing.KEPT = 1
 for n in range(500):
     root = os.path.join(sys.argv[1], str(n))
     os.mkdir(root)
@@ -210,11 +211,11 @@ for n in range(500):
     elif pid == 0:
         with Holdfast.open(root) as memory:
             end(memory, "a", "b")
-            tidy._MORE = 9
+            packing._MORE = 9
             end(memory, "c")
-            tidy._MORE = 1
+            packing._MORE = 1
             arm(n)
-            tidy.tidy(memory.services.state, limit_s=60)
+            packing.tidy(memory.services.state, limit_s=60)
             os._exit(0)
     if n and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
         break

@@ -81,6 +81,7 @@ IN_PLACE = {
     "plugins/holdfast_authoring/inspection.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_authoring/scaffold.py": "a new file in a folder that the user names",
     "plugins/holdfast_app/search/index.py": "an empty database, derived from the store",
+    "backends/holdfast_file/gitrun.py": "a new folder of its own, outside of every project",
     "backends/holdfast_file/intent.py": "an intent that is done is emptied, and an empty one means nothing",
     "backends/holdfast_sqlite/opening.py": "a new empty database under a temporary name",
 }

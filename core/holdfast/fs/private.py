@@ -39,7 +39,7 @@ MARK = ownership_mark.FILE
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
 _MOST_TABLE = 16 << 20  # bytes
-_ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
+ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
 #: Marked folders, as they were then.
 _marked: dict[str, object] = {}
 
@@ -132,33 +132,11 @@ def is_own(state: str) -> bool:
 def is_used(state: str) -> bool:
     """Whether anything but the folder's own mark is in it; also true for a link, a file, and an unreadable folder."""
     try:
-        return any(name not in _ITS_OWN for name in safeopen.names(state))
+        return any(name not in ITS_OWN for name in safeopen.names(state))
     except FileNotFoundError:
         return False
     except OSError:
         return True
-
-
-def discard(state: str) -> None:
-    """Remove a folder in which only its own mark is. Raises: Unavailable."""
-    with durable.reporting(state, "remove"):
-        with Folder(state) as folder:
-            for name in folder.names():
-                if name in _ITS_OWN:
-                    folder.unlink(name)
-        os.rmdir(state)
-
-
-def move(source: str, target: str) -> None:
-    """Move a file or folder to another folder, durably. Raises: Unavailable."""
-    with (
-        durable.reporting(source, "move"),
-        Folder(os.path.dirname(source), syncable=True) as old,
-        Folder(os.path.dirname(target), syncable=True) as new,
-    ):
-        new.take(os.path.basename(target), old, os.path.basename(source))
-        new.sync()
-        old.sync()
 
 
 def ignore(state: str) -> None:
@@ -172,12 +150,6 @@ def ignores_itself(state: str) -> bool:
         return safeopen.read(os.path.join(state, _IGNORE), len(_TO_IGNORE), private=False) == _TO_IGNORE
     except OSError:
         return False
-
-
-def tracked(state: str) -> list[str]:
-    """The names in it that git tracked when its index was last read. Raises: Unavailable."""
-    lines = (read(os.path.join(state, INDEX_SEEN)) or b"").decode("utf-8", "replace").split("\n")
-    return [line.partition(" ")[2] for line in lines if line.startswith(TRACKED)]
 
 
 def put_aside_name(name: str) -> str:

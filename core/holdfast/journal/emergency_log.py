@@ -59,7 +59,7 @@ def notes(state: str) -> list[Note]:
 
 
 def _in_place(state: str) -> list[Note]:
-    return _parsed((private.read(os.path.join(state, FILE)) or b"")[: _LINE * _LINES])
+    return parsed((private.read(os.path.join(state, FILE)) or b"")[: _LINE * _LINES])
 
 
 def _away(state: str, stem: str) -> Note | None:
@@ -96,17 +96,7 @@ def clear_away(state: str, stem: str) -> None:
         os.unlink(away_path(state, stem))
 
 
-def adopt(state: str, data: bytes) -> None:
-    """Adopt the notes of another private folder, given as its file's bytes. Raises: Unavailable."""
-    make(state)
-    path = os.path.join(state, FILE)
-    with _held(path):
-        there = _in_place(state)
-        known = {note.stem for note in there}
-        _write(path, [*there, *(note for note in _parsed(data) if note.stem not in known)])
-
-
-def _parsed(data: bytes) -> list[Note]:
+def parsed(data: bytes) -> list[Note]:
     """The lines that a note can be. A stem becomes part of a path, so it is a plain file name."""
     found = (line.split() for line in data.strip().decode("utf-8", "replace").split("\n") if line.strip())
     return [

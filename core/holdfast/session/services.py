@@ -104,8 +104,8 @@ class Services:
     def later(self) -> None:
         """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
 
-    def packed(self) -> None:
-        """Called after ended sessions were packed. The kernel does nothing more with them. Never raises."""
+    def ended(self) -> None:
+        """Called after a session ended. The kernel keeps its journal where it is. Never raises."""
 
     def said(self, role: str, tool: str) -> None:
         """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""

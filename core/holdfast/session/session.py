@@ -197,13 +197,7 @@ class Session(Context):
         if receipt is not None:
             self.ended = bool(receipt.overridden) or not self.unflushed
             self._drop(len(self.messages), receipt)
-            from holdfast.journal.tidy import tidy
-
-            try:
-                if tidy(self._services.state):
-                    self._services.packed()
-            except HoldfastError as error:  # the next session's end tries again
-                logger.warning("ended sessions could not be packed: %s", error.message)
+            self._services.ended()
         return receipt
 
     def switch_provider(

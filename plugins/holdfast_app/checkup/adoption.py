@@ -20,6 +20,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import emergency_log, journal, past
 from holdfast.journal.journal import Journal
+from holdfast_app.records import packing
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
 
@@ -120,7 +121,7 @@ def _take(state: str, aside: str, name: str) -> None:
         if opened.stat(base).st_nlink > 1:
             raise _Left("It has several names (hard links)")
     if name.startswith(f"{past.FOLDER}/"):
-        for one, data in past.unpacked(os.path.join(aside, name)):
+        for one, data in packing.unpacked(os.path.join(aside, name)):
             _add_journal(state, one.session, data)
         return
     data = safeopen.read(os.path.join(aside, name), private=False)
@@ -130,7 +131,7 @@ def _take(state: str, aside: str, name: str) -> None:
     if own is None and parts == [_SESSIONS]:
         own = past.read(state, last.removesuffix(".jsonl"))
     if name == emergency_log.FILE:
-        emergency_log.adopt(state, data)
+        _adopt_notes(state, data)
     elif own is None:
         durable.replace(target, data)
     elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
@@ -186,3 +187,12 @@ def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
     """File names in ``folder`` with this suffix, without it."""
     found = [os.path.split(name) for name in names if name.endswith(end)]
     return tuple(base.removesuffix(end) for above, base in found if above == folder)
+
+
+def _adopt_notes(state: str, data: bytes) -> None:
+    """Adopt the notes of another private folder, given as its file's bytes. Raises: Unavailable."""
+    emergency_log.make(state)
+    known = {note.stem for note in emergency_log.notes(state)}
+    for note in emergency_log.parsed(data):
+        if note.stem not in known:
+            emergency_log.add(state, note.stem, note.at, stated=note.stated)

@@ -15,7 +15,7 @@ from holdfast.models import Finding
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
-from holdfast_app.dream import consolidate, memorytext, quoting
+from holdfast_app.dream import consolidate, filtering, memorytext, quoting
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_app.dream.grounding import ground, judging
@@ -107,8 +107,14 @@ class Check:
         """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
 
         def filter_lines(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
-            return self.services.gate.filter_lines(
-                text, surface=Surface.MEMORY, name=self.name, sources=self.sources, previous=previous, entailed=entailed
+            return filtering.filter_lines(
+                self.services.gate,
+                text,
+                surface=Surface.MEMORY,
+                name=self.name,
+                sources=self.sources,
+                previous=previous,
+                entailed=entailed,
             )
 
         if not (plugin := self._judge()):
@@ -137,7 +143,9 @@ class Check:
         room = MAX_CHARS - len(left.render())
         if not found or len(lines) > room:
             return left
-        passed, _ = self.services.gate.filter_lines(lines, surface=Surface.MEMORY, name=self.name, sources=self.sources)
+        passed, _ = filtering.filter_lines(
+            self.services.gate, lines, surface=Surface.MEMORY, name=self.name, sources=self.sources
+        )
         said = set(passed.splitlines())
         found = [(item, line) for item, line in found if f"- {item.text}" in said]
         self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))

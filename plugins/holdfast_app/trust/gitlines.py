@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen, worktree
+from holdfast_app.trust import statefolders
 from holdfast_file import gitrun
 
 _TIMEOUT_S: Final = 5.0
@@ -290,7 +291,7 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
         for name in moved:
             target = os.path.join(aside, *name.split("/"))
             durable.make_private_dir(os.path.dirname(target))
-            private.move(os.path.join(state, *name.split("/")), target)
+            statefolders.move(os.path.join(state, *name.split("/")), target)
     lines = [now, *sorted(line for line in tracked if "\n" not in line)]
     durable.replace(seen, "\n".join(lines).encode("utf-8", "replace"), flush=False)
     return moved

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.config.statefolder import folders, former, path
 from holdfast.fs import durable, private, safeopen
+from holdfast.fs.safeopen import Folder
 
 
 def take_along(root: str, preset: str) -> bool:
@@ -19,8 +20,8 @@ def take_along(root: str, preset: str) -> bool:
     private.check(new)
     durable.make_private_dir(os.path.dirname(new))
     if os.path.lexists(new):
-        private.discard(new)
-    private.move(old, new)
+        discard(new)
+    move(old, new)
     return True
 
 
@@ -41,3 +42,25 @@ def _beside(folder: str) -> Iterator[str]:
         is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
         if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
             yield there
+
+
+def discard(state: str) -> None:
+    """Remove a folder in which only its own mark is. Raises: Unavailable."""
+    with durable.reporting(state, "remove"):
+        with Folder(state) as folder:
+            for name in folder.names():
+                if name in private.ITS_OWN:
+                    folder.unlink(name)
+        os.rmdir(state)
+
+
+def move(source: str, target: str) -> None:
+    """Move a file or folder to another folder, durably. Raises: Unavailable."""
+    with (
+        durable.reporting(source, "move"),
+        Folder(os.path.dirname(source), syncable=True) as old,
+        Folder(os.path.dirname(target), syncable=True) as new,
+    ):
+        new.take(os.path.basename(target), old, os.path.basename(source))
+        new.sync()
+        old.sync()
